@@ -1,5 +1,5 @@
 import { type Load, type Participant, prepareLoad, type Slice } from './load.js';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 import { settings } from './settings.js';
 
 const WARM_UP = 1200;

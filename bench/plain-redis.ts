@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
 /** Used once: kept as hashes, in which the first use leaves its mark. */
-const oneTime = new Set(['AuthorizationCode', 'RefreshToken', 'PushedAuthorizationRequest']);
+const oneTime = new Set(['AuthorizationCode', 'RefreshToken', 'PushedAuthorizationRequest', 'BackchannelAuthenticationRequest']);
 
 const scripts = {
   /** KEYS: record, keys of its grant's tokens (if it has a grant). ARGV: payload, seconds, whether it is used once. */

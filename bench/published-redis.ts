@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 /** A pushed request is missing here, as it is there. */
-const consumable = new Set(['AuthorizationCode', 'RefreshToken']);
-const grantable = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+const consumable = new Set(['AuthorizationCode', 'RefreshToken', 'BackchannelAuthenticationRequest']);
+const grantable = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'BackchannelAuthenticationRequest']);
 
 /**
  * What oidc-provider's published example for Redis does, command by command: a transaction for each write, lifetimes set by commands of their

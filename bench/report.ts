@@ -11,7 +11,7 @@ import {
 } from './comparison.js';
 import type { Side } from './contestants.js';
 import type { Slices } from './interleave.js';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 
 export interface Measurement {
   readonly row: Pick<Row, 'name' | 'goal'>;

@@ -1,6 +1,7 @@
-/** What is measured: for each row a script that one connection runs again and again. */
+/** The rows of the comparison with oidc-provider. */
 import { randomBytes } from 'node:crypto';
 import type { Connection } from './connection.js';
+import { decoupledRows } from './decoupled.js';
 import {
   authorizationRequest,
   authorize,
@@ -12,20 +13,8 @@ import {
   type Tokens,
   type WebClient,
 } from './requests.js';
+import type { Row } from './row.js';
 import { apiScope, authorizationOf, escapedAuthorizationOf, identityScopes, unusualHeadersOf, userScopes } from './world.js';
-
-/** One pass, counted as one request. */
-export type Script = () => Promise<void>;
-
-export interface Row {
-  readonly name: string;
-  /** How many times as fast as oidc-provider on a plain adapter ours must be; 1 where nothing is said. */
-  readonly goal?: number;
-  /** Whether access tokens are JWTs. */
-  readonly ofJwts?: boolean;
-  /** What a script of its own needs is got here, before anything is counted. */
-  prepare(connection: Connection, issuer: string): Promise<Script>;
-}
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -209,6 +198,7 @@ export const rows: readonly Row[] = [
   ...jwtRows('ES256'),
   ...jwtRows('RS256'),
   ...providerDoorRows,
+  ...decoupledRows,
   documentRow('discovery', '/.well-known/openid-configuration'),
   documentRow('key set', '/.well-known/openid-configuration/jwks'),
 ];

@@ -28,6 +28,17 @@ const web = (alg: string) => ({
   id_token_signed_response_alg: alg,
 });
 
+/** Who asks for people by CIBA. */
+const callCentre = {
+  redirect_uris: [],
+  grant_types: ['urn:openid:params:grant-type:ciba'],
+  response_types: [],
+  id_token_signed_response_alg: 'ES256',
+  backchannel_token_delivery_mode: 'poll' as const,
+};
+/** Seconds that a request waits, so that what is supplied for a row does. */
+export const requestLifetime = 600;
+
 const service = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
 
 /** Applications and services for each signing algorithm; those in `jwt` get JWT access tokens. */
@@ -35,6 +46,7 @@ const clients = [
   { id: 'web-es256', metadata: web('ES256') },
   { id: 'web-rs256', metadata: web('RS256') },
   { id: 'service', metadata: service },
+  { id: 'call-centre', metadata: callCentre },
 ];
 const jwtClients = [
   { id: 'web-jwt-es256', metadata: web('ES256') },

@@ -10,6 +10,7 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withServer } from '../../servers/when.js';
 import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/client/agent.js';
+import { callsTo, cibaClient } from '../../support/client/call-centre.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
 import { startIdp, type TestIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -75,13 +76,31 @@ const textsOf = (mark: string): readonly string[] => [
   `subject-of-zq-${mark}`,
   `diary-of-zq-${mark}`,
 ];
+/** What a client has said to the person: it goes with the requests, which are too short-lived for an export. */
+const messageOf = (mark: string) => `Pay to zq-${mark}`;
+
+const ping = { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://till.example/pings' };
+const seed = {
+  ...invitingSeed,
+  clients: [...invitingSeed.clients, cibaClient('desk'), cibaClient('kiosk'), cibaClient('till', { metadata: ping })],
+};
+
+/** Requests to sign in on another device: one that was redeemed, one that was approved, and one that waits. */
+async function beAsked(service: TestIdp, userName: string, mark: string): Promise<readonly string[]> {
+  const calls = callsTo(service);
+  const asked = { binding_message: messageOf(mark) };
+  await calls.poll(await calls.approved({ ...asked, scope: 'openid offline_access' }, 'desk', userName));
+  const waiting = await calls.ask({ ...asked, login_hint: userName, client_notification_token: `token-${mark}` }, 'till');
+  return [await calls.approved(asked, 'kiosk', userName), waiting.json.auth_req_id];
+}
 
 const pkce = createPkce();
 const startUrl = (issuer: string, more: Record<string, string> = {}) =>
   authorizeUrl(issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...more });
 
 /** Runs everything that leaves something of a person. */
-async function live({ idp, issuer }: TestIdp, mark: string, tenant: string) {
+async function live(service: TestIdp, mark: string, tenant: string) {
+  const { idp, issuer } = service;
   const userName = `zq.login.${mark}@erasure.test`;
   const user = { userName, externalIdentities: [{ idp: 'eid', subject: `subject-of-zq-${mark}` }] };
   const { person, tid, url } = await invite(idp, { tenant }, { ...known(mark), user });
@@ -116,7 +135,8 @@ async function live({ idp, issuer }: TestIdp, mark: string, tenant: string) {
   for (const password of ['wrong', 'wrong again']) await signIn(new Agent(), startUrl(issuer), userName, password);
   const stopped = new Agent();
   await stopped.submit(await stopped.follow(await stopped.get(startUrl(issuer, { login_hint: userName }))), { identifier: userName });
-  return { tid, personId: person.id, userId, agent, tokens: renewed, jwt };
+  const [approved, waiting] = await beAsked(service, userName, mark);
+  return { tid, personId: person.id, userId, agent, tokens: renewed, jwt, approved, waiting };
 }
 
 function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => DumpedStore<DirectoryStore>): void {
@@ -125,6 +145,8 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
   const pieces = async () => (await Promise.all(stores.map((each) => each.dump()))).flat().map((piece) => JSON.stringify(piece));
   /** Without sign-ins that nobody finished: an application's `login_hint` is of no account, and ends within half an hour. */
   const dump = async () => (await pieces()).filter((piece) => !/"(?:Interaction|PushedAuthorizationRequest)\{/.test(piece)).join('\n');
+  const requestsOf = async (userId: string) =>
+    (await pieces()).filter((piece) => piece.includes('ciba.requests{') && piece.includes(userId));
   const foundIn = (text: string, mark: string) => textsOf(mark).filter((one) => text.toLowerCase().includes(one.toLowerCase()));
 
   beforeAll(async () => {
@@ -132,7 +154,13 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     service = await startIdp({
       artifacts: stores[0].store,
       directory: stores[1].store,
-      seed: invitingSeed as never,
+      seed: seed as never,
+      ciba: {
+        notify({ userName }) {
+          throw new Error(`no device of ${userName}`);
+        },
+        email: true,
+      },
       extensions: [diary],
       mail: {
         async send({ to }) {
@@ -163,9 +191,10 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
 
   test('an erased person is in no store: what was sent and queued, sessions, tokens, events and rows of extensions included', async () => {
     const { idp, issuer } = service;
-    const { tid, personId, userId, agent, tokens, jwt } = await live(service, 'erased', 'Acme');
+    const { tid, personId, userId, agent, tokens, jwt, approved = '', waiting = '' } = await live(service, 'erased', 'Acme');
     await invite(idp, { tenant: 'Acme', send: true }, { ...known('invited'), user: { userName: 'zq.login.invited@erasure.test' } });
     expect(foundIn(await dump(), 'erased').length).toBeGreaterThan(8);
+    expect(await requestsOf(userId)).toHaveLength(3);
     const { items } = await idp.tenant(tid).persons.list({ externalId: 'hr-zq-invited' });
     const told: unknown[] = [];
     idp.events.on('PersonErased', (event) => void told.push(event));
@@ -176,6 +205,11 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     expect((await refresh(issuer, tokens.refresh_token)).status).toBe(400);
     const again = await agent.follow(await agent.get(startUrl(issuer, { prompt: 'none' })));
     expect(again.location).toContain('login_required');
+    for (const [client, id] of [
+      ['kiosk', approved],
+      ['till', waiting],
+    ] as const)
+      expect((await callsTo(service).poll(id, client)).json.error).toBe('invalid_grant');
     for (const mark of ['erased', 'invited']) {
       await until(async () => foundIn(await dump(), mark).length === 0);
       expect(foundIn(await dump(), mark)).toEqual([]);
@@ -184,6 +218,8 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     expect(told).toMatchObject([{ subject: personId, tid, data: { AggregateId: personId } }, { subject: items[0]!.id }]);
     expect(foundIn(JSON.stringify(told), 'erased')).toEqual([]);
     expect((await dump()).includes(`"oid":"${userId}"`)).toBe(false);
+    for (const text of [messageOf('erased'), approved, waiting]) expect([text, (await dump()).includes(text)]).toEqual([text, false]);
+    await until(async () => (await requestsOf(userId)).length === 0);
   });
 
   testTogether('a removed tenant is refused at once on every path, and then in no store', async () => {

@@ -1,5 +1,6 @@
 /** Issue 17: the options of SAML are checked at start, all at once, by where they are wrong. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import Module from 'node:module';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
@@ -55,6 +56,34 @@ test('all that is wrong is told at once', async () => {
     'extensions[0].signingKeys: one of entityId, keys, tenantEntities, wantAuthnRequestsSigned, clockSkewSeconds',
     'extensions[0].keys: a list of keys with their certificates, the one that signs first',
   ]);
+});
+
+describe('packages that make a certificate', () => {
+  /** Resolves as where these are not installed. */
+  const hidden = (names: readonly string[]) => {
+    const internals = Module as unknown as { _resolveFilename(request: string, ...rest: unknown[]): string };
+    const resolve = internals._resolveFilename;
+    return jest.spyOn(internals, '_resolveFilename').mockImplementation((request, ...rest) => {
+      if (names.includes(request)) throw new Error(`Cannot find module '${request}'`);
+      return resolve.call(Module, request, ...rest);
+    });
+  };
+
+  test.each([[['@peculiar/x509']], [['reflect-metadata']], [['@peculiar/x509', 'reflect-metadata']]])(
+    '%j are named where they are missing',
+    async (names) => {
+      const spy = hidden(names);
+      try {
+        expect(await problemsOf({})).toEqual([
+          `extensions[0].keys: a key with its certificate, or the packages that make one to be installed: ${names.join(', ')}`,
+        ]);
+        // Keys of the operator need none of them.
+        expect(await problemsOf({ keys: [pairOf(one)] })).toEqual([]);
+      } finally {
+        spy.mockRestore();
+      }
+    },
+  );
 });
 
 describe('keys of the operator', () => {
