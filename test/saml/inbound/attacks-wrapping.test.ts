@@ -198,6 +198,7 @@ describe('I1: what may be signed, and how', () => {
     ],
     ['a manifest', (xml) => xml.replace('</ds:KeyInfo>', '</ds:KeyInfo><ds:Manifest/>'), 'signature_form'],
     ['a part of another namespace', (xml) => xml.replace('<ds:SignedInfo>', '<x:a xmlns:x="u:x"/><ds:SignedInfo>'), 'signature_form'],
+    ['a part more in SignedInfo', (xml) => xml.replace('</ds:SignedInfo>', '<x:a xmlns:x="u:x"/></ds:SignedInfo>'), 'signature_form'],
     ['two SignedInfo', (xml) => xml.replace(/<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>/, '$&$&'), 'signature_form'],
     ['a second SignatureValue', (xml) => xml.replace(/<ds:SignatureValue>[\s\S]*<\/ds:SignatureValue>/, '$&$&'), 'signature_form'],
     ['a SignatureValue that is no base64', (xml) => xml.replace('<ds:SignatureValue>', '<ds:SignatureValue>?'), 'signature_form'],
