@@ -1,7 +1,7 @@
 /** Issue 17, 2: service providers from their metadata: what is read of that of common products, and what is told of what cannot be used. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
-import type { AdminClient } from '../support/administration/admin.js';
+import { type AdminClient, tenantIds } from '../support/administration/admin.js';
 import type { Json } from '../support/client/agent.js';
 import { asAdministrator, useSaml } from '../support/saml/administration.js';
 import { type MadeCertificate, makeCertificate } from '../support/saml/certificates.js';
@@ -19,6 +19,7 @@ import {
 
 const service = useSaml(() => ({ extensions: [saml()] }));
 let root: AdminClient;
+let acmeId: string | undefined;
 let keys: Keys;
 let weak: MadeCertificate;
 let curve: MadeCertificate;
@@ -27,9 +28,12 @@ beforeAll(async () => {
   [weak, curve] = await Promise.all([makeCertificate(1024), makeCertificate('P-256')]);
   keys = { signing: signing.der, encryption: encryption.der };
   root = await asAdministrator(service.issuer, 'root');
+  acmeId = (await tenantIds(root)).Acme;
 });
 
-const register = (metadata: string, more: object = {}) => root.post('/saml-service-providers', { metadata, ...more });
+/** For users of one tenant, because some documents want e-mail addresses. */
+const register = (metadata: string, more: object = {}) =>
+  root.post('/saml-service-providers', { metadata, allowedTenants: [acmeId], ...more });
 const members = ['name', 'entityId', 'assertionConsumerServices', 'singleLogoutServices', 'requireSignedRequests', 'encryption', 'nameId'];
 /** What was read, and which of the keys. */
 async function readOf(metadata: string, more: object = {}): Promise<Json> {

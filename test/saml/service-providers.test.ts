@@ -100,6 +100,7 @@ describe('service providers in the admin API', () => {
     expect(json.identityProvider.entityId).toBe(`${service.issuer}/idp/saml/metadata`);
     const fewer = await root.patch(`${ofInstance}/${json.id}`, {
       allowedTenants: null,
+      nameId: { format: 'persistent', claim: null },
       sessionLifetimeSeconds: null,
       encryption: 'none',
       encryptionCertificate: null,
@@ -107,6 +108,16 @@ describe('service providers in the admin API', () => {
     expect(fewer.json).toMatchObject({ name: 'Wiki', encryption: 'none' });
     for (const member of ['allowedTenants', 'sessionLifetimeSeconds', 'encryptionCertificate'])
       expect(fewer.json).not.toHaveProperty(member);
+  });
+
+  test('A4: one of all tenants takes no NameID that the administrators of two tenants could give to two people', async () => {
+    for (const nameId of [{ format: 'emailAddress' }, { format: 'unspecified', claim: 'email' }]) {
+      const { json } = await root.post(ofInstance, given({ nameId }));
+      expect(json.errors).toEqual([{ pointer: '/allowedTenants', expected: expect.stringContaining('the same NameID') }]);
+      expect((await root.post(ofInstance, given({ nameId, allowedTenants: [tid.Acme] }))).status).toBe(201);
+      expect((await acme.post(ofAcme(), given({ nameId }))).status).toBe(201);
+    }
+    expect((await root.post(ofInstance, given({ nameId: { format: 'unspecified', claim: 'oid' } }))).status).toBe(201);
   });
 
   test('RFC 7396: members of members are merged, and null takes one away', async () => {
@@ -228,6 +239,10 @@ describe('who may', () => {
     const { json } = await acme.post(ofAcme(), given());
     expect((await acme.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject({ code: 'impersonation_operator_required' });
     expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject(allowed);
+    // Nor do they say where such a sign-in goes, once the operator allowed it.
+    expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).status).toBe(200);
+    const elsewhere = { assertionConsumerServices: [{ url: 'https://elsewhere.example/acs' }] };
+    expect((await acme.patch(`${ofAcme()}/${json.id}`, elsewhere)).json).toMatchObject({ code: 'impersonation_operator_required' });
     expect((await acme.patch(`${ofAcme()}/${json.id}`, { impersonation: 'refuse' })).status).toBe(200);
   });
 });

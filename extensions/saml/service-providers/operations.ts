@@ -71,7 +71,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     } as Static<typeof ServiceProviderItem>;
   }
 
-  /** A sign-in of somebody else’s is the operator’s to hand on. */
+  /** A sign-in of somebody else’s is the operator’s to hand on, and so is where it goes. */
   function checkOperator({ administrator }: Request, { impersonation }: Pick<Form, 'impersonation'>): void {
     if (impersonation === 'allow' && !administrator.ofAllTenants) throw errors('impersonation_operator_required');
   }
@@ -148,8 +148,9 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       answer: ServiceProviderItem,
       errors: ['impersonation_operator_required', ...ofMetadata],
       async handle(request) {
-        checkOperator(request, request.body);
         const before = await found(request);
+        const { impersonation = before.impersonation } = request.body;
+        checkOperator(request, { impersonation });
         request.checkMatch(view(before));
         const { metadata: _, metadataUrl, overridden, ...change } = indexed(request.body);
         const stays = [...(overridden ?? before.source?.overridden ?? []), ...Object.keys(change)];
@@ -174,9 +175,11 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       path: `${one}/refresh`,
       summary: 'Reads the metadata of a SAML service provider anew, from its URL',
       answer: ServiceProviderItem,
-      errors: ['metadata_url_missing', ...ofMetadata],
+      errors: ['metadata_url_missing', 'impersonation_operator_required', ...ofMetadata],
       async handle(request) {
-        return view(await refresh.now(await found(request), request.by));
+        const before = await found(request);
+        checkOperator(request, before);
+        return view(await refresh.now(before, request.by));
       },
     }),
     defineOperation({

@@ -104,6 +104,13 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   }
   const { relayState = '' } = idpInitiated;
   expect(Buffer.byteLength(relayState) <= RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${RELAY_STATE_BYTES} bytes`);
+  // A tenant's administrators say what an address or a claim of their people is: to a service provider of all tenants, anybody could be anybody.
+  const isOwnToTenant = format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
+  expect(
+    !isOwnToTenant || owner !== service.ofInstance || given.allowedTenants !== undefined,
+    '/allowedTenants',
+    'tenants, because people of two tenants may have the same NameID of this format',
+  );
   expect(
     given.allowedTenants === undefined || owner === service.ofInstance,
     '/allowedTenants',
