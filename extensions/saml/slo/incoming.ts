@@ -112,7 +112,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
       const here = await signedIn(ctx);
       if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
       const { session } = here;
-      if (!(await participants.isAbout(session, serviceProvider, request)))
+      if (!(await participants.isAbout(here, serviceProvider, request)))
         return answer(ctx, serviceProvider, request, statuses.unknownPrincipal);
       await participants.leave(session, serviceProvider);
       const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
