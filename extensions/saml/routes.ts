@@ -37,6 +37,8 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
   /** A message that is not let in gets no answer, because nothing of it is trusted. */
   async function guarded(ctx: Context, run: () => Promise<void>): Promise<void> {
     try {
+      // HEAD comes with GET, and would use up what is there once.
+      if (ctx.method !== 'GET' && ctx.method !== 'POST') throw new RefusedMessage('method');
       await run();
     } catch (error) {
       if (!(error instanceof RefusedMessage)) throw error;
@@ -75,9 +77,8 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
     await guarded(ctx, () => run(ctx, entity));
   };
   for (const base of [`${own}/saml`, `${own}/saml/t/:tid`]) {
-    router.get(
-      `${base}/metadata`,
-      at(async (ctx, entity) => answerMetadata(ctx, metadataXml(entity, await keys.published(), options))),
+    router.get(`${base}/metadata`, async (ctx: Context) =>
+      answerMetadata(ctx, metadataXml(await entityOf(ctx), await keys.published(), options)),
     );
     router.get(`${base}/sso`, at(singleSignOn));
     router.post(`${base}/sso`, at(singleSignOn));

@@ -7,8 +7,12 @@ import { keysOf } from '../xml/certificates.js';
 import { BadSignature, signaturesIn, signedRoot } from '../xml/signature.js';
 import { RefusedMessage } from './refused.js';
 
-/** Wrong signatures in forms, for one service provider from one network, in a window of so many milliseconds: each costs as much as ten URLs. */
+/**
+ * Wrong signatures in forms from one network in a window of so many milliseconds, for one service provider and for all: each costs as much as ten URLs, whose
+ * signatures cost less than counting them.
+ */
 const LIMIT = 20;
+const LIMIT_OF_ALL = 100;
 const WINDOW_MS = 60_000;
 
 /** The root of what was signed; undefined for a message that nobody signed, or that there is no key for. */
@@ -21,13 +25,23 @@ export type Prove = (
 ) => Promise<Element | undefined>;
 
 export function createProve({ attempts }: Pick<ExtensionContext, 'attempts'>): Prove {
-  async function inForm(ctx: Context, { id, signingCertificates }: ServiceProvider, xml: string, root: Element): Promise<Element> {
-    const counter = JSON.stringify(['saml signatures', id, addressBlock(ctx.ip)]);
-    if ((await attempts(counter, WINDOW_MS, 0)).count >= LIMIT) throw new RefusedMessage('too_many_bad_signatures');
+  /** Counted before it is verified, because many come at once, and given back where it is right. */
+  async function counted<Proved>(ctx: Context, { id }: ServiceProvider, prove: () => Proved): Promise<Proved> {
+    const network = addressBlock(ctx.ip);
+    const all = JSON.stringify(['saml signatures', network]);
+    const own = JSON.stringify(['saml signatures', id, network]);
+    const [ofAll, ofOne] = await Promise.all([attempts(all, WINDOW_MS), attempts(own, WINDOW_MS)]);
+    const giveBack = () => Promise.all([attempts(all, WINDOW_MS, -1), attempts(own, WINDOW_MS, -1)]);
+    if (ofAll.count > LIMIT_OF_ALL || ofOne.count > LIMIT) {
+      await giveBack();
+      throw new RefusedMessage('too_many_bad_signatures');
+    }
     try {
-      return signedRoot(xml, root, keysOf(signingCertificates));
+      const proved = prove();
+      await giveBack();
+      return proved;
     } catch (error) {
-      if (error instanceof BadSignature && error.reason === 'signature_invalid') await attempts(counter, WINDOW_MS);
+      if (!(error instanceof BadSignature && error.reason === 'signature_invalid')) await giveBack();
       throw error;
     }
   }
@@ -41,7 +55,8 @@ export function createProve({ attempts }: Pick<ExtensionContext, 'attempts'>): P
       checkDetached(detached, serviceProvider);
       return root;
     }
-    return isEnveloped ? inForm(ctx, serviceProvider, xml, root) : undefined;
+    if (!isEnveloped) return undefined;
+    return counted(ctx, serviceProvider, () => signedRoot(xml, root, keysOf(serviceProvider.signingCertificates)));
   };
 }
 

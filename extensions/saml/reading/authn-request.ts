@@ -5,8 +5,10 @@ import { RefusedMessage } from '../messages/refused.js';
 import { attribute, children, elementsOf, ns, one, ordered, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
 import { booleanAttribute, indexAttribute } from '../xml/values.js';
-import { headOf, nameIdOf, type ReadMessage } from './message.js';
+import { headOf, nameIdOf, type ReadMessage, short } from './message.js';
 
+/** Classes that a request may name. */
+const MOST_CLASSES = 20;
 const comparisons = ['exact', 'minimum', 'maximum', 'better'] as const;
 
 /** @throws RefusedMessage, MalformedXml */
@@ -23,7 +25,7 @@ export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
     [ns.samlp, 'Scoping'],
   );
   const { destination, ...head } = headOf(root);
-  const acsUrl = attribute(root, 'AssertionConsumerServiceURL');
+  const acsUrl = short(attribute(root, 'AssertionConsumerServiceURL'), 'AssertionConsumerServiceURL');
   const acsIndex = indexAttribute(root, 'AssertionConsumerServiceIndex');
   if (acsUrl !== undefined && acsIndex !== undefined) throw new RefusedMessage('acs_ambiguous');
   const policy = one(root, ns.samlp, 'NameIDPolicy');
@@ -36,9 +38,9 @@ export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
     ...given({
       acsUrl,
       acsIndex,
-      protocolBinding: attribute(root, 'ProtocolBinding'),
-      nameIdFormat: policy && attribute(policy, 'Format'),
-      spNameQualifier: policy && attribute(policy, 'SPNameQualifier'),
+      protocolBinding: short(attribute(root, 'ProtocolBinding'), 'ProtocolBinding'),
+      nameIdFormat: short(policy && attribute(policy, 'Format'), 'Format'),
+      spNameQualifier: short(policy && attribute(policy, 'SPNameQualifier'), 'SPNameQualifier'),
       requestedAuthnContext: requestedAuthnContextOf(root),
       subject: subject && nameIdOf(subject),
     }),
@@ -51,10 +53,11 @@ function requestedAuthnContextOf(root: Element): RequestedAuthnContext | undefin
   if (!requested) return undefined;
   const wanted = attribute(requested, 'Comparison') ?? 'exact';
   const comparison = comparisons.find((known) => known === wanted);
-  const classRefs = children(requested, ns.saml, 'AuthnContextClassRef').map(textOf);
+  const classRefs = children(requested, ns.saml, 'AuthnContextClassRef').map((element) => short(textOf(element), 'AuthnContextClassRef'));
   const declarations = children(requested, ns.saml, 'AuthnContextDeclRef').length;
   const isOneKind = elementsOf(requested).length === Math.max(classRefs.length, declarations);
-  if (!comparison || !isOneKind || classRefs.length + declarations === 0) throw new MalformedXml('xml_structure', 'RequestedAuthnContext');
+  if (!comparison || !isOneKind || classRefs.length + declarations === 0 || classRefs.length > MOST_CLASSES)
+    throw new MalformedXml('xml_structure', 'RequestedAuthnContext');
   return { comparison, classRefs, hasDeclarations: declarations > 0 };
 }
 

@@ -4,7 +4,7 @@ import type { LogoutRequest, LogoutResponse } from '../messages/inbound.js';
 import { children, ns, one, ordered, required, requiredAttribute, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
 import { instantAttribute } from '../xml/values.js';
-import { headOf, idAttribute, nameIdOf, type ReadMessage } from './message.js';
+import { headOf, idAttribute, nameIdOf, type ReadMessage, short } from './message.js';
 
 /** @throws RefusedMessage, MalformedXml */
 export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
@@ -22,7 +22,7 @@ export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
   const notOnOrAfter = instantAttribute(root, 'NotOnOrAfter');
   const nameId = nameIdOf(root);
   if (!nameId) throw new MalformedXml('xml_structure', 'NameID');
-  const sessionIndexes = children(root, ns.samlp, 'SessionIndex').map(textOf);
+  const sessionIndexes = children(root, ns.samlp, 'SessionIndex').map((element) => short(textOf(element), 'SessionIndex'));
   return {
     message: { kind: 'LogoutRequest', ...head, nameId, sessionIndexes },
     ...(destination === undefined ? {} : { destination }),
@@ -41,8 +41,8 @@ export function readLogoutResponse(root: Element): ReadMessage<LogoutResponse> {
       kind: 'LogoutResponse',
       ...head,
       inResponseTo: idAttribute(root, 'InResponseTo'),
-      status: requiredAttribute(status, 'Value'),
-      ...(below && { subStatus: requiredAttribute(below, 'Value') }),
+      status: short(requiredAttribute(status, 'Value'), 'Value'),
+      ...(below && { subStatus: short(requiredAttribute(below, 'Value'), 'Value') }),
     },
     ...(destination === undefined ? {} : { destination }),
   };

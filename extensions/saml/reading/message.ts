@@ -17,6 +17,15 @@ export interface ReadMessage<Message extends InboundMessage = InboundMessage> {
   readonly notOnOrAfter?: number;
 }
 
+/** Bytes of a name or a URI. What is kept of a message is bounded, because anybody can send a request that is not signed. */
+const MOST_BYTES = 1024;
+
+/** @throws MalformedXml `xml_structure` for a text that is too long */
+export function short<Value extends string | undefined>(value: Value, place: string): Value {
+  if (value !== undefined && Buffer.byteLength(value) > MOST_BYTES) throw new MalformedXml('xml_structure', place);
+  return value;
+}
+
 /** @throws RefusedMessage `message_kind` */
 export function kindOf(root: Element): Kind {
   const kind = kinds.find((name) => isNamed(root, ns.samlp, name));
@@ -40,7 +49,7 @@ export function headOf(
   const id = idAttribute(root, 'ID');
   const issuedAt = instantAttribute(root, 'IssueInstant');
   if (issuedAt === undefined) throw new MalformedXml('xml_structure', 'IssueInstant');
-  const destination = attribute(root, 'Destination');
+  const destination = short(attribute(root, 'Destination'), 'Destination');
   return { id, issuer: issuerOf(root), issuedAt, ...(destination === undefined ? {} : { destination }) };
 }
 
@@ -56,11 +65,11 @@ export function nameIdOf(parent: Element): NameId | undefined {
   if (one(parent, ns.saml, 'BaseID') || one(parent, ns.saml, 'EncryptedID')) throw new RefusedMessage('encrypted_id_unsupported');
   const element = one(parent, ns.saml, 'NameID');
   if (!element) return undefined;
-  const format = attribute(element, 'Format');
-  const nameQualifier = attribute(element, 'NameQualifier');
-  const spNameQualifier = attribute(element, 'SPNameQualifier');
+  const format = short(attribute(element, 'Format'), 'Format');
+  const nameQualifier = short(attribute(element, 'NameQualifier'), 'NameQualifier');
+  const spNameQualifier = short(attribute(element, 'SPNameQualifier'), 'SPNameQualifier');
   return {
-    value: textOf(element),
+    value: short(textOf(element), 'NameID'),
     ...(format === undefined ? {} : { format }),
     ...(nameQualifier === undefined ? {} : { nameQualifier }),
     ...(spNameQualifier === undefined ? {} : { spNameQualifier }),

@@ -12,6 +12,8 @@ import type { Participant } from './participants.js';
 export interface Step {
   readonly serviceProvider: string;
   readonly name: string;
+  /** The user's id. */
+  readonly oid: string;
   readonly nameId: NameId;
   readonly sessionIndex: string;
   /** `silent`: it cannot be asked, or answered that it did not do it. */
@@ -19,6 +21,8 @@ export interface Step {
 }
 
 export interface Chain {
+  /** The name of the session that ended. */
+  readonly session: string;
   readonly steps: readonly Step[];
   /** Where the browser goes on to. */
   readonly next: string;
@@ -42,6 +46,14 @@ export interface Asked {
   readonly serviceProvider: string;
 }
 
+/** A logout that goes on. */
+export interface Answered {
+  readonly handle: string;
+  /** The user's id. */
+  readonly user: string | undefined;
+  readonly session: string | undefined;
+}
+
 export const chains: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
 /** By the ID of the request. */
 export const asked: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
@@ -61,13 +73,17 @@ export function createChains({ artifact }: Pick<ExtensionContext, 'artifact'>) {
 
   return {
     /** @param canBeAsked tells where there is no address to ask at. @returns its handle */
-    async begin(participants: readonly Participant[], next: string, canBeAsked: (participant: Participant) => boolean): Promise<string> {
+    async begin(
+      { session, participants }: { readonly session: string; readonly participants: readonly Participant[] },
+      next: string,
+      canBeAsked: (participant: Participant) => boolean,
+    ): Promise<string> {
       const handle = randomBytes(24).toString('base64url');
       const steps = participants.map((participant): Step => {
-        const { serviceProvider, name, nameId, sessionIndex } = participant;
-        return { serviceProvider, name, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
+        const { serviceProvider, name, oid, nameId, sessionIndex } = participant;
+        return { serviceProvider, name, oid, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
       });
-      await artifact(chains).put(handle, { steps, next });
+      await artifact(chains).put(handle, { session, steps, next } satisfies Chain);
       return handle;
     },
 
@@ -97,12 +113,12 @@ export function createChains({ artifact }: Pick<ExtensionContext, 'artifact'>) {
       return { ...advance, step: { ...step, requestId } };
     },
 
-    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout */
-    async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<string | undefined> {
+    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout, and whose it was as far as that is known */
+    async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
       const waiting = (await artifact(asked).read(requestId)) as Asked | undefined;
       if (waiting?.serviceProvider !== serviceProvider || !(await artifact(asked).take(requestId))) return undefined;
-      await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
-      return waiting.handle;
+      const chain = await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
+      return { handle: waiting.handle, user: chain?.steps[waiting.at]?.oid, session: chain?.session };
     },
 
     /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */

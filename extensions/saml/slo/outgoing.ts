@@ -61,9 +61,11 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
     async answered(ctx: Context, { message, serviceProvider }: ReceivedOf<LogoutResponse>): Promise<void> {
       const { inResponseTo, status, subStatus } = message;
       const isDone = status === statusUri('Success') && subStatus !== statusUri('PartialLogout');
-      const handle = await chains.answered(inResponseTo, serviceProvider.id, isDone);
-      if (handle === undefined) throw new RefusedMessage('not_pending');
-      logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status, subStatus }, 'saml.logout.answered');
+      const answered = await chains.answered(inResponseTo, serviceProvider.id, isDone);
+      if (!answered) throw new RefusedMessage('not_pending');
+      const { handle, user, session } = answered;
+      const about = { user, session, inResponseTo };
+      logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status, subStatus, ...about }, 'saml.logout.answered');
       redirectByGet(ctx, onward(handle));
     },
   };

@@ -16,6 +16,8 @@ export interface Limits {
 }
 
 const MAX_ATTRIBUTES = 64;
+/** Characters of a namespace: canonical XML writes it for each branch that uses it. */
+const MAX_NAMESPACE = 1024;
 const XHTML = 'http://www.w3.org/1999/xhtml';
 const XML = 'http://www.w3.org/XML/1998/namespace';
 
@@ -134,6 +136,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   for (const { prefix: ofPrefix, local: name, value: written } of attributes) {
     const isDefault = ofPrefix === '' && name === 'xmlns';
     if (!isDefault && ofPrefix !== 'xmlns') continue;
+    if (written.length > MAX_NAMESPACE) throw new MalformedXml('xml_too_complex');
     const value = normalized(written);
     // `xml` and `xmlns` are never declared, and no prefix is undeclared. XHTML is parsed by other rules. @see Namespaces in XML 1.0 §3, §5
     const isReserved = value === XML || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';

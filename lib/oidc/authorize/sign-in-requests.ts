@@ -8,6 +8,7 @@ import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
 import type { createSignedIn } from '../sessions/signed-in.js';
+import { checkLengths } from './checks.js';
 import { carryParameters } from './parameters.js';
 import { createProvenSignIns, provenParameter } from './proven-sign-ins.js';
 import { urlByReference } from './pushed-requests.js';
@@ -65,6 +66,7 @@ export function createSignInRequests(
         ...eid,
       };
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ''));
+      checkLengths(given);
       const request = { client_id: client, response_type: 'none', redirect_uri: redirectUri, scope: 'openid', ...given };
       const parameters = carryParameters('authorization', request);
       if (signIn) parameters[provenParameter] = await proven.keep(ctx, signIn);

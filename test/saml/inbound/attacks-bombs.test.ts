@@ -70,7 +70,36 @@ const attacks: readonly (readonly [name: string, reason: string, prepare: () => 
   ['one name of 60,000 letters', 'xml_not_well_formed', () => inUrl(`<${'a'.repeat(60_000)}`)],
   ['white space of 60,000 characters', 'xml_not_well_formed', () => inUrl(`<a${' '.repeat(60_000)}b`)],
   ['as many references as fit', 'xml_forbidden_construct', () => inUrl(`<a>${'&amp;&#65;'.repeat(6000)}&x;</a>`)],
+  [
+    'one namespace of 58,000 letters that 350 elements would each repeat when it is signed',
+    'xml_too_complex',
+    () => inUrl(`<a xmlns:b="${'b'.repeat(58_000)}">${'<b:c/>'.repeat(350)}</a>`),
+  ],
 ];
+
+describe('M15: what is kept of a request that nobody signed is bounded', () => {
+  const much = 'a'.repeat(1025);
+  test.each([
+    ['the name of the subject', { body: `<saml:Subject><saml:NameID>${much}</saml:NameID></saml:Subject>` }],
+    ['its format', { body: `<saml:Subject><saml:NameID Format="${much}">a</saml:NameID></saml:Subject>` }],
+    ['its qualifier', { body: `<saml:Subject><saml:NameID SPNameQualifier="${much}">a</saml:NameID></saml:Subject>` }],
+    ['the place of the response', { attributes: `AssertionConsumerServiceURL="${much}"` }],
+    ['the binding', { attributes: `ProtocolBinding="${much}"` }],
+    ['the format that is wanted', { body: `<samlp:NameIDPolicy Format="${much}"/>` }],
+    [
+      'a class',
+      { body: `<samlp:RequestedAuthnContext><saml:AuthnContextClassRef>${much}</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>` },
+    ],
+    [
+      'the number of classes',
+      {
+        body: `<samlp:RequestedAuthnContext>${'<saml:AuthnContextClassRef>a</saml:AuthnContextClassRef>'.repeat(21)}</samlp:RequestedAuthnContext>`,
+      },
+    ],
+  ])('%s', async (_name, parts) => {
+    expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(authnRequest({ issuer: lax, ...parts }))))).toBe('xml_structure');
+  });
+});
 
 describe('I7: before a parser sees it', () => {
   test.each(attacks)('%s', async (_name, reason, prepare) => {

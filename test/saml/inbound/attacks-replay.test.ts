@@ -119,6 +119,13 @@ describe('wrong signatures cost little', () => {
     expect(await post(right(), address)).toBe('accepted');
   });
 
+  test('many at once are counted before they are verified', async () => {
+    const messages = Array.from({ length: 60 }, bogus);
+    const reasons = await Promise.all(messages.map((fields) => post(fields, '198.51.100.4')));
+    expect(reasons.filter((reason) => reason === 'signature_invalid').length).toBeLessThanOrEqual(20);
+    expect(new Set(reasons)).toEqual(new Set(['signature_invalid', 'too_many_bad_signatures']));
+  });
+
   test('right ones are not counted', async () => {
     for (let index = 0; index < 25; index += 1) expect(await post(right(), '192.0.2.7')).toBe('accepted');
   });

@@ -21,6 +21,8 @@ export interface IdpDescription {
 export interface ServiceProviderOptions {
   /** @default a URL of its own */
   readonly entityId?: string;
+  /** Of its URLs; `localhost` is another site than the identity provider. @default 127.0.0.1 */
+  readonly host?: 'localhost';
   /** Of its messages. @default redirect */
   readonly binding?: Binding;
   /** For the library: `forceAuthn`, `authnContext`, `decryptionPvk` … */
@@ -69,7 +71,7 @@ export const statusCodesOf = (xml: string): readonly string[] =>
   [...xml.matchAll(/StatusCode\b[^>]*?Value="([^"]*)"/g)].map(([, code = '']) => code.replace(/^.*:/, ''));
 
 export async function startServiceProvider(idp: IdpDescription, options: ServiceProviderOptions = {}): Promise<TestServiceProvider> {
-  const { binding: ownBinding = 'redirect', saml: more = {} } = options;
+  const { binding: ownBinding = 'redirect', host = '127.0.0.1', saml: more = {} } = options;
   const key = await testKeyOf('service provider');
   const sessions = new Map<string, Profile>();
   const responses: Record<string, string>[] = [];
@@ -82,7 +84,7 @@ export async function startServiceProvider(idp: IdpDescription, options: Service
   server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${host}:${port}`;
   const cookie = `sp-${port}`;
   const entityId = options.entityId ?? `${url}/metadata`;
   const saml = new SAML({

@@ -40,6 +40,19 @@ export interface SamlTestOptions extends TestIdpOptions {
   readonly saml?: SamlOptions;
 }
 
+/** What an entity publishes. @param tid of a tenant's; absent: the instance's */
+export async function describeIdp(issuer: string, tid?: string): Promise<IdpDescription> {
+  const base = `${issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}`;
+  const xml = await (await fetch(`${base}/metadata`)).text();
+  const one = (pattern: RegExp): string => pattern.exec(xml)?.[1] ?? '';
+  return {
+    entityId: one(/entityID="([^"]*)"/),
+    ssoUrl: one(/SingleSignOnService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
+    sloUrl: one(/SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
+    certificates: [...xml.matchAll(/X509Certificate>([^<]+)<\//g)].map(([, der = '']) => pemOf(der)),
+  };
+}
+
 /** For the tests of a file, or of the `describe` around the call. */
 export function useSamlService({ saml: own = {}, extensions = [], ...options }: SamlTestOptions = {}): SamlInUse {
   const service = useIdp(async () => {
@@ -54,17 +67,7 @@ export function useSamlService({ saml: own = {}, extensions = [], ...options }: 
     return root;
   };
 
-  async function describe(tid?: string): Promise<IdpDescription> {
-    const base = `${service.issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}`;
-    const xml = await (await fetch(`${base}/metadata`)).text();
-    const one = (pattern: RegExp): string => pattern.exec(xml)?.[1] ?? '';
-    return {
-      entityId: one(/entityID="([^"]*)"/),
-      ssoUrl: one(/SingleSignOnService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
-      sloUrl: one(/SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
-      certificates: [...xml.matchAll(/X509Certificate>([^<]+)<\//g)].map(([, der = '']) => pemOf(der)),
-    };
-  }
+  const describe = (tid?: string): Promise<IdpDescription> => describeIdp(service.issuer, tid);
 
   const members: Omit<SamlInUse, keyof IdpInUse> = {
     describe,
