@@ -61,12 +61,22 @@ test('reasons of refused messages', () => {
 
 test('statuses are those that the code can answer', () => {
   const documented = page.table('Sign-in', 'What happens').map(([, status = '']) => status.replaceAll('`', '').split(', '));
-  const errors = ['login_required', 'access_denied', 'unmet_authentication_requirements'].flatMap((error) =>
+  const errors = ['login_required', 'access_denied', 'unmet_authentication_requirements', 'server_error'].flatMap((error) =>
     [true, false].flatMap((isPassive) => statusOf(error, isPassive) ?? []),
   );
   const made = Object.values(statuses).map((status) => (typeof status === 'function' ? status('') : status));
-  const known = new Set([...errors, ...made].map(({ code, subCode }) => `${code} ${subCode}`));
-  expect(documented.map((each) => each.join(' ')).sort()).toEqual([...known].sort());
+  const known = new Set([...errors, ...made].map(({ code, subCode }) => [code, ...(subCode === undefined ? [] : [subCode])].join(' ')));
+  expect([...new Set(documented.map((each) => each.join(' ')))].sort()).toEqual([...known].sort());
+});
+
+test('log lines are those that the code writes', () => {
+  const code = readdirSync('extensions/saml', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(`extensions/saml/${name}`, 'utf8'))
+    .join('\n');
+  const written = [...code.matchAll(/'(saml\.(?:response|(?:logout|request)\.\w+))'/g)].map(([, name = '']) => name);
+  const lines = page.table('Log lines', 'Line').map(([name = '']) => name);
+  expect([...lines].sort()).toEqual(written.sort());
 });
 
 test('problems of health are those that the code names', () => {

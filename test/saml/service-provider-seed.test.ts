@@ -46,6 +46,8 @@ describe('service providers of the seed', () => {
       ...acs,
       signingCertificates: [certificate.pem],
       allowedTenants: ['Acme'],
+      idp: 'local',
+      styles: { radius: 4 },
     };
     await seeded([ofTenant, ofInstance], async ({ read, tid }) => {
       expect(await read(`/tenants/${tid.Acme}/saml-service-providers/wiki`)).toMatchObject({
@@ -58,6 +60,8 @@ describe('service providers of the seed', () => {
         assertionConsumerServices: [{ url: 'https://sp.example/acs', index: 0 }],
         signingCertificates: [certificate.der],
         allowedTenants: [tid.Acme],
+        idp: 'local',
+        styles: { radius: 4 },
       });
     });
   });
@@ -83,6 +87,8 @@ describe('service providers of the seed', () => {
     ['[0].metadata', { metadata: plain({ acs: 'http://sp.example' }) }, {}],
     ['[0].assertionConsumerServices[0].url', { entityId: 'a', assertionConsumerServices: [{ url: 'http://sp.example' }] }, {}],
     ['[0].entityId', acs, {}],
+    ['[0].idp', { entityId: 'a', ...acs, idp: 'nowhere' }, {}],
+    ['[0].styles.accentColor', { entityId: 'a', ...acs, styles: { accentColor: '#ffff00' } }, {}],
     ['[0].tenant', { entityId: 'a', tenant: 'Acme', ...acs }, { tenantEntities: false }],
     ['[0].allowedTenants', { entityId: 'a', tenant: 'Acme', ...acs, allowedTenants: ['Acme'] }, {}],
   ])('stop the start where %s is wrong, and say so', async (place, given, options) => {

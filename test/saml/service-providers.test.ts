@@ -93,6 +93,8 @@ describe('service providers in the admin API', () => {
       requireMfa: true,
       idpInitiated: { isAllowed: true, relayState: '/start' },
       sessionLifetimeSeconds: 3600,
+      idp: 'local',
+      styles: { logoUri: '/logo.svg', accentColor: '#0b6e4f', radius: 8, font: 'humanist' },
       impersonation: 'allow',
     });
     const { status, json } = await root.post(ofInstance, fields);

@@ -14,7 +14,7 @@ import { errors, METADATA_URL, refuse } from './errors.js';
 import { type ServiceProvider, serviceProviderFields, serviceProviders } from './records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
 import type { ReadMetadata, Registrar } from './registration.js';
-import { checkTenants } from './rules.js';
+import { checkReferences } from './rules.js';
 import { type Form, form, indexed, patch, ServiceProviderItem } from './schemas.js';
 import type { Place, ServiceProviderWrites } from './writes.js';
 
@@ -109,7 +109,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
         if (known) return view(known);
         const document = await metadataOf(request.body, given.entityId, Object.keys(given));
         const registered = registrar.create(given, place.owner, document);
-        await checkTenants(registered, context);
+        await checkReferences(registered, place.owner, context);
         return view(await writes.create(place, registered, request.by));
       },
     }),
@@ -157,7 +157,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
         if (request.body.metadata !== undefined && before.source?.url !== undefined && metadataUrl !== null)
           refuse([{ path: '/metadata', expected: 'nothing, or null as metadataUrl, because its metadata is read from there' }]);
         const document = await metadataOf(request.body, before.entityId, stays);
-        await checkTenants(change, context);
+        await checkReferences(change, before.tid, context);
         const next = (row: ServiceProvider) => {
           request.checkMatch(view(row));
           return registrar.change(row, change, row.tid, {

@@ -1,5 +1,5 @@
 /** Service providers, as they are kept: of the instance, or of a tenant. */
-import { defineCollection, type ExtensionRow, type Static, Type } from '../../../lib/extension-door.js';
+import { defineCollection, type ExtensionRow, recordForms, type Static, Type } from '../../../lib/extension-door.js';
 
 const strict = { additionalProperties: false } as const;
 const optional = Type.Optional;
@@ -19,7 +19,7 @@ export const serviceProviderFields = {
   status: oneOf(['active', 'disabled']),
   /** Unique among the service providers of the same owner. */
   entityId: uri(),
-  /** Where responses go, by POST. The first with `isDefault`, else the first, answers a request that names none. @see SAML Metadata §2.4.4 */
+  /** Where responses go, by POST. A request that names none is answered at the first with `isDefault`, else at the first that does not deny it, else at the first. @see SAML Metadata §2.4.4 */
   assertionConsumerServices: Type.Array(
     Type.Object({ url: uri(), index: Type.Integer({ minimum: 0, maximum: 65_535 }), isDefault: optional(Type.Boolean()) }, strict),
     { minItems: 1, maxItems: 50 },
@@ -50,6 +50,10 @@ export const serviceProviderFields = {
   /** Of a service provider of the instance: tenants whose users may sign in; absent: all. */
   allowedTenants: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 1000, uniqueItems: true })),
   requireMfa: Type.Boolean(),
+  /** The sign-in method, or the connection, that people have to sign in by; absent: any. */
+  idp: optional(Type.String({ minLength: 1, maxLength: 200, pattern: '^[!-~]+$' })),
+  /** The look of the sign-in pages, over that of the tenant. */
+  styles: recordForms.client.properties.styles,
   /** A sign-in that begins here, without a request; `relayState` goes along where the link names none. */
   idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: 80 })) }, strict),
   /** Seconds until `SessionNotOnOrAfter`; absent: none is said. */

@@ -1,5 +1,5 @@
 /** What a service provider has to be beyond its form, and what becomes of what is left out. */
-import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/extension-door.js';
 import { isWritable } from '../xml/write.js';
 import { addressProblem } from './addresses.js';
 import { readCertificate } from './certificates.js';
@@ -102,6 +102,9 @@ export function checked<Given extends Registration>(given: Given, owner: string,
     for (const member of ['name', 'friendlyName'] as const)
       expect(isWritable(attribute[member] ?? ''), `/attributes/${at}/${member}`, 'characters that XML can carry');
   }
+  const { accentColor } = given.styles ?? {};
+  const isReadable = accentColor === undefined || contrastRatio(accentColor, '#ffffff') >= READABLE;
+  expect(isReadable, '/styles/accentColor', `a colour with a contrast of ${READABLE}:1 to white or more`);
   const { relayState = '' } = idpInitiated;
   expect(Buffer.byteLength(relayState) <= RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${RELAY_STATE_BYTES} bytes`);
   // A tenant's administrators say what an address or a claim of their people is: to a service provider of all tenants, anybody could be anybody.
@@ -124,12 +127,21 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   };
 }
 
-/** @throws IdpError `invalid_record` for a tenant that does not exist. */
-export async function checkTenants(
-  { allowedTenants }: { readonly allowedTenants?: readonly string[] | null | undefined },
-  { directory }: Service,
+/**
+ * @param owner a tenant's id, or `ofInstance`
+ * @throws IdpError `invalid_record` for a tenant that does not exist, and for a way of signing in that nothing offers the owner's users.
+ */
+export async function checkReferences(
+  { allowedTenants, idp }: { readonly allowedTenants?: readonly string[] | null | undefined; readonly idp?: string | null | undefined },
+  owner: string,
+  { directory, ofInstance }: Service,
 ): Promise<void> {
   const faults: Fault[] = [];
+  // No `acr_values` name `password`: it is among what `local` is.
+  const isOffered =
+    idp === 'local' || (idp !== 'password' && (await directory.policies.offers(idp ?? '', owner === ofInstance ? undefined : owner)));
+  if (typeof idp === 'string' && !isOffered)
+    faults.push({ path: '/idp', expected: 'local, or a sign-in method or a connection that exists' });
   for (const [at, tid] of (allowedTenants ?? []).entries())
     if (!(await directory.tenants.get(tid))) faults.push({ path: `/allowedTenants/${at}`, expected: 'a tenant that exists' });
   refuse(faults);

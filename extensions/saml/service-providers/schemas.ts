@@ -42,6 +42,8 @@ const made = {
   encryptionCertificate: optional(certificate()),
   allowedTenants: of.allowedTenants,
   sessionLifetimeSeconds: of.sessionLifetimeSeconds,
+  idp: of.idp,
+  styles: of.styles,
 };
 export const form = Type.Object({ ...made, metadataUrl: optional(metadataUrl()) }, strict);
 /** @interface */
@@ -49,6 +51,17 @@ export type Form = Static<typeof form>;
 
 const { format, claim } = of.nameId.properties;
 const { isAllowed, relayState } = of.idpInitiated.properties;
+const { logoUri, faviconUri, accentColor, radius, font } = of.styles.properties;
+const styles = Type.Object(
+  {
+    logoUri: orNull(logoUri),
+    faviconUri: orNull(faviconUri),
+    accentColor: orNull(accentColor),
+    radius: orNull(radius),
+    font: orNull(font),
+  },
+  strict,
+);
 
 export const patch = Type.Object(
   {
@@ -58,6 +71,8 @@ export const patch = Type.Object(
     encryptionCertificate: orNull(certificate()),
     allowedTenants: orNull(of.allowedTenants),
     sessionLifetimeSeconds: orNull(of.sessionLifetimeSeconds),
+    idp: orNull(of.idp),
+    styles: orNull(styles),
     metadata: optional(metadata()),
     metadataUrl: orNull(metadataUrl()),
     overridden: optional(

@@ -7,7 +7,7 @@ import { type Fault, refuse } from './errors.js';
 import { serviceProviders } from './records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
 import type { Registrar } from './registration.js';
-import { checked } from './rules.js';
+import { checked, checkReferences } from './rules.js';
 import { indexed, seedForm } from './schemas.js';
 import type { ServiceProviderWrites } from './writes.js';
 
@@ -39,14 +39,22 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
           );
         });
         const place = { owner, id };
+        // Not before it is written, because the seed may make the connection too.
+        const checkIdp = ({ idp }: { readonly idp?: unknown }) =>
+          told(index, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
         return {
           collection: serviceProviders.name as 'saml.service-providers',
           id,
           fields: { ...fields },
           find: () => context.collection(serviceProviders, owner).get(id),
-          create: () => writes.create(place, fields, by),
-          update: (__: string, patch: Readonly<Record<string, unknown>>) =>
-            writes.update(place, (row) => checked({ ...row, ...patch }, owner, context), by),
+          async create() {
+            await checkIdp(fields);
+            return writes.create(place, fields, by);
+          },
+          async update(__: string, patch: Readonly<Record<string, unknown>>) {
+            await checkIdp(patch);
+            return writes.update(place, (row) => checked({ ...row, ...patch }, owner, context), by);
+          },
         };
       });
     },
@@ -55,14 +63,19 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
 /** What a service provider of the seed makes; what is wrong with it is a problem with the options. */
 function told<Made>(index: number, make: () => Made): Made {
   try {
-    return make();
+    const made = make();
+    return made instanceof Promise ? (made.catch((error: unknown) => refuseOption(index, error)) as Made) : made;
   } catch (error) {
-    if (!IdpError.is(error, 'invalid_record') && (error as { code?: unknown }).code !== 'metadata_invalid') throw error;
-    const { problems = [] } = (error as IdpError).details as { readonly problems?: readonly Fault[] };
-    const at = `seed.extensions.saml.serviceProviders[${index}]`;
-    throw new ConfigError(
-      'invalid_options',
-      problems.map(({ path, expected }) => ({ path: at + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),
-    );
+    return refuseOption(index, error);
   }
+}
+
+function refuseOption(index: number, error: unknown): never {
+  if (!IdpError.is(error, 'invalid_record') && (error as { code?: unknown }).code !== 'metadata_invalid') throw error;
+  const { problems = [] } = (error as IdpError).details as { readonly problems?: readonly Fault[] };
+  const at = `seed.extensions.saml.serviceProviders[${index}]`;
+  throw new ConfigError(
+    'invalid_options',
+    problems.map(({ path, expected }) => ({ path: at + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),
+  );
 }

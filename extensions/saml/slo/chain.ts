@@ -3,7 +3,7 @@
  * one that does not answer is signed out here.
  * @see SAML Profiles §4.4.3
  */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
 import type { NameId } from '../messages/inbound.js';
 import { newMessageId } from '../xml/write.js';
@@ -12,6 +12,8 @@ import type { Participant } from './participants.js';
 export interface Step {
   readonly serviceProvider: string;
   readonly name: string;
+  /** The user's id. */
+  readonly oid: string;
   readonly nameId: NameId;
   readonly sessionIndex: string;
   /** `silent`: it cannot be asked, or answered that it did not do it. */
@@ -19,9 +21,21 @@ export interface Step {
 }
 
 export interface Chain {
+  /** The name of the session that ended. */
+  readonly session: string;
   readonly steps: readonly Step[];
   /** Where the browser goes on to. */
   readonly next: string;
+  /** SHA-256 of the secret of the browser that took the first step. */
+  readonly browser?: string;
+}
+
+/** Where a browser goes on to: `next` without a step where all were asked. */
+export interface Advance {
+  readonly next: string;
+  readonly step?: Step & { readonly requestId: string };
+  /** For the browser to keep: from now on, the logout is its alone. */
+  readonly newSecret?: string;
 }
 
 /** The message that a service provider is to answer. */
@@ -32,9 +46,19 @@ export interface Asked {
   readonly serviceProvider: string;
 }
 
+/** A logout that goes on. */
+export interface Answered {
+  readonly handle: string;
+  /** The user's id. */
+  readonly user: string | undefined;
+  readonly session: string | undefined;
+}
+
 export const chains: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
 /** By the ID of the request. */
 export const asked: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
+
+const digestOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
 export type Chains = ReturnType<typeof createChains>;
 
@@ -49,39 +73,52 @@ export function createChains({ artifact }: Pick<ExtensionContext, 'artifact'>) {
 
   return {
     /** @param canBeAsked tells where there is no address to ask at. @returns its handle */
-    async begin(participants: readonly Participant[], next: string, canBeAsked: (participant: Participant) => boolean): Promise<string> {
+    async begin(
+      { session, participants }: { readonly session: string; readonly participants: readonly Participant[] },
+      next: string,
+      canBeAsked: (participant: Participant) => boolean,
+    ): Promise<string> {
       const handle = randomBytes(24).toString('base64url');
       const steps = participants.map((participant): Step => {
-        const { serviceProvider, name, nameId, sessionIndex } = participant;
-        return { serviceProvider, name, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
+        const { serviceProvider, name, oid, nameId, sessionIndex } = participant;
+        return { serviceProvider, name, oid, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
       });
-      await artifact(chains).put(handle, { steps, next });
+      await artifact(chains).put(handle, { session, steps, next } satisfies Chain);
       return handle;
     },
 
     /**
      * The next one to ask, each time another: two tabs, or who goes back, ask nobody twice.
-     * @returns `next` without a step where all were asked; undefined for a logout that is too old to be known.
+     * @param secrets that the browser has. The first browser needs none, and none that it has counts, because somebody else may have set it.
+     * @returns undefined for a logout that is too old to be known, and for one of another browser
      */
-    async advance(handle: string): Promise<{ readonly next: string; readonly step?: Step & { readonly requestId: string } } | undefined> {
+    async advance(handle: string, secrets: readonly string[]): Promise<Advance | undefined> {
+      const secret = randomBytes(32).toString('base64url');
+      const digests = [secret, ...secrets].map(digestOf);
       let at = -1;
+      let isFirst = false;
       const after = await change(handle, (before) => {
-        at = before.steps.findIndex(({ state }) => state === 'waiting');
-        return at === -1 ? before : withState(before, at, 'asked');
+        isFirst = before.browser === undefined;
+        const { browser = digests[0] ?? '' } = before;
+        at = digests.includes(browser) ? before.steps.findIndex(({ state }) => state === 'waiting') : -1;
+        const bound = isFirst ? { ...before, browser } : before;
+        return at === -1 ? bound : withState(bound, at, 'asked');
       });
-      const step = after?.steps[at];
-      if (!after || !step) return after && { next: after.next };
+      if (!after?.browser || !digests.includes(after.browser)) return undefined;
+      const advance = { next: after.next, ...(isFirst ? { newSecret: secret } : {}) };
+      const step = after.steps[at];
+      if (!step) return advance;
       const requestId = newMessageId();
       await artifact(asked).put(requestId, { handle, at, serviceProvider: step.serviceProvider } satisfies Asked);
-      return { next: after.next, step: { ...step, requestId } };
+      return { ...advance, step: { ...step, requestId } };
     },
 
-    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout */
-    async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<string | undefined> {
+    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout, and whose it was as far as that is known */
+    async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
       const waiting = (await artifact(asked).read(requestId)) as Asked | undefined;
       if (waiting?.serviceProvider !== serviceProvider || !(await artifact(asked).take(requestId))) return undefined;
-      await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
-      return waiting.handle;
+      const chain = await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
+      return { handle: waiting.handle, user: chain?.steps[waiting.at]?.oid, session: chain?.session };
     },
 
     /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */

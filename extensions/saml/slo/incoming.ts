@@ -20,8 +20,9 @@ interface Leaving extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'
   /** The id of the service provider. */
   readonly serviceProvider: string;
   readonly relayState?: string;
-  /** The session that ended. */
+  /** The session that ended, and the id of the user that it was of. */
   readonly session?: string;
+  readonly user?: string;
 }
 
 /** Longer than a logout at other service providers takes. */
@@ -65,10 +66,12 @@ export function createIncoming({ context, book, entities, participants, chains, 
     return { request, serviceProvider };
   }
 
-  async function answer(ctx: Context, serviceProvider: ServiceProvider, { id, relayState }: Leaving, status: Status): Promise<void> {
+  async function answer(ctx: Context, serviceProvider: ServiceProvider, request: Leaving, status: Status): Promise<void> {
+    const { id, relayState, user, session } = request;
     const { code, subCode } = status;
+    const about = { user, session, inResponseTo: id };
     logger.info(
-      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode },
+      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, ...about },
       'saml.logout.response',
     );
     const service = logoutServiceOf(serviceProvider);
@@ -111,12 +114,12 @@ export function createIncoming({ context, book, entities, participants, chains, 
       const { request, serviceProvider } = found;
       const here = await signedIn(ctx);
       if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
-      const { session } = here;
-      if (!(await participants.isAbout(session, serviceProvider, request)))
-        return answer(ctx, serviceProvider, request, statuses.unknownPrincipal);
+      const { session, oid: user } = here;
+      if (!(await participants.isAbout(here, serviceProvider, request)))
+        return answer(ctx, serviceProvider, { ...request, session, user }, statuses.unknownPrincipal);
       await participants.leave(session, serviceProvider);
       const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
-      const next = await urlFor(donePath(own), { ...request, session });
+      const next = await urlFor(donePath(own), { ...request, session, user });
       // Without an address to answer at, the person sees what became of it. Where another request was faster, it sees to all others.
       const onward = await signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
       redirectByGet(ctx, onward ?? next);

@@ -9,6 +9,7 @@ import { statusUri } from '../messages/status.js';
 import type { Pages } from '../pages.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
 import type { Chains } from './chain.js';
+import { createChainCookie } from './chain-cookie.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import { nextPath } from './participant.js';
 
@@ -26,6 +27,7 @@ export interface OutgoingParts {
 
 export function createOutgoing({ context, book, entities, chains, send, pages }: OutgoingParts) {
   const { own, url, logger, requestId } = context;
+  const cookie = createChainCookie(context);
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 
   return {
@@ -33,10 +35,15 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
     async next(ctx: Context): Promise<void> {
       const { logout: handle } = ctx.query;
       if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
+      let secrets = cookie.read(ctx, handle);
       for (;;) {
-        const found = await chains.advance(handle);
+        const found = await chains.advance(handle, secrets);
         if (!found) return pages.expired(ctx);
-        const { step, next } = found;
+        const { step, next, newSecret } = found;
+        if (newSecret !== undefined) {
+          cookie.write(ctx, handle, newSecret);
+          secrets = [newSecret];
+        }
         if (!step) return redirectByGet(ctx, next);
         const serviceProvider = await book.get(step.serviceProvider);
         const service = serviceProvider && logoutServiceOf(serviceProvider);
@@ -54,9 +61,11 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
     async answered(ctx: Context, { message, serviceProvider }: ReceivedOf<LogoutResponse>): Promise<void> {
       const { inResponseTo, status, subStatus } = message;
       const isDone = status === statusUri('Success') && subStatus !== statusUri('PartialLogout');
-      const handle = await chains.answered(inResponseTo, serviceProvider.id, isDone);
-      if (handle === undefined) throw new RefusedMessage('not_pending');
-      logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status, subStatus }, 'saml.logout.answered');
+      const answered = await chains.answered(inResponseTo, serviceProvider.id, isDone);
+      if (!answered) throw new RefusedMessage('not_pending');
+      const { handle, user, session } = answered;
+      const about = { user, session, inResponseTo };
+      logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status, subStatus, ...about }, 'saml.logout.answered');
       redirectByGet(ctx, onward(handle));
     },
   };

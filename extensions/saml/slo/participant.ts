@@ -24,7 +24,7 @@ export function createLogoutParticipant({ context: { own, url }, book, participa
         const serviceProvider = await book.get(id);
         if (serviceProvider && logoutServiceOf(serviceProvider)) reachable.add(id);
       }
-      const handle = await chains.begin(staying, next, ({ serviceProvider }) => reachable.has(serviceProvider));
+      const handle = await chains.begin({ session, participants: staying }, next, ({ serviceProvider }) => reachable.has(serviceProvider));
       await participants.ended(session, handle);
       return reachable.size === 0 ? undefined : `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
     },

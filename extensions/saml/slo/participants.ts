@@ -12,6 +12,8 @@ export interface Participant {
   readonly name: string;
   /** The user's id: linked accounts share a session. */
   readonly oid: string;
+  /** The `sub` of the sign-in: another person's in the same browser leaves the session its name. */
+  readonly sub: string;
   readonly nameId: NameId;
   /** Of the session at the service provider, whatever accounts of it were used. @see SAML Core §2.7.2 */
   readonly sessionIndex: string;
@@ -30,6 +32,8 @@ export const sessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 
 
 /** More than a session can have but by a script: the oldest are forgotten. */
 const MOST = 200;
+
+const subOf = ({ account: { person } }: Pick<BrowserSignIn, 'account'>): string => person.user.parentUserId ?? person.user.id;
 
 export type Participants = ReturnType<typeof createParticipants>;
 
@@ -55,9 +59,11 @@ export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContex
      */
     async enter(signedIn: BrowserSignIn, { id, name }: ServiceProvider, nameId: NameId, isTransient: boolean): Promise<Participant> {
       const { oid, session } = signedIn;
+      const sub = subOf(signedIn);
       const isIt = (each: Participant): boolean =>
         each.serviceProvider === id &&
         each.oid === oid &&
+        each.sub === sub &&
         each.nameId.format === nameId.format &&
         (isTransient || each.nameId.value === nameId.value);
       const newIndex = newMessageId();
@@ -65,11 +71,12 @@ export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContex
         const known = before.participants.find(isIt);
         if (known && !known.hasLeft) return before;
         const others = before.participants.filter((each) => !isIt(each));
-        const ofSession = before.participants.find(({ serviceProvider }) => serviceProvider === id);
+        const ofSession = before.participants.find((each) => each.serviceProvider === id && each.sub === sub);
         const entered = {
           serviceProvider: id,
           name,
           oid,
+          sub,
           nameId: known?.nameId ?? nameId,
           sessionIndex: ofSession?.sessionIndex ?? newIndex,
         };
@@ -80,11 +87,12 @@ export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContex
 
     /** Whether the message is about who is signed in here. @see SAML Core §3.7.3.2 */
     async isAbout(
-      session: string,
+      here: Pick<BrowserSignIn, 'session' | 'account'>,
       serviceProvider: ServiceProvider,
       { nameId, sessionIndexes }: Pick<LogoutRequest, 'nameId' | 'sessionIndexes'>,
     ) {
-      const all = await this.of(session, serviceProvider);
+      const sub = subOf(here);
+      const all = (await this.of(here.session, serviceProvider)).filter((each) => each.sub === sub);
       return all.some(
         (each) => isSameNameId(nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),
       );

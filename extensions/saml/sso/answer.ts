@@ -37,11 +37,13 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   /** What the sign-in is not that the request or the service provider asks for. */
   async function lackOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Status | undefined> {
     const { forceAuthn, receivedAt, requestedAuthnContext, subject } = request;
-    const { account, amr, authTime, act } = here;
+    const { account, amr, authTime, act, idp, method } = here;
     if (!(tenantsOf(serviceProvider, context.ofInstance)?.includes(account.tenant.id) ?? true))
       return statuses.requestDenied('The user is of another tenant.');
     if (act && serviceProvider.impersonation === 'refuse') return statuses.requestDenied('Somebody acts as the user.');
     if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
+    const { idp: wantedIdp = idp } = serviceProvider;
+    if (wantedIdp !== idp && wantedIdp !== method) return statuses.noAuthnContext;
     const wanted = wantedContext(requestedAuthnContext);
     if ((wanted?.mfa || serviceProvider.requireMfa) && !amr.includes('mfa')) return statuses.noAuthnContext;
     if (wanted?.classOf(here) === undefined) return statuses.noAuthnContext;
@@ -84,8 +86,11 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   }
 
   async function answerTo(ctx: Context, answer: SignInAnswer, serviceProvider: ServiceProvider, request: KeptRequest): Promise<void> {
+    const who = 'signedIn' in answer ? answer.signedIn : undefined;
     const refuse = (status: Status): Promise<void> =>
-      request.id === undefined ? pages.notSignedIn(ctx, serviceProvider.name) : responses.refuse(ctx, serviceProvider, request, status);
+      request.id === undefined
+        ? pages.notSignedIn(ctx, serviceProvider.name)
+        : responses.refuse(ctx, serviceProvider, request, status, who);
     const failed = (error: string): Promise<void> => {
       const status = statusOf(error, request.isPassive);
       if (!status) throw new IdpError('store_unavailable');
@@ -100,7 +105,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
     if ((await context.signedIn(ctx))?.session !== here.session) return failed('login_required');
     try {
-      await responses.assert(ctx, serviceProvider, request, assertion);
+      await responses.assert(ctx, serviceProvider, request, assertion, here);
     } catch (error) {
       if (!(error instanceof UnwritableText)) throw error;
       await refuse(statuses.requestDenied('The name of the user has characters that XML cannot carry.'));

@@ -20,9 +20,11 @@ export async function releasedAttributes(
     idp,
   };
   return attributes.flatMap(({ claim, ...attribute }) => {
-    const values = [found[claim] ?? []].flat().map(written);
+    const values = [found[claim]].flat().filter(isSaid).map(written);
     return values.length === 0 ? [] : [{ ...attribute, values }];
   });
 }
 
+/** An empty value would be a name or a group without letters to a service provider. */
+const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 const written = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value));

@@ -30,7 +30,12 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
   /** Nothing here reads a cookie: a page of another site that posts brings none. */
   async function signIn(ctx: Context, { tid }: Entity, serviceProvider: ServiceProvider, request: KeptRequest, hint = ''): Promise<void> {
     const { mfa = false } = wantedContext(request.requestedAuthnContext) ?? {};
-    const acrValues = [...(mfa || serviceProvider.requireMfa ? ['mfa'] : []), ...(tid === undefined ? [] : [`tenant:${tid}`])];
+    const { idp, requireMfa } = serviceProvider;
+    const acrValues = [
+      ...(mfa || requireMfa ? ['mfa'] : []),
+      ...(tid === undefined ? [] : [`tenant:${tid}`]),
+      ...(idp === undefined ? [] : [`idp:${idp}`]),
+    ];
     const prompt = request.isPassive ? 'none' : request.forceAuthn ? 'login' : undefined;
     await context.requireSignIn(ctx, {
       client: clientIdOf(serviceProvider),

@@ -29,6 +29,7 @@ export function createClients(
       returnTo: returnPath(own),
       impersonation: row.impersonation,
       ...(tenants ? { allowedTenants: tenants } : {}),
+      ...(row.styles ? { styles: row.styles } : {}),
     };
     const made = JSON.stringify(client);
     const before = known.get(row.id);

@@ -77,7 +77,10 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
       return { value, format: uris[format], ...(format === 'persistent' || format === 'transient' ? qualifiers : {}) };
     },
 
-    /** What the sign-in page begins with for the subject of a request; undefined where that is nobody. The empty text where nothing is known beforehand. */
+    /**
+     * What the sign-in page begins with for the subject of a request: what the request says itself. Nothing is looked up for it, because anybody can send a
+     * request. The empty text where the page begins with nothing; undefined where the subject is nobody.
+     */
     async hintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
       const format = formatOf(serviceProvider, subject);
       if (format === undefined) return undefined;
@@ -85,7 +88,7 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
       if (format !== 'persistent') return subject.value;
       const oid = pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
       const account = oid === undefined ? undefined : await directory.accounts.findByOid(oid);
-      return account && isUsable(account) ? account.person.user.userName : undefined;
+      return account && isUsable(account) ? '' : undefined;
     },
 
     /** Whether the account is whom the request is about. @param known what the service provider calls whoever is signed in here */

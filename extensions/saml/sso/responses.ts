@@ -1,5 +1,5 @@
 /** Responses to service providers: each is posted by the browser to the place that the request was let in for. */
-import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import type { BrowserSignIn, Context, ExtensionContext } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { SamlKeys } from '../entities/keys.js';
 import { type Assertion, responseXml } from '../messages/response.js';
@@ -15,17 +15,21 @@ export interface ResponseParts {
   readonly keys: Pick<SamlKeys, 'signer'>;
 }
 
+/** The sign-in that a response is about, for the log. */
+type Who = Pick<BrowserSignIn, 'oid' | 'session'>;
+
 export type Responses = ReturnType<typeof createResponses>;
 
 export function createResponses({ context: { sendForm, logger, requestId }, entities, keys }: ResponseParts) {
-  async function send(
-    ctx: Context,
-    serviceProvider: ServiceProvider,
-    request: KeptRequest,
-    status: Status,
-    assertion?: Assertion,
-  ): Promise<void> {
+  interface Outcome {
+    readonly status: Status;
+    readonly assertion?: Assertion;
+    readonly who: Who | undefined;
+  }
+
+  async function send(ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, outcome: Outcome): Promise<void> {
     const { acsUrl, relayState, id } = request;
+    const { status, assertion, who } = outcome;
     const xml = responseXml(
       {
         entityId: entities.of(serviceProvider.tid).entityId,
@@ -38,15 +42,19 @@ export function createResponses({ context: { sendForm, logger, requestId }, enti
       { signer: await keys.signer(), serviceProvider },
     );
     const { code, subCode } = status;
-    logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode }, 'saml.response');
+    const about = { user: who?.oid, session: who?.session, inResponseTo: id };
+    logger.info(
+      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, ...about },
+      'saml.response',
+    );
     await sendForm(ctx, { action: acsUrl, fields: postFields('SAMLResponse', xml, relayState), client: clientIdOf(serviceProvider) });
   }
   return {
     /** @see SAML Core §3.2.2 */
-    refuse: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, status: Status): Promise<void> =>
-      send(ctx, serviceProvider, request, status),
+    refuse: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, status: Status, who?: Who): Promise<void> =>
+      send(ctx, serviceProvider, request, { status, who }),
     /** @throws UnwritableText */
-    assert: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, assertion: Assertion): Promise<void> =>
-      send(ctx, serviceProvider, request, { code: 'Success' }, assertion),
+    assert: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, assertion: Assertion, who: Who): Promise<void> =>
+      send(ctx, serviceProvider, request, { status: { code: 'Success' }, assertion, who }),
   };
 }

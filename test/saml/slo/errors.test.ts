@@ -1,9 +1,9 @@
 /** SAML Core §3.7: logout messages that are refused, and those that end nothing. */
 import { describe, expect, test } from '@jest/globals';
-import { Agent } from '../../support/client/agent.js';
+import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
 import { logoutRequest, logoutResponse, newId, postFields, redirectQuery, signed } from '../../support/saml/sent-messages.js';
 import { postAcross, travel } from '../../support/saml/travel.js';
-import { alice, type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, bob, type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
 
 const service = useSamlService();
 const keyOf = ({ key }: RegisteredServiceProvider) => ({ key: key.key, certificate: key.der }) as never;
@@ -62,6 +62,26 @@ describe('SAML Core §3.7.3.2: whom a request is about', () => {
     const sp = await service.add();
     const agent = await signedInAt([sp]);
     expect(await answeredTo(agent, sp, requestUrl(sp))).toEqual(['Success']);
+  });
+
+  test('not who was signed in before somebody else took over the browser', async () => {
+    const sp = await service.add();
+    const agent = await signedInAt([sp], alice);
+    const { sessionIndex = '', nameID: nameId = '' } = nameIdOf(sp) ?? {};
+    const ask = { prompt: 'login', code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+    expect((await signIn(agent, authorizeUrl(service.issuer, ask), bob.userName, bob.password)).location).toContain('code=');
+    const unknown = ['Requester', 'UnknownPrincipal'];
+    expect(await answeredTo(agent, sp, requestUrl(sp, { nameId }))).toEqual(unknown);
+    expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
+    const ofBob = nameIdOf(sp);
+    expect(ofBob?.nameID).not.toBe(nameId);
+    expect(ofBob?.sessionIndex).not.toBe(sessionIndex);
+    for (const indexes of [[], [sessionIndex], [ofBob?.sessionIndex ?? '']])
+      expect(await answeredTo(agent, sp, requestUrl(sp, { nameId, indexes }))).toEqual(unknown);
+    expect(await answeredTo(agent, sp, requestUrl(sp, { indexes: [sessionIndex] }))).toEqual(unknown);
+    expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
+    expect(nameIdOf(sp)?.sessionIndex).toBe(ofBob?.sessionIndex);
+    expect(await answeredTo(agent, sp, requestUrl(sp, { indexes: [ofBob?.sessionIndex ?? ''] }))).toEqual(['Success']);
   });
 
   test('one that cannot be answered ends on a page', async () => {

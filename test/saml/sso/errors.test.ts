@@ -103,14 +103,15 @@ describe('SAML Core §3.2.2.2: refused by the sign-in', () => {
 });
 
 describe('SAML Core §3.4.1: Subject', () => {
-  test('its name is on the sign-in page, and it is that user who signs in', async () => {
+  test('a persistent name tells nobody on the sign-in page whose it is, and it is that user who signs in', async () => {
     const sp = await open();
     await signedInAt([sp]);
     const [profile] = [...sp.sessions.values()];
     const asked = { body: subject(profile?.nameID ?? '', `Format="${format('persistent')}" SPNameQualifier="${sp.entityId}"`) };
     const agent = new Agent();
     const page = await travel(agent, requestUrl(sp, asked));
-    expect(page.body).toContain(bob.userName);
+    expect(page.body).toContain('name="identifier"');
+    expect(page.body).not.toContain(bob.userName);
     const end = await signInOn(agent, page, alice);
     expect(end.body).toContain('refused');
     expect(sp.responses.at(-1)).toBeDefined();
