@@ -7,7 +7,7 @@ import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { chains } from './chain.js';
 import { nextPath } from './participant.js';
 
-export type ChainCookie = ReturnType<typeof createChainCookie>;
+type ChainCookie = ReturnType<typeof createChainCookie>;
 
 export function createChainCookie({ own, url }: Pick<ExtensionContext, 'own' | 'url'>) {
   const path = new URL(url(nextPath(own))).pathname;
