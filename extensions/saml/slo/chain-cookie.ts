@@ -7,8 +7,6 @@ import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { chains } from './chain.js';
 import { nextPath } from './participant.js';
 
-type ChainCookie = ReturnType<typeof createChainCookie>;
-
 export function createChainCookie({ own, url }: Pick<ExtensionContext, 'own' | 'url'>) {
   const path = new URL(url(nextPath(own))).pathname;
   // A name for each logout, because a browser can be on the way of several.
