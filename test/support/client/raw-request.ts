@@ -1,7 +1,7 @@
 /** Requests as no browser would send them: any request line, any header, any bytes. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 
 export interface RawAnswer {
   readonly status: number;
@@ -9,6 +9,9 @@ export interface RawAnswer {
   readonly head: string;
   readonly body: string;
 }
+
+/** Bytes that are written before an answer is looked for. */
+const PIECE = 65_536;
 
 /**
  * Sends lines as they are to the origin and reads until it hangs up. A server that answers without having read the body hangs up with a reset, which
@@ -19,7 +22,8 @@ export async function rawRequest(origin: string, lines: readonly string[], body 
     try {
       return await attempt(origin, lines, body);
     } catch (error) {
-      if (body === '' || attempts === 5 || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (body === '' || attempts === 5 || !['ECONNRESET', 'EPIPE'].includes(code)) throw error;
     }
   }
 }
@@ -28,9 +32,35 @@ async function attempt(origin: string, lines: readonly string[], body: string): 
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
-  const answer = text(socket);
-  socket.write(`${[...lines, 'Connection: close', `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`);
-  const all = await answer;
+  const received: Buffer[] = [];
+  socket.on('data', (part: Buffer) => received.push(part));
+  const ended = once(socket, 'end');
+  ended.catch(() => {});
+  const head = [...lines, 'Connection: close', `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n');
+  const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
+  try {
+    // What is written after the answer would meet a closed connection.
+    for (let at = 0; at < bytes.length && received.length === 0; at += PIECE) {
+      if (!socket.write(bytes.subarray(at, at + PIECE))) await Promise.race([once(socket, 'drain'), ended]);
+      await setImmediate();
+    }
+    await ended;
+  } catch (error) {
+    if (!isWhole(received)) throw error;
+  }
+  socket.destroy();
+  return answerIn(received);
+}
+
+function answerIn(received: readonly Buffer[]): RawAnswer {
+  const all = Buffer.concat(received).toString();
   const end = all.indexOf('\r\n\r\n');
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(all)?.[1]), head: all.slice(0, end), body: all.slice(end + 4) };
+}
+
+/** Whether nothing of the answer was lost with the connection. */
+function isWhole(received: readonly Buffer[]): boolean {
+  const { head, body } = answerIn(received);
+  const length = /^content-length: (\d+)$/im.exec(head)?.[1];
+  return length !== undefined && Buffer.byteLength(body) >= Number(length);
 }
