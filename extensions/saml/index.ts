@@ -8,16 +8,16 @@ import { type Extension, perContext } from '../../lib/extension-door.js';
 import { keyEvents } from './entities/key-events.js';
 import { keyErrors, keyRings } from './entities/key-ring.js';
 import { keyOperations } from './entities/operations.js';
-import { seen } from './messages/replay.js';
+import { seen } from './front-door/replay.js';
 import { checkSamlOptions, resolveSamlOptions, type SamlOptions } from './options.js';
 import { createParts } from './parts.js';
+import { serviceProviderProblems } from './registration/health.js';
+import { serviceProviderOperations } from './registration/operations.js';
+import { serviceProviderSeed } from './registration/seed.js';
 import { samlRoutes } from './routes.js';
 import { errors } from './service-providers/errors.js';
 import { eventTypes } from './service-providers/events.js';
-import { serviceProviderProblems } from './service-providers/health.js';
-import { serviceProviderOperations } from './service-providers/operations.js';
 import { serviceProviders } from './service-providers/records.js';
-import { serviceProviderSeed } from './service-providers/seed.js';
 import { asked, chains } from './slo/chain.js';
 import { leaving } from './slo/incoming.js';
 import { createLogoutParticipant } from './slo/participant.js';
@@ -26,7 +26,7 @@ import { createClients } from './sso/clients.js';
 import { requests } from './sso/kept-request.js';
 import { texts } from './texts/index.js';
 
-export type { SamlKeyPair } from './entities/signer.js';
+export type { SamlKeyPair } from './entities/published-keys.js';
 export type { SamlOptions } from './options.js';
 
 /**

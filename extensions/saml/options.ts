@@ -2,7 +2,7 @@
 import type { ReportProblem } from '../../lib/extension-door.js';
 import { missingPeers } from './entities/certificate.js';
 import { checkGivenKeys } from './entities/given-keys.js';
-import type { SamlKeyPair } from './entities/signer.js';
+import type { SamlKeyPair } from './entities/published-keys.js';
 
 export interface SamlOptions {
   /** The name of the instance's entity, a URI. @default the URL of its metadata */

@@ -2,13 +2,13 @@
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { createEntities } from './entities/entity.js';
 import { createSamlKeys } from './entities/keys.js';
-import { createFrontDoor } from './messages/front-door.js';
+import { createFrontDoor } from './front-door/front-door.js';
 import type { ResolvedSamlOptions } from './options.js';
 import { createPages } from './pages.js';
+import { createRefresh } from './registration/refresh.js';
+import { createRegistrar } from './registration/registrar.js';
+import { createWrites } from './registration/writes.js';
 import { createServiceProviderBook } from './service-providers/book.js';
-import { createRefresh } from './service-providers/refresh.js';
-import { createRegistrar } from './service-providers/registration.js';
-import { createWrites } from './service-providers/writes.js';
 import { createChains } from './slo/chain.js';
 import { createIncoming } from './slo/incoming.js';
 import { createSendLogout } from './slo/messages.js';

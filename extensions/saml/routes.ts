@@ -4,7 +4,7 @@ import type { Context, ExtensionContext } from '../../lib/extension-door.js';
 import type { Entities, Entity } from './entities/entity.js';
 import type { SamlKeys } from './entities/keys.js';
 import { answerMetadata, metadataXml } from './entities/metadata.js';
-import type { FrontDoor, ReceivedOf } from './messages/front-door.js';
+import type { FrontDoor, ReceivedOf } from './front-door/front-door.js';
 import type { AuthnRequest, LogoutRequest, LogoutResponse } from './messages/inbound.js';
 import { RefusedMessage } from './messages/refused.js';
 import type { ResolvedSamlOptions } from './options.js';

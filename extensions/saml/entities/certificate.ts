@@ -1,7 +1,7 @@
 /** Keys with the self-signed certificates that service providers know them by. Node reads X.509 and cannot write it: `@peculiar/x509`, an optional peer, does. */
 import { KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { createRequire } from 'node:module';
-import type { Signer } from './signer.js';
+import type { Signer } from '../xml/sign.js';
 
 /** `@peculiar/x509` needs the second, a polyfill, before it loads. */
 const PEERS = ['@peculiar/x509', 'reflect-metadata'];

@@ -1,8 +1,9 @@
 /** Keys that the options give, and whether they hold. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { ReportProblem } from '../../../lib/extension-door.js';
+import type { Signer } from '../xml/sign.js';
 import { createSigner } from './certificate.js';
-import type { PublishedKey, SamlKeyPair, Signer } from './signer.js';
+import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
 const SMALLEST_BITS = 2048;
 

@@ -1,10 +1,11 @@
 /** Keys that sign SAML messages: those of the options, else those that the service makes and keeps, and an administrator replaces. */
 import { createPrivateKey } from 'node:crypto';
 import { type Attribution, type Awaitable, type ExtensionContext, type ExtensionProblem, IdpError } from '../../../lib/extension-door.js';
+import type { Signer } from '../xml/sign.js';
 import { createCertifiedKey, createSigner, readCertificate } from './certificate.js';
 import { givenKeys } from './given-keys.js';
 import { activeOf, type KeyRing, keyOf, keyRings, type StoredKey, withActive, withNext, withoutKey } from './key-ring.js';
-import type { PublishedKey, SamlKeyPair, Signer } from './signer.js';
+import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
 /** A key without its private part. A key of the options has no times. */
 export type SamlKey = PublishedKey & Partial<Pick<StoredKey, 'createdAt' | 'activatedAt' | 'retiredAt'>>;

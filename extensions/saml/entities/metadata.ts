@@ -4,7 +4,7 @@ import type { Context } from '../../../lib/extension-door.js';
 import { RSA_SHA256, SHA256 } from '../xml/sign.js';
 import { attribute, namespaces } from '../xml/write.js';
 import type { Entity } from './entity.js';
-import type { PublishedKey, SigningKeyState } from './signer.js';
+import type { PublishedKey, SigningKeyState } from './published-keys.js';
 
 /** Seconds that service providers may keep metadata: a next key reaches all that refresh it within these. */
 export const CACHE_SECONDS = 86_400;

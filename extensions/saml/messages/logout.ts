@@ -1,5 +1,5 @@
 /** Logout messages that we send. @see SAML Core §3.7 */
-import type { Signer } from '../entities/signer.js';
+import type { Signer } from '../xml/sign.js';
 import { signedElement } from '../xml/sign.js';
 import { attribute, instant, issuer, namespaces, newMessageId, sendable, text } from '../xml/write.js';
 import type { NameId } from './inbound.js';

@@ -1,7 +1,8 @@
 /** Responses to requests to sign somebody in, and those that nobody asked for. @see SAML Core §3.3.3, SAML Profiles §4.1.4.2 */
-import type { Signer } from '../entities/signer.js';
+
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { encryptedAssertion } from '../xml/encrypt.js';
+import type { Signer } from '../xml/sign.js';
 import { signedElement } from '../xml/sign.js';
 import { attribute, instant, issuer, namespaces, newMessageId, sendable, text, tolerantText } from '../xml/write.js';
 import type { NameId } from './inbound.js';

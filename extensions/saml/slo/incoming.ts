@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ArtifactKind, type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
-import type { ReceivedOf } from '../messages/front-door.js';
+import type { ReceivedOf } from '../front-door/front-door.js';
 import type { LogoutRequest } from '../messages/inbound.js';
 import { logoutResponseXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';

@@ -1,10 +1,10 @@
 /** How logout messages leave: by Redirect where the service provider takes it, because that needs no page, else by POST. */
 import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { SamlKeys } from '../entities/keys.js';
-import type { Signer } from '../entities/signer.js';
 import { type MessageParameter, postFields, redirectUrl } from '../messages/send.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import { clientIdOf } from '../sso/clients.js';
+import type { Signer } from '../xml/sign.js';
 
 type LogoutService = ServiceProvider['singleLogoutServices'][number];
 

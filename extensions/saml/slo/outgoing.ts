@@ -1,7 +1,7 @@
 /** The steps of a logout at other service providers, and their answers. @see SAML Profiles §4.4.3.3, §4.4.3.4 */
 import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
-import type { ReceivedOf } from '../messages/front-door.js';
+import type { ReceivedOf } from '../front-door/front-door.js';
 import type { LogoutResponse } from '../messages/inbound.js';
 import { logoutRequestXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';

@@ -1,13 +1,13 @@
 /** From a request to a sign-in: what can be refused at once is, the rest waits for the browser to come back. */
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import type { Entity } from '../entities/entity.js';
-import { acsOf } from '../messages/acs.js';
-import type { ReceivedOf } from '../messages/front-door.js';
+import type { ReceivedOf } from '../front-door/front-door.js';
 import type { AuthnRequest } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Status } from '../messages/status.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
 import type { ServiceProvider } from '../service-providers/records.js';
+import { acsOf } from './acs.js';
 import { wantedContext } from './authn-context.js';
 import { clientIdOf } from './clients.js';
 import { type KeptRequest, keepRequest } from './kept-request.js';

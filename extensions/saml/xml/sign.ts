@@ -1,7 +1,14 @@
 /** Enveloped signatures over elements that are written in canonical form. @see SAML Core §5.4 */
 import { createHash } from 'node:crypto';
-import type { Signer } from '../entities/signer.js';
 import { namespaces } from './write.js';
+
+/** What signs all messages of the service. */
+export interface Signer {
+  /** DER in base64, for `KeyInfo`. */
+  readonly certificate: string;
+  /** RSASSA-PKCS1-v1_5 with SHA-256 over the bytes, in base64. */
+  sign(data: string): string;
+}
 
 const { signature: DS } = namespaces;
 const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SAML } from '@node-saml/node-saml';
-import { acsOf } from '../../../extensions/saml/messages/acs.js';
+import { acsOf } from '../../../extensions/saml/sso/acs.js';
 import { sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import { pemOf } from '../../support/saml/keys.js';

@@ -1,13 +1,13 @@
 /** The front door for messages of service providers, over HTTP: this is the one place that says what answers at the endpoints. */
 import type { Context, Extension, ExtensionContext } from 'tenant-idp/extension';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
-import { acsOf } from '../../../../extensions/saml/messages/acs.js';
-import type { Received } from '../../../../extensions/saml/messages/front-door.js';
+import type { Received } from '../../../../extensions/saml/front-door/front-door.js';
 import { RefusedMessage } from '../../../../extensions/saml/messages/refused.js';
 import { resolveSamlOptions } from '../../../../extensions/saml/options.js';
 import { createParts } from '../../../../extensions/saml/parts.js';
 import { samlRoutes } from '../../../../extensions/saml/routes.js';
 import { type ServiceProviderFields, serviceProviders } from '../../../../extensions/saml/service-providers/records.js';
+import { acsOf } from '../../../../extensions/saml/sso/acs.js';
 import { fromEverywhere } from '../../client/addresses.js';
 
 export type Outcome =

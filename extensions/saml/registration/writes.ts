@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
 import { IdpError } from '../../../lib/extension-door.js';
-import type { ServiceProviderBook } from './book.js';
-import { expiriesOf } from './certificates.js';
-import { type ServiceProvider, type ServiceProviderFields, serviceProviders } from './records.js';
-import type { Registered } from './registration.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import { expiriesOf } from '../service-providers/certificates.js';
+import { type ServiceProvider, type ServiceProviderFields, serviceProviders } from '../service-providers/records.js';
+import type { Registered } from './registrar.js';
 
 export interface Place {
   /** Whose it is: a tenant's id, or `ofInstance`. */

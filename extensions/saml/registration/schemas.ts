@@ -1,7 +1,7 @@
 /** What the operations of service providers take and answer. */
 import { type Static, Type } from '../../../lib/extension-door.js';
 import { describedMembers } from '../metadata-reader/description.js';
-import { serviceProviderFields as of } from './records.js';
+import { serviceProviderFields as of } from '../service-providers/records.js';
 
 const strict = { additionalProperties: false } as const;
 const optional = Type.Optional;

@@ -1,4 +1,4 @@
-/** The key that signs all messages of the service, and those that are published beside it. */
+/** Keys as service providers know them. */
 
 /** The active one signs. The next is about to; a retiring one signed before, and may be activated again. */
 export type SigningKeyState = 'active' | 'next' | 'retiring';
@@ -9,13 +9,6 @@ export interface PublishedKey {
   /** DER in base64, without lines. */
   readonly certificate: string;
   readonly state: SigningKeyState;
-}
-
-export interface Signer {
-  /** DER in base64, for `KeyInfo`. */
-  readonly certificate: string;
-  /** RSASSA-PKCS1-v1_5 with SHA-256 over the bytes, in base64. */
-  sign(data: string): string;
 }
 
 /** A key and what service providers know it by, both as PEM. */

@@ -9,6 +9,8 @@ import type { Carried } from '../bindings/carried.js';
 import { readPost } from '../bindings/post.js';
 import { readRedirect } from '../bindings/redirect.js';
 import type { Entity } from '../entities/entity.js';
+import type { Binding, InboundMessage } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
 import { readAuthnRequest } from '../reading/authn-request.js';
 import { readLogoutRequest, readLogoutResponse } from '../reading/logout.js';
 import { issuerOf, type Kind, kindOf, type ReadMessage } from '../reading/message.js';
@@ -17,9 +19,7 @@ import type { ServiceProvider } from '../service-providers/records.js';
 import { MalformedXml } from '../xml/malformed.js';
 import { BadSignature } from '../xml/signature.js';
 import { decodedUtf8, parseStrict } from '../xml/strict.js';
-import type { Binding, InboundMessage } from './inbound.js';
 import { createProve } from './proof.js';
-import { RefusedMessage } from './refused.js';
 import { createReplayMemory } from './replay.js';
 import { CLOCK_SKEW_SECONDS, checkTimes } from './times.js';
 

@@ -3,10 +3,10 @@
  * Metadata is given as text, because no start waits for what others publish.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
-import { type Fault, refuse } from './errors.js';
-import { serviceProviders } from './records.js';
+import { type Fault, refuse } from '../service-providers/errors.js';
+import { serviceProviders } from '../service-providers/records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
-import type { Registrar } from './registration.js';
+import type { Registrar } from './registrar.js';
 import { checked, checkReferences } from './rules.js';
 import { indexed, seedForm } from './schemas.js';
 import type { ServiceProviderWrites } from './writes.js';

@@ -1,12 +1,12 @@
 /** Issue 17, 2: service providers as records, of the instance or of a tenant. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
-import { type AdminClient, tenantIds } from '../support/administration/admin.js';
-import { leaksOf, makeRecords } from '../support/administration/admin-matrix.js';
-import type { Json } from '../support/client/agent.js';
-import { asAdministrator, useSaml } from '../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../support/saml/certificates.js';
-import { until } from '../support/time/until.js';
+import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
+import { leaksOf, makeRecords } from '../../support/administration/admin-matrix.js';
+import type { Json } from '../../support/client/agent.js';
+import { asAdministrator, useSaml } from '../../support/saml/administration.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
+import { until } from '../../support/time/until.js';
 
 const service = useSaml(() => ({ extensions: [saml()] }));
 let root: AdminClient;

@@ -3,10 +3,10 @@ import { type Attribution, type ExtensionContext, IdpError, type Job } from '../
 import { type ServiceProviderDescription, UnusableMetadata } from '../metadata-reader/description.js';
 import { readMetadata } from '../metadata-reader/reader.js';
 import type { Known } from '../metadata-reader/reading.js';
-import { addressProblem } from './addresses.js';
-import { errors, METADATA_URL, reasonOf } from './errors.js';
-import { type ServiceProvider, serviceProviders } from './records.js';
-import type { Registrar } from './registration.js';
+import { addressProblem } from '../service-providers/addresses.js';
+import { errors, METADATA_URL, reasonOf } from '../service-providers/errors.js';
+import { type ServiceProvider, serviceProviders } from '../service-providers/records.js';
+import type { Registrar } from './registrar.js';
 import type { ServiceProviderWrites } from './writes.js';
 
 export interface ServiceProviderRefresh {

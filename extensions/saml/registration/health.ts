@@ -1,6 +1,6 @@
 /** Service providers that need somebody’s attention, though people go on signing in to them. */
 import type { ExtensionContext, ExtensionProblem } from '../../../lib/extension-door.js';
-import { serviceProviders } from './records.js';
+import { serviceProviders } from '../service-providers/records.js';
 
 /** Told at most, of each kind. */
 const MOST = 100;

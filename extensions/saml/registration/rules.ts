@@ -1,11 +1,11 @@
 /** What a service provider has to be beyond its form, and what becomes of what is left out. */
 import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/extension-door.js';
+import { addressProblem } from '../service-providers/addresses.js';
+import { readCertificate } from '../service-providers/certificates.js';
+import { type Fault, refuse } from '../service-providers/errors.js';
+import type { ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
-import { addressProblem } from './addresses.js';
-import { readCertificate } from './certificates.js';
-import { type Fault, refuse } from './errors.js';
 import { claimNames, hasPseudonyms } from './offers.js';
-import type { ServiceProviderFields } from './records.js';
 
 /** What a service provider is registered with. */
 export type Registration = Omit<ServiceProviderFields, 'source' | 'refreshAt' | 'failingSince' | 'expiresAt' | 'createdAt' | 'updatedAt'>;

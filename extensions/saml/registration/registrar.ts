@@ -1,8 +1,8 @@
 /** Service providers put together from metadata and from what administrators say, which comes first. */
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { type DescribedMember, describedMembers, isDescribed, type ServiceProviderDescription } from '../metadata-reader/description.js';
-import { refuse } from './errors.js';
-import type { ServiceProviderFields } from './records.js';
+import { refuse } from '../service-providers/errors.js';
+import type { ServiceProviderFields } from '../service-providers/records.js';
 import { checked, defaultsOf, type Registration } from './rules.js';
 
 /** What an administrator says of a new one. */

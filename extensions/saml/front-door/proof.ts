@@ -1,11 +1,11 @@
 /** Whether a message is the service provider's: what is read of it afterwards is what was signed. */
 import { addressBlock, type Context, type ExtensionContext } from '../../../lib/extension-door.js';
 import type { Carried, Detached } from '../bindings/carried.js';
+import { RefusedMessage } from '../messages/refused.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import { isSignatureAlgorithm, isSignedByOne } from '../xml/algorithms.js';
 import { keysOf } from '../xml/certificates.js';
 import { BadSignature, signaturesIn, signedRoot } from '../xml/signature.js';
-import { RefusedMessage } from './refused.js';
 
 /**
  * Wrong signatures in forms from one network in a window of so many milliseconds, for one service provider and for all: each costs as much as ten URLs, whose

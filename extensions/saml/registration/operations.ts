@@ -10,10 +10,10 @@ import {
   type Static,
 } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
-import { errors, METADATA_URL, refuse } from './errors.js';
-import { type ServiceProvider, serviceProviderFields, serviceProviders } from './records.js';
+import { errors, METADATA_URL, refuse } from '../service-providers/errors.js';
+import { type ServiceProvider, serviceProviderFields, serviceProviders } from '../service-providers/records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
-import type { ReadMetadata, Registrar } from './registration.js';
+import type { ReadMetadata, Registrar } from './registrar.js';
 import { checkReferences } from './rules.js';
 import { type Form, form, indexed, patch, ServiceProviderItem } from './schemas.js';
 import type { Place, ServiceProviderWrites } from './writes.js';

@@ -1,7 +1,8 @@
 /** Where a response goes: to a place that is registered, and to no other. */
+
+import type { AuthnRequest } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
 import type { ServiceProvider } from '../service-providers/records.js';
-import type { AuthnRequest } from './inbound.js';
-import { RefusedMessage } from './refused.js';
 
 export type AssertionConsumerService = ServiceProvider['assertionConsumerServices'][number];
 

@@ -1,6 +1,7 @@
 /** When a message is taken, and how long it is remembered that it was. */
+
+import { RefusedMessage } from '../messages/refused.js';
 import type { ReadMessage } from '../reading/message.js';
-import { RefusedMessage } from './refused.js';
 
 /** Seconds that a message may be under way: people wait for a page meanwhile. */
 const MAX_AGE_SECONDS = 300;
