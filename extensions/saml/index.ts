@@ -1,8 +1,9 @@
 /**
  * SAML 2.0 identity provider: off unless it is among the `extensions`.
  *
- * A message comes in by `messages/front-door` alone. `sso/` turns a request into a sign-in of the service, and the sign-in into a response; `slo/` is single
- * logout, in both directions. `entities/` is who speaks, and with which key; `service-providers/` is whom it speaks to.
+ * A message comes in by `front-door/` alone: `bindings/` takes it from the request, `reading/` and `xml/` read it. `sso/` turns a request into a sign-in of the
+ * service, and the sign-in into a response; `slo/` is single logout, in both directions; `messages/` are what both say. `entities/` is who speaks, and with
+ * which key. `service-providers/` is whom it speaks to; `registration/` makes them, with `metadata-reader/`.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { keyEvents } from './entities/key-events.js';

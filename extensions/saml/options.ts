@@ -3,6 +3,7 @@ import type { ReportProblem } from '../../lib/extension-door.js';
 import { missingPeers } from './entities/certificate.js';
 import { checkGivenKeys } from './entities/given-keys.js';
 import type { SamlKeyPair } from './entities/published-keys.js';
+import { MAX_CLOCK_SKEW_SECONDS } from './front-door/times.js';
 
 export interface SamlOptions {
   /** The name of the instance's entity, a URI. @default the URL of its metadata */
@@ -34,18 +35,17 @@ export const resolveSamlOptions = ({
   clockSkewSeconds = 180,
 }: SamlOptions): ResolvedSamlOptions => ({ entityId, keys, tenantEntities, wantAuthnRequestsSigned, clockSkewSeconds });
 
-const MOST_SKEW_SECONDS = 600;
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 /** @see SAML Core §8.3.6 */
 const isEntityId = (value: unknown): boolean => typeof value === 'string' && /^[a-z][a-z0-9+.-]*:[!-~]{1,1000}$/i.test(value);
-const isSkew = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_SKEW_SECONDS;
+const isSkew = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_CLOCK_SKEW_SECONDS;
 
 const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; readonly isRight: (value: unknown) => boolean }>> = {
   entityId: { expected: 'a URI of at most 1000 characters', isRight: isEntityId },
   keys: { expected: 'a list of keys', isRight: () => true },
   tenantEntities: { expected: 'true or false', isRight: isBoolean },
   wantAuthnRequestsSigned: { expected: 'true or false', isRight: isBoolean },
-  clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MOST_SKEW_SECONDS}`, isRight: isSkew },
+  clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MAX_CLOCK_SKEW_SECONDS}`, isRight: isSkew },
 };
 
 /** Tells all that is wrong with the options, and which package is missing to make a key with where none is given. */

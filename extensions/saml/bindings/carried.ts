@@ -1,8 +1,7 @@
 /** A message as a binding carried it: nothing of it was parsed yet. */
 import type { Binding } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
-
-export type MessageParameter = 'SAMLRequest' | 'SAMLResponse';
+import type { MessageParameter } from '../messages/send.js';
 
 /** The signature of a URL. */
 export interface Detached {

@@ -5,9 +5,10 @@
 import { inflateRawSync } from 'node:zlib';
 import type { Context } from '../../../lib/extension-door.js';
 import { RefusedMessage } from '../messages/refused.js';
+import type { MessageParameter } from '../messages/send.js';
 import { decodedBase64 } from '../xml/base64.js';
 import { messageLimits } from '../xml/strict.js';
-import { type Carried, checkRelayState, type Detached, type MessageParameter } from './carried.js';
+import { type Carried, checkRelayState, type Detached } from './carried.js';
 
 /** What Node takes of all headers together. */
 const MAX_QUERY_CHARS = 16_384;

@@ -58,7 +58,7 @@ export async function createCertifiedKey(name: string): Promise<CertifiedKey> {
 }
 
 /** @param certificate DER in base64. */
-export const readCertificate = (certificate: string): X509Certificate => new X509Certificate(Buffer.from(certificate, 'base64'));
+export const x509Of = (certificate: string): X509Certificate => new X509Certificate(Buffer.from(certificate, 'base64'));
 
 /** @param key a private RSA key, parsed: a PEM would be parsed by each signature. */
 export const createSigner = (key: KeyObject, certificate: string): Signer => ({

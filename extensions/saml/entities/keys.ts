@@ -2,7 +2,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { type Attribution, type Awaitable, type ExtensionContext, type ExtensionProblem, IdpError } from '../../../lib/extension-door.js';
 import type { Signer } from '../xml/sign.js';
-import { createCertifiedKey, createSigner, readCertificate } from './certificate.js';
+import { createCertifiedKey, createSigner, x509Of } from './certificate.js';
 import { givenKeys } from './given-keys.js';
 import { activeOf, type KeyRing, keyOf, keyRings, type StoredKey, withActive, withNext, withoutKey } from './key-ring.js';
 import type { PublishedKey, SamlKeyPair } from './published-keys.js';
@@ -44,7 +44,7 @@ export const createSamlKeys = (context: ExtensionContext, options: { readonly ke
   options.keys ? createGivenKeys(options.keys) : createKeptKeys(context);
 
 const endingProblems = ({ id, certificate }: PublishedKey): readonly ExtensionProblem[] =>
-  Date.parse(readCertificate(certificate).validTo) - Date.now() < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
+  Date.parse(x509Of(certificate).validTo) - Date.now() < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
 
 function createGivenKeys(pairs: readonly SamlKeyPair[]): SamlKeys {
   const { keys, signer } = givenKeys(pairs);

@@ -1,8 +1,11 @@
 /** What service providers are told of an entity. @see SAML Metadata §2.4.3 */
 import { createHash } from 'node:crypto';
 import type { Context } from '../../../lib/extension-door.js';
-import { RSA_SHA256, SHA256 } from '../xml/sign.js';
-import { attribute, namespaces } from '../xml/write.js';
+import { bindingUris } from '../messages/inbound.js';
+import { nameIdUris } from '../messages/name-id.js';
+import { RSA_SHA256, SHA256 } from '../xml/algorithms.js';
+import { ns } from '../xml/namespaces.js';
+import { attribute } from '../xml/write.js';
 import type { Entity } from './entity.js';
 import type { PublishedKey, SigningKeyState } from './published-keys.js';
 
@@ -12,14 +15,6 @@ export const CACHE_SECONDS = 86_400;
 const CACHE_DURATION = 'P1D';
 /** Seconds that caches on the way may keep it. */
 const MAX_AGE_SECONDS = 300;
-
-const BINDINGS = ['HTTP-Redirect', 'HTTP-POST'];
-const NAME_ID_FORMATS = [
-  '2.0:nameid-format:persistent',
-  '2.0:nameid-format:transient',
-  '1.1:nameid-format:emailAddress',
-  '1.1:nameid-format:unspecified',
-];
 
 /** Some service providers read the first key alone. */
 const order: readonly SigningKeyState[] = ['active', 'next', 'retiring'];
@@ -37,26 +32,24 @@ export function metadataXml(entity: Entity, keys: readonly PublishedKey[], { wan
   const { entityId, ssoUrl, sloUrl } = entity;
   const sorted = keys.toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
   const services = (name: string, url: string) =>
-    BINDINGS.map(
-      (binding) => `<md:${name} Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}"${attribute('Location', url)}></md:${name}>`,
-    );
+    Object.values(bindingUris).map((binding) => `<md:${name} Binding="${binding}"${attribute('Location', url)}></md:${name}>`);
   return [
-    `<md:EntityDescriptor xmlns:md="${namespaces.metadata}" cacheDuration="${CACHE_DURATION}"${attribute('entityID', entityId)}>`,
-    `<md:IDPSSODescriptor WantAuthnRequestsSigned="${wantAuthnRequestsSigned}" protocolSupportEnumeration="${namespaces.protocol}">`,
+    `<md:EntityDescriptor xmlns:md="${ns.md}" cacheDuration="${CACHE_DURATION}"${attribute('entityID', entityId)}>`,
+    `<md:IDPSSODescriptor WantAuthnRequestsSigned="${wantAuthnRequestsSigned}" protocolSupportEnumeration="${ns.samlp}">`,
     `<md:Extensions>`,
-    `<alg:DigestMethod xmlns:alg="${namespaces.algorithms}" Algorithm="${SHA256}"></alg:DigestMethod>`,
-    `<alg:SigningMethod xmlns:alg="${namespaces.algorithms}" Algorithm="${RSA_SHA256}"></alg:SigningMethod>`,
+    `<alg:DigestMethod xmlns:alg="${ns.alg}" Algorithm="${SHA256}"></alg:DigestMethod>`,
+    `<alg:SigningMethod xmlns:alg="${ns.alg}" Algorithm="${RSA_SHA256}"></alg:SigningMethod>`,
     `</md:Extensions>`,
     ...sorted.map(keyDescriptor),
     ...services('SingleLogoutService', sloUrl),
-    ...NAME_ID_FORMATS.map((format) => `<md:NameIDFormat>urn:oasis:names:tc:SAML:${format}</md:NameIDFormat>`),
+    ...Object.values(nameIdUris).map((format) => `<md:NameIDFormat>${format}</md:NameIDFormat>`),
     ...services('SingleSignOnService', ssoUrl),
     `</md:IDPSSODescriptor></md:EntityDescriptor>`,
   ].join('\n');
 }
 
 const keyDescriptor = ({ certificate }: PublishedKey): string =>
-  `<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="${namespaces.signature}"><ds:X509Data><ds:X509Certificate>${certificate}` +
+  `<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="${ns.ds}"><ds:X509Data><ds:X509Certificate>${certificate}` +
   `</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`;
 
 /** Answers metadata; 304 to who has it. @see SAML Metadata §4.1.1, appendix A */

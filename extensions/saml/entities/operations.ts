@@ -1,6 +1,6 @@
 /** Keys that sign SAML messages, in the admin API: how they are replaced, while service providers follow. */
 import { defineOperation, IdpError, type Operation, type Static, Type } from '../../../lib/extension-door.js';
-import { readCertificate } from './certificate.js';
+import { x509Of } from './certificate.js';
 import type { SamlKey, SamlKeys } from './keys.js';
 
 const strict = { additionalProperties: false } as const;
@@ -29,7 +29,7 @@ const read = { scope: 'idp.saml-signing-keys:read' } as const;
 const write = { scope: 'idp.saml-signing-keys:write' } as const;
 
 function view({ id, state, certificate, createdAt, activatedAt, retiredAt }: SamlKey): Static<typeof SamlSigningKey> {
-  const x509 = readCertificate(certificate);
+  const x509 = x509Of(certificate);
   return {
     id,
     state,

@@ -21,7 +21,7 @@ import { BadSignature } from '../xml/signature.js';
 import { decodedUtf8, parseStrict } from '../xml/strict.js';
 import { createProve } from './proof.js';
 import { createReplayMemory } from './replay.js';
-import { CLOCK_SKEW_SECONDS, checkTimes } from './times.js';
+import { checkTimes } from './times.js';
 
 /** A message that was let in. */
 export interface Received {
@@ -39,10 +39,9 @@ export type ReceivedOf<Message extends InboundMessage> = Received & { readonly m
 
 export interface FrontDoorParts {
   readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
-  /** Of all service providers, whatever they are registered with. @default false */
-  readonly wantAuthnRequestsSigned?: boolean;
-  /** At most 600. @default 180 */
-  readonly clockSkewSeconds?: number;
+  /** Of all service providers, whatever they are registered with. */
+  readonly wantAuthnRequestsSigned: boolean;
+  readonly clockSkewSeconds: number;
 }
 
 export interface FrontDoor {
@@ -60,10 +59,7 @@ const readers: Readonly<Record<Kind, (root: Element) => ReadMessage>> = {
   LogoutResponse: readLogoutResponse,
 };
 
-export function createFrontDoor(
-  context: ExtensionContext,
-  { book, wantAuthnRequestsSigned = false, clockSkewSeconds = CLOCK_SKEW_SECONDS }: FrontDoorParts,
-): FrontDoor {
+export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequestsSigned, clockSkewSeconds }: FrontDoorParts): FrontDoor {
   const prove = createProve(context);
   const isFirst = createReplayMemory(context, clockSkewSeconds);
 

@@ -5,8 +5,7 @@ import type { ReadMessage } from '../reading/message.js';
 
 /** Seconds that a message may be under way: people wait for a page meanwhile. */
 const MAX_AGE_SECONDS = 300;
-/** Seconds that the clock of a service provider may be off. */
-export const CLOCK_SKEW_SECONDS = 180;
+/** Seconds that the clock of a service provider may be off, at most. */
 export const MAX_CLOCK_SKEW_SECONDS = 600;
 /** Seconds that the clocks of the nodes, and of the store, may differ by. */
 const NODE_SKEW_SECONDS = 240;

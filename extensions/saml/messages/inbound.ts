@@ -3,6 +3,11 @@
 /** How a message travels in a browser. @see SAML Bindings §3.4, §3.5 */
 export type Binding = 'redirect' | 'post';
 
+export const bindingUris = {
+  redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+  post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
+} as const satisfies Readonly<Record<Binding, string>>;
+
 interface Message {
   readonly id: string;
   /** The entityID of the sender. */

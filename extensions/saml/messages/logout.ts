@@ -1,7 +1,9 @@
 /** Logout messages that we send. @see SAML Core §3.7 */
+
+import { ns } from '../xml/namespaces.js';
 import type { Signer } from '../xml/sign.js';
 import { signedElement } from '../xml/sign.js';
-import { attribute, instant, issuer, namespaces, newMessageId, sendable, text } from '../xml/write.js';
+import { attribute, instant, issuer, newMessageId, sendable, text } from '../xml/write.js';
 import type { NameId } from './inbound.js';
 import { nameIdElement } from './name-id.js';
 import { type Status, statusElement } from './status.js';
@@ -32,7 +34,7 @@ export interface LogoutResponseParts extends LogoutParts {
 export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): string {
   const { id, entityId, destination, issuedAt = Date.now(), nameId, sessionIndex, notOnOrAfter } = parts;
   const head =
-    `<samlp:LogoutRequest xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
+    `<samlp:LogoutRequest xmlns:samlp="${ns.samlp}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     ` IssueInstant="${instant(issuedAt)}" NotOnOrAfter="${instant(notOnOrAfter)}" Version="2.0">${issuer(entityId)}`;
   const tail = `${nameIdElement(nameId, true)}<samlp:SessionIndex>${text(sessionIndex)}</samlp:SessionIndex></samlp:LogoutRequest>`;
   return sendable(signer ? signedElement(head, tail, id, signer) : head + tail);
@@ -42,7 +44,7 @@ export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): st
 export function logoutResponseXml(parts: LogoutResponseParts, signer?: Signer): string {
   const { id = newMessageId(), entityId, destination, issuedAt = Date.now(), inResponseTo, status } = parts;
   const head =
-    `<samlp:LogoutResponse xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
+    `<samlp:LogoutResponse xmlns:samlp="${ns.samlp}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     `${attribute('InResponseTo', inResponseTo)} IssueInstant="${instant(issuedAt)}" Version="2.0">${issuer(entityId)}`;
   const tail = `${statusElement(status)}</samlp:LogoutResponse>`;
   return sendable(signer ? signedElement(head, tail, id, signer) : head + tail);

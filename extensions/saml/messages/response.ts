@@ -2,9 +2,10 @@
 
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { encryptedAssertion } from '../xml/encrypt.js';
+import { ns } from '../xml/namespaces.js';
 import type { Signer } from '../xml/sign.js';
 import { signedElement } from '../xml/sign.js';
-import { attribute, instant, issuer, namespaces, newMessageId, sendable, text, tolerantText } from '../xml/write.js';
+import { attribute, instant, issuer, newMessageId, sendable, text, tolerantText } from '../xml/write.js';
 import type { NameId } from './inbound.js';
 import { nameIdElement } from './name-id.js';
 import { type Status, statusElement } from './status.js';
@@ -61,7 +62,7 @@ export function responseXml(parts: ResponseParts, { signer, serviceProvider }: R
   const { id = newMessageId(), entityId, destination, inResponseTo, issuedAt, status, assertion } = parts;
   const { signAssertion, signResponse, encryption, encryptionCertificate } = serviceProvider;
   const head =
-    `<samlp:Response xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
+    `<samlp:Response xmlns:samlp="${ns.samlp}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     `${attribute('InResponseTo', inResponseTo)} IssueInstant="${instant(issuedAt)}" Version="2.0">${issuer(entityId)}`;
   let content = '';
   if (assertion) {
@@ -80,7 +81,7 @@ function assertionXml(assertion: Assertion, { entityId, destination, inResponseT
   const until = instant(assertion.notOnOrAfter);
   const sessionEnd = sessionNotOnOrAfter === undefined ? '' : ` SessionNotOnOrAfter="${instant(sessionNotOnOrAfter)}"`;
   const head =
-    `<saml:Assertion xmlns:saml="${namespaces.assertion}" ID="${id}" IssueInstant="${instant(issuedAt)}" Version="2.0">` +
+    `<saml:Assertion xmlns:saml="${ns.saml}" ID="${id}" IssueInstant="${instant(issuedAt)}" Version="2.0">` +
     `<saml:Issuer>${text(entityId)}</saml:Issuer>`;
   const tail =
     `<saml:Subject>${nameIdElement(nameId, false)}<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">` +

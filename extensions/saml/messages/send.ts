@@ -1,7 +1,7 @@
 /** How a message leaves: in the query of a URL, or in the fields of a form. @see SAML Bindings §3.4, §3.5 */
 import { deflateRawSync } from 'node:zlib';
+import { RSA_SHA256 } from '../xml/algorithms.js';
 import type { Signer } from '../xml/sign.js';
-import { RSA_SHA256 } from '../xml/sign.js';
 
 export type MessageParameter = 'SAMLRequest' | 'SAMLResponse';
 

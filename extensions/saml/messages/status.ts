@@ -26,6 +26,9 @@ export interface Status {
   readonly message?: string;
 }
 
+/** Of a message about nobody who is known, or signed in. */
+export const unknownPrincipal: Status = { code: 'Requester', subCode: 'UnknownPrincipal' };
+
 export const statusUri = (code: StatusCode | SubStatusCode): string => PREFIX + code;
 
 /** In a message that declared the namespace of the protocol. */

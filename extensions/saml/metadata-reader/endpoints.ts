@@ -1,19 +1,19 @@
 /** Endpoints of a service provider in its metadata. @see SAML Metadata §2.2.2, §2.2.3 */
 
+import { bindingUris } from '../messages/inbound.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
-import { attribute, children, ns } from '../xml/elements.js';
+import { attribute, children } from '../xml/elements.js';
+import { ns } from '../xml/namespaces.js';
 import { booleanAttribute, indexAttribute } from '../xml/values.js';
 import type { Reading } from './reading.js';
 
 type AssertionConsumerService = ServiceProviderFields['assertionConsumerServices'][number];
 type SingleLogoutService = ServiceProviderFields['singleLogoutServices'][number];
 
-const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
-const POST = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
 const logoutBindings: ReadonlyMap<string | undefined, SingleLogoutService['binding']> = new Map([
-  [REDIRECT, 'redirect'],
-  [POST, 'post'],
+  [bindingUris.redirect, 'redirect'],
+  [bindingUris.post, 'post'],
 ] as const);
 const MOST = 50;
 
@@ -32,7 +32,7 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
     element,
     path: `${at}/AssertionConsumerService[${place}]`,
   }));
-  const posted = all.filter(({ element }) => attribute(element, 'Binding') === POST);
+  const posted = all.filter(({ element }) => attribute(element, 'Binding') === bindingUris.post);
   if (posted.length === 0) reading.fault(at, 'an AssertionConsumerService with the binding HTTP-POST');
   if (posted.length > MOST) reading.fault(at, `at most ${MOST} elements AssertionConsumerService with the binding HTTP-POST`);
   const taken = new Set<number>();

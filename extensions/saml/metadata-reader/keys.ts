@@ -2,8 +2,10 @@
 
 import { type ReadCertificate, readCertificate } from '../service-providers/certificates.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
-import { attribute, children, ns, textOf } from '../xml/elements.js';
+import { attribute, children, textOf } from '../xml/elements.js';
+import { methods as encryptionMethods, RSA_OAEP } from '../xml/encrypt.js';
 import { MalformedXml } from '../xml/malformed.js';
+import { ns } from '../xml/namespaces.js';
 import type { Reading } from './reading.js';
 
 type Encryption = Pick<ServiceProviderFields, 'encryptionCertificate' | 'encryption'>;
@@ -17,12 +19,6 @@ interface Key {
   readonly methods: readonly string[];
 }
 
-/** @see XML Encryption 1.1 §5.2, §5.5 */
-const GCM = {
-  'aes256-gcm': 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
-  'aes128-gcm': 'http://www.w3.org/2009/xmlenc11#aes128-gcm',
-} as const;
-const OAEP = 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p';
 const isForData = (method: string): boolean => /#(?:aes|tripledes|camellia|chacha)/.test(method) && !method.includes('kw');
 const isForKeys = (method: string): boolean => /#rsa/.test(method);
 const MOST_SIGNING = 10;
@@ -89,7 +85,7 @@ export function encryptionOf(reading: Reading, keys: readonly Key[]): Encryption
 
 /** Where nothing is said of data, or of keys, anything goes. */
 function algorithmOf(methods: readonly string[]): Encryption['encryption'] {
-  if (methods.some(isForKeys) && !methods.includes(OAEP)) return 'none';
+  if (methods.some(isForKeys) && !methods.includes(RSA_OAEP)) return 'none';
   if (!methods.some(isForData)) return 'aes256-gcm';
-  return (['aes256-gcm', 'aes128-gcm'] as const).find((name) => methods.includes(GCM[name])) ?? 'none';
+  return (['aes256-gcm', 'aes128-gcm'] as const).find((name) => methods.includes(encryptionMethods[name].algorithm)) ?? 'none';
 }

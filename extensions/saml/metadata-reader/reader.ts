@@ -3,9 +3,11 @@
  * service provider. @see SAML Metadata §2
  */
 
+import { nameIdUris } from '../messages/name-id.js';
 import type { NameIdFormat, ServiceProviderFields } from '../service-providers/records.js';
-import { attribute, children, elementsOf, isNamed, ns } from '../xml/elements.js';
+import { attribute, children, elementsOf, isNamed } from '../xml/elements.js';
 import { type Malformation, MalformedXml } from '../xml/malformed.js';
+import { ns } from '../xml/namespaces.js';
 import { decodedUtf8, parseStrict } from '../xml/strict.js';
 import { booleanAttribute, instantAttribute } from '../xml/values.js';
 import { type ServiceProviderDescription, UnusableMetadata } from './description.js';
@@ -25,16 +27,10 @@ const malformed: Readonly<Record<Malformation, string>> = {
 };
 const DOCUMENT = 'document';
 
-const SAML2 = 'urn:oasis:names:tc:SAML:2.0:protocol';
-const MDUI = 'urn:oasis:names:tc:SAML:metadata:ui';
-const XML = 'http://www.w3.org/XML/1998/namespace';
-
-/** @see SAML Core §8.3 */
-const formats: ReadonlyMap<string, NameIdFormat> = new Map([
-  ['urn:oasis:names:tc:SAML:2.0:nameid-format:persistent', 'persistent'],
-  ['urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient'],
-  ['urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress', 'emailAddress'],
-]);
+/** Those that say something: `unspecified` asks for none. */
+const formats: ReadonlyMap<string, NameIdFormat> = new Map(
+  (['persistent', 'transient', 'emailAddress'] as const).map((format) => [nameIdUris[format], format]),
+);
 
 /** @throws UnusableMetadata */
 export function readMetadata(xml: string | Uint8Array, known: Known): ServiceProviderDescription {
@@ -86,11 +82,11 @@ function serviceProviderIn(reading: Reading, root: Element | undefined): Found |
     }),
   );
   const spoken = descriptors.filter(({ descriptor }) =>
-    (attribute(descriptor, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML2),
+    (attribute(descriptor, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(ns.samlp),
   );
   const [first, second] = spoken;
   if (descriptors.length === 0) reading.fault(entities[0]?.path || DOCUMENT, 'an SPSSODescriptor');
-  else if (!first) reading.fault(`${descriptors[0]?.at}/@protocolSupportEnumeration`, SAML2);
+  else if (!first) reading.fault(`${descriptors[0]?.at}/@protocolSupportEnumeration`, ns.samlp);
   else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or entityId, which says whose: there are ${spoken.length}`);
   return second ? undefined : first;
 }
@@ -174,7 +170,7 @@ function validUntilOf(reading: Reading, { entity, descriptor, around, path, at }
   return instants.length === 0 ? undefined : new Date(Math.min(...instants)).toISOString();
 }
 
-/** The first format that says something: `unspecified` asks for none. */
+/** The first format that is one of ours. */
 function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefined {
   const known = children(descriptor, ns.md, 'NameIDFormat').flatMap((element) => formats.get(wordsOf(element) ?? '') ?? []);
   return known[0] && { format: known[0] };
@@ -183,11 +179,11 @@ function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefi
 /** What people call it. @see SAML V2.0 Metadata Extensions for Login and Discovery User Interface §2.1.2 */
 function nameOf(entity: Element, descriptor: Element): string | undefined {
   const shown = children(descriptor, ns.md, 'Extensions')
-    .flatMap((extensions) => children(extensions, MDUI, 'UIInfo'))
-    .flatMap((info) => children(info, MDUI, 'DisplayName'));
+    .flatMap((extensions) => children(extensions, ns.mdui, 'UIInfo'))
+    .flatMap((info) => children(info, ns.mdui, 'DisplayName'));
   const organisation = children(entity, ns.md, 'Organization').flatMap((element) => children(element, ns.md, 'OrganizationDisplayName'));
   for (const names of [shown, organisation]) {
-    const english = names.filter((element) => /^en\b/i.test(element.getAttributeNS(XML, 'lang') ?? ''));
+    const english = names.filter((element) => /^en\b/i.test(element.getAttributeNS(ns.xml, 'lang') ?? ''));
     const name = [...english, ...names].map(wordsOf).find((words) => words !== undefined);
     if (name !== undefined) return name;
   }

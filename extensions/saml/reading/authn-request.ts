@@ -2,8 +2,9 @@
 
 import type { AuthnRequest, RequestedAuthnContext } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
-import { attribute, children, elementsOf, ns, one, ordered, textOf } from '../xml/elements.js';
+import { attribute, children, elementsOf, one, ordered, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
+import { ns } from '../xml/namespaces.js';
 import { booleanAttribute, indexAttribute } from '../xml/values.js';
 import { headOf, nameIdOf, type ReadMessage, short } from './message.js';
 

@@ -1,8 +1,9 @@
 /** Logout messages that service providers send. @see SAML Core §3.7 */
 
 import type { LogoutRequest, LogoutResponse } from '../messages/inbound.js';
-import { children, ns, one, ordered, required, requiredAttribute, textOf } from '../xml/elements.js';
+import { children, one, ordered, required, requiredAttribute, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
+import { ns } from '../xml/namespaces.js';
 import { instantAttribute } from '../xml/values.js';
 import { headOf, idAttribute, nameIdOf, type ReadMessage, short } from './message.js';
 

@@ -2,8 +2,9 @@
 
 import type { InboundMessage, NameId } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
-import { attribute, isNamed, ns, one, required, requiredAttribute, textOf } from '../xml/elements.js';
+import { attribute, isNamed, one, required, requiredAttribute, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
+import { ns } from '../xml/namespaces.js';
 import { instantAttribute } from '../xml/values.js';
 
 export type Kind = InboundMessage['kind'];

@@ -110,3 +110,9 @@ export const serviceProviders = defineCollection({
     byExpiry: { fields: ['expiresAt'], order: 'instant', ofAllTenants: true },
   },
 });
+
+/** Of the names that service providers have as applications. */
+export const CLIENT_PREFIX = 'saml:';
+
+/** The id of the application that a service provider is to the sign-in. */
+export const clientIdOf = ({ id }: Pick<ServiceProvider, 'id'>): string => CLIENT_PREFIX + id;

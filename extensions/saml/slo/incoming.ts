@@ -6,11 +6,10 @@ import type { ReceivedOf } from '../front-door/front-door.js';
 import type { LogoutRequest } from '../messages/inbound.js';
 import { logoutResponseXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';
-import type { Status } from '../messages/status.js';
+import { type Status, unknownPrincipal } from '../messages/status.js';
 import type { Pages } from '../pages.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
 import type { ServiceProvider } from '../service-providers/records.js';
-import { statuses } from '../sso/statuses.js';
 import type { Chains } from './chain.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import type { Participants } from './participants.js';
@@ -116,7 +115,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
       if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
       const { session, oid: user } = here;
       if (!(await participants.isAbout(here, serviceProvider, request)))
-        return answer(ctx, serviceProvider, { ...request, session, user }, statuses.unknownPrincipal);
+        return answer(ctx, serviceProvider, { ...request, session, user }, unknownPrincipal);
       await participants.leave(session, serviceProvider);
       const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
       const next = await urlFor(donePath(own), { ...request, session, user });

@@ -2,8 +2,7 @@
 import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { SamlKeys } from '../entities/keys.js';
 import { type MessageParameter, postFields, redirectUrl } from '../messages/send.js';
-import type { ServiceProvider } from '../service-providers/records.js';
-import { clientIdOf } from '../sso/clients.js';
+import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import type { Signer } from '../xml/sign.js';
 
 type LogoutService = ServiceProvider['singleLogoutServices'][number];

@@ -1,8 +1,8 @@
 /** Service providers that signed somebody in by a session of ours: what each calls the user, and the session. */
 import type { ArtifactKind, BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
 import type { LogoutRequest, NameId } from '../messages/inbound.js';
+import { isSameNameId } from '../messages/name-id.js';
 import type { ServiceProvider } from '../service-providers/records.js';
-import { isSameNameId } from '../sso/name-id.js';
 import { newMessageId } from '../xml/write.js';
 
 export interface Participant {

@@ -1,8 +1,7 @@
 /** Attributes of an assertion: the claims that the service provider is registered for, and no others. */
 import type { BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
 import type { ReleasedAttribute } from '../messages/response.js';
-import type { ServiceProvider } from '../service-providers/records.js';
-import { clientIdOf } from './clients.js';
+import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 
 /** @throws UnavailableError `claims_unavailable` */
 export async function releasedAttributes(

@@ -1,23 +1,19 @@
 /** From a request to a sign-in: what can be refused at once is, the rest waits for the browser to come back. */
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import { checkRelayState } from '../bindings/carried.js';
 import type { Entity } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
-import type { AuthnRequest } from '../messages/inbound.js';
+import { type AuthnRequest, bindingUris } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Status } from '../messages/status.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
-import type { ServiceProvider } from '../service-providers/records.js';
+import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import { acsOf } from './acs.js';
 import { wantedContext } from './authn-context.js';
-import { clientIdOf } from './clients.js';
 import { type KeptRequest, keepRequest } from './kept-request.js';
 import { type NameIds, wantedFormat } from './name-id.js';
 import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
-
-const POST_BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
-/** Bytes of a RelayState, as of one that comes with a request. */
-const MOST_RELAY_STATE = 1024;
 
 export interface BeginParts {
   readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn'>;
@@ -49,7 +45,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
   return {
     /** @throws RefusedMessage `acs_not_registered`, `acs_ambiguous` */
     async requested(ctx: Context, entity: Entity, { message, serviceProvider, relayState }: ReceivedOf<AuthnRequest>): Promise<void> {
-      const { id, forceAuthn, isPassive, protocolBinding = POST_BINDING, requestedAuthnContext, subject } = message;
+      const { id, forceAuthn, isPassive, protocolBinding = bindingUris.post, requestedAuthnContext, subject } = message;
       const { url } = acsOf(serviceProvider, message);
       const format = wantedFormat(serviceProvider, message);
       const request: KeptRequest = {
@@ -65,7 +61,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         ...(subject ? { subject } : {}),
       };
       const refuse = (status: Status): Promise<void> => responses.refuse(ctx, serviceProvider, request, status);
-      if (protocolBinding !== POST_BINDING) return refuse(statuses.unsupportedBinding);
+      if (protocolBinding !== bindingUris.post) return refuse(statuses.unsupportedBinding);
       if (format === undefined) return refuse(statuses.invalidNameIdPolicy);
       if (forceAuthn && isPassive) return refuse(statuses.noPassive);
       if (!wantedContext(requestedAuthnContext)) return refuse(statuses.noAuthnContext);
@@ -80,7 +76,8 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
      */
     async initiated(ctx: Context, entity: Entity): Promise<void> {
       const { sp, RelayState: given } = ctx.query;
-      if (Array.isArray(given) || Buffer.byteLength(given ?? '') > MOST_RELAY_STATE) throw new RefusedMessage('relay_state_too_long');
+      if (Array.isArray(given)) throw new RefusedMessage('relay_state_too_long');
+      checkRelayState(given);
       const named = typeof sp === 'string' && sp !== '' ? ((await book.byEntityId(entity.owner, sp)) ?? (await book.get(sp))) : undefined;
       // One of another owner is as unknown as one that does not take it.
       if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) throw new RefusedMessage('not_idp_initiated');

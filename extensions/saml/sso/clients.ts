@@ -2,12 +2,9 @@
 import { LRUCache } from 'lru-cache';
 import type { ExtensionContext, InternalClient, InternalClients } from '../../../lib/extension-door.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
-import type { ServiceProvider } from '../service-providers/records.js';
+import { CLIENT_PREFIX, type ServiceProvider } from '../service-providers/records.js';
 
-const PREFIX = 'saml:';
 const MOST = 1000;
-
-export const clientIdOf = ({ id }: Pick<ServiceProvider, 'id'>): string => PREFIX + id;
 
 /** Where the browser comes back to from the sign-in, whoever it was for. */
 export const returnPath = (own: string): string => `${own}/saml/sso/answer`;
@@ -39,7 +36,7 @@ export function createClients(
   };
   return {
     find(id) {
-      const row = book.get(id.slice(PREFIX.length));
+      const row = book.get(id.slice(CLIENT_PREFIX.length));
       return row instanceof Promise ? row.then((found) => found && clientOf(found)) : row && clientOf(row);
     },
   };

@@ -2,16 +2,9 @@
 import { type Account, type ExtensionContext, isUsable } from '../../../lib/extension-door.js';
 import type { Entity } from '../entities/entity.js';
 import type { AuthnRequest, NameId } from '../messages/inbound.js';
-import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
+import { isSameNameId, nameIdUris } from '../messages/name-id.js';
+import { clientIdOf, type NameIdFormat, type ServiceProvider } from '../service-providers/records.js';
 import { newMessageId } from '../xml/write.js';
-import { clientIdOf } from './clients.js';
-
-const uris: Readonly<Record<NameIdFormat, string>> = {
-  persistent: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
-  transient: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
-  emailAddress: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
-  unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
-};
 
 /** The format of a response; undefined where the request wants another than is registered, or a name that is shared. @see SAML Core §3.4.1.1 */
 export function wantedFormat(
@@ -19,17 +12,8 @@ export function wantedFormat(
   { nameIdFormat, spNameQualifier = entityId }: Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>,
 ): NameIdFormat | undefined {
   if (spNameQualifier !== entityId) return undefined;
-  if (nameIdFormat === undefined || nameIdFormat === uris.unspecified) return nameId.format;
-  return [nameId.format, 'transient' as const].find((format) => uris[format] === nameIdFormat);
-}
-
-/** Whether the one from outside names the same, as far as it says. @param ours as it was sent */
-export function isSameNameId({ value, format = uris.unspecified, nameQualifier, spNameQualifier }: NameId, ours: NameId): boolean {
-  if (value !== ours.value || (format !== uris.unspecified && format !== ours.format)) return false;
-  return (
-    (nameQualifier === undefined || nameQualifier === ours.nameQualifier) &&
-    (spNameQualifier === undefined || spNameQualifier === ours.spNameQualifier)
-  );
+  if (nameIdFormat === undefined || nameIdFormat === nameIdUris.unspecified) return nameId.format;
+  return [nameId.format, 'transient' as const].find((format) => nameIdUris[format] === nameIdFormat);
 }
 
 export type NameIds = ReturnType<typeof createNameIds>;
@@ -63,9 +47,9 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
   }
 
   /** The format that a subject of a request is meant in. */
-  const formatOf = ({ nameId }: ServiceProvider, { format = uris.unspecified }: NameId): NameIdFormat | undefined => {
-    if (format === uris.unspecified) return nameId.format;
-    return (Object.keys(uris) as NameIdFormat[]).find((name) => uris[name] === format);
+  const formatOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): NameIdFormat | undefined => {
+    if (format === nameIdUris.unspecified) return nameId.format;
+    return (Object.keys(nameIdUris) as NameIdFormat[]).find((name) => nameIdUris[name] === format);
   };
 
   return {
@@ -74,7 +58,7 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
       const value = await identifierOf(account, serviceProvider, format);
       if (value === undefined || value === '') return undefined;
       const qualifiers = { nameQualifier: entityId, spNameQualifier: serviceProvider.entityId };
-      return { value, format: uris[format], ...(format === 'persistent' || format === 'transient' ? qualifiers : {}) };
+      return { value, format: nameIdUris[format], ...(format === 'persistent' || format === 'transient' ? qualifiers : {}) };
     },
 
     /**

@@ -5,8 +5,7 @@ import type { SamlKeys } from '../entities/keys.js';
 import { type Assertion, responseXml } from '../messages/response.js';
 import { postFields } from '../messages/send.js';
 import type { Status } from '../messages/status.js';
-import type { ServiceProvider } from '../service-providers/records.js';
-import { clientIdOf } from './clients.js';
+import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import type { KeptRequest } from './kept-request.js';
 
 export interface ResponseParts {

@@ -1,5 +1,5 @@
 /** What service providers are told where nobody is signed in for them. @see SAML Core §3.2.2.2 */
-import type { Status, SubStatusCode } from '../messages/status.js';
+import { type Status, type SubStatusCode, unknownPrincipal } from '../messages/status.js';
 
 const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...(subCode === undefined ? {} : { subCode }) });
 
@@ -21,5 +21,5 @@ export const statuses = {
   authnFailed: responder('AuthnFailed'),
   requestDenied: (message: string): Status => ({ ...responder('RequestDenied'), message }),
   invalidNameIdPolicy: { code: 'Requester', subCode: 'InvalidNameIDPolicy' },
-  unknownPrincipal: { code: 'Requester', subCode: 'UnknownPrincipal' },
+  unknownPrincipal,
 } as const satisfies Readonly<Record<string, Status | ((message: string) => Status)>>;

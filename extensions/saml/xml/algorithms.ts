@@ -1,5 +1,6 @@
-/** Algorithms of signatures that are accepted. None has SHA-1, and none takes a public key for a shared secret. */
+/** Algorithms of signatures: those that we use, and those that are accepted. None has SHA-1, and none takes a public key for a shared secret. */
 import { createHash, type KeyObject, verify } from 'node:crypto';
+import { ns } from './namespaces.js';
 
 interface SignatureAlgorithm {
   readonly keyType: 'rsa' | 'ec';
@@ -7,10 +8,15 @@ interface SignatureAlgorithm {
 }
 
 const more = 'http://www.w3.org/2001/04/xmldsig-more#';
+/** @see RFC 9231 §2.3.2 */
+export const RSA_SHA256 = `${more}rsa-sha256`;
+export const SHA256 = `${ns.xenc}sha256`;
+export const ENVELOPED = `${ns.ds}enveloped-signature`;
+export const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 
 /** A map, because an object finds `constructor`, too. @see RFC 9231 §2.3 */
 const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
-  [`${more}rsa-sha256`, { keyType: 'rsa', hash: 'sha256' }],
+  [RSA_SHA256, { keyType: 'rsa', hash: 'sha256' }],
   [`${more}rsa-sha384`, { keyType: 'rsa', hash: 'sha384' }],
   [`${more}rsa-sha512`, { keyType: 'rsa', hash: 'sha512' }],
   [`${more}ecdsa-sha256`, { keyType: 'ec', hash: 'sha256' }],
@@ -42,8 +48,8 @@ export function isSignedByOne(uri: string, keys: readonly KeyObject[], data: str
 /** In base64, by the algorithm's URI. */
 export const digests: ReadonlyMap<string, (data: string) => string> = new Map(
   Object.entries({
-    'http://www.w3.org/2001/04/xmlenc#sha256': 'sha256',
+    [SHA256]: 'sha256',
     [`${more}sha384`]: 'sha384',
-    'http://www.w3.org/2001/04/xmlenc#sha512': 'sha512',
+    [`${ns.xenc}sha512`]: 'sha512',
   }).map(([uri, hash]) => [uri, (data: string) => createHash(hash).update(data).digest('base64')]),
 );

@@ -1,14 +1,6 @@
 /** Reads a tree that was parsed strictly: it holds elements, attributes and text alone. */
 import { MalformedXml } from './malformed.js';
 
-/** Namespaces, by the prefixes that the specifications use. */
-export const ns = {
-  samlp: 'urn:oasis:names:tc:SAML:2.0:protocol',
-  saml: 'urn:oasis:names:tc:SAML:2.0:assertion',
-  md: 'urn:oasis:names:tc:SAML:2.0:metadata',
-  ds: 'http://www.w3.org/2000/09/xmldsig#',
-} as const;
-
 const ELEMENT = 1;
 const TEXT = 3;
 

@@ -1,28 +1,21 @@
 /** Encrypted assertions: AES-GCM under a key of their own, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
-import { constants, createCipheriv, createPublicKey, type KeyObject, publicEncrypt, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import { namespaces } from './write.js';
+import { constants, createCipheriv, publicEncrypt, randomBytes } from 'node:crypto';
+import { keysOf } from './certificates.js';
+import { ns } from './namespaces.js';
 
-const { assertion: SAML, encryption: XENC, signature: DS } = namespaces;
+const { saml: SAML, xenc: XENC, ds: DS } = ns;
 
-const methods = {
+/** How data is encrypted, and by which name. */
+export const methods = {
   'aes128-gcm': { algorithm: 'http://www.w3.org/2009/xmlenc11#aes128-gcm', cipher: 'aes-128-gcm', keyBytes: 16 },
   'aes256-gcm': { algorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm', cipher: 'aes-256-gcm', keyBytes: 32 },
 } as const;
 
+/** How the key of the data is encrypted. @see XML Encryption 1.1 §5.5.2 */
+export const RSA_OAEP = `${XENC}rsa-oaep-mgf1p`;
+
 /** @see XML Encryption 1.1 §5.2.4 */
 const IV_BYTES = 12;
-
-/** Keys of certificates, because reading one costs more than using it. */
-const publicKeys = new LRUCache<string, KeyObject>({ max: 1000 });
-
-function publicKeyOf(certificate: string): KeyObject {
-  const known = publicKeys.get(certificate);
-  if (known) return known;
-  const key = createPublicKey(`-----BEGIN CERTIFICATE-----\n${certificate.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`);
-  publicKeys.set(certificate, key);
-  return key;
-}
 
 /**
  * In the form that stands in a protocol message, canonical itself because the message may be signed.
@@ -30,18 +23,19 @@ function publicKeyOf(certificate: string): KeyObject {
  * @param certificate DER in base64; without one nothing is written, never the assertion in clear.
  */
 export function encryptedAssertion(assertion: string, method: keyof typeof methods, certificate: string | undefined): string {
-  if (certificate === undefined) throw new TypeError('encryption without a certificate of the service provider');
+  const [publicKey] = keysOf(certificate === undefined ? [] : [certificate]);
+  if (!publicKey) throw new TypeError('encryption without a certificate of the service provider');
   const { algorithm, cipher, keyBytes } = methods[method];
   const key = randomBytes(keyBytes);
   const iv = randomBytes(IV_BYTES);
   const aes = createCipheriv(cipher, key, iv);
   const data = Buffer.concat([iv, aes.update(assertion, 'utf8'), aes.final(), aes.getAuthTag()]);
   // With SHA-1, as `rsa-oaep-mgf1p` has it: what OAEP needs of the hash does not depend on collisions, and every service provider reads it.
-  const wrapped = publicEncrypt({ key: publicKeyOf(certificate), padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, key);
+  const wrapped = publicEncrypt({ key: publicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, key);
   return (
     `<saml:EncryptedAssertion xmlns:saml="${SAML}"><xenc:EncryptedData xmlns:xenc="${XENC}" Type="${XENC}Element">` +
     `<xenc:EncryptionMethod Algorithm="${algorithm}"></xenc:EncryptionMethod><ds:KeyInfo xmlns:ds="${DS}"><xenc:EncryptedKey>` +
-    `<xenc:EncryptionMethod Algorithm="${XENC}rsa-oaep-mgf1p"><ds:DigestMethod Algorithm="${DS}sha1"></ds:DigestMethod></xenc:EncryptionMethod>` +
+    `<xenc:EncryptionMethod Algorithm="${RSA_OAEP}"><ds:DigestMethod Algorithm="${DS}sha1"></ds:DigestMethod></xenc:EncryptionMethod>` +
     `<ds:KeyInfo><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>` +
     `<xenc:CipherData><xenc:CipherValue>${wrapped.toString('base64')}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>` +
     `<xenc:CipherData><xenc:CipherValue>${data.toString('base64')}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData></saml:EncryptedAssertion>`

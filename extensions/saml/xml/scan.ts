@@ -3,6 +3,7 @@
  * through has one reading.
  */
 import { MalformedXml } from './malformed.js';
+import { ns } from './namespaces.js';
 
 export interface Limits {
   /** Of UTF-8. */
@@ -19,7 +20,6 @@ const MAX_ATTRIBUTES = 64;
 /** Characters of a namespace: canonical XML writes it for each branch that uses it. */
 const MAX_NAMESPACE = 1024;
 const XHTML = 'http://www.w3.org/1999/xhtml';
-const XML = 'http://www.w3.org/XML/1998/namespace';
 
 const declaration =
   /^<\?xml[ \t\r\n]+version[ \t]*=[ \t]*(["'])1\.0\1(?:[ \t\r\n]+encoding[ \t]*=[ \t]*(["'])([\w.-]+)\2)?(?:[ \t\r\n]+standalone[ \t]*=[ \t]*(["'])(?:yes|no)\4)?[ \t\r\n]*\?>/;
@@ -36,7 +36,7 @@ const predefined: ReadonlyMap<string, string> = new Map(Object.entries({ lt: '<'
 type Scope = ReadonlyMap<string, string>;
 const outermost: Scope = new Map([
   ['', ''],
-  ['xml', XML],
+  ['xml', ns.xml],
 ]);
 
 /**
@@ -139,7 +139,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
     if (written.length > MAX_NAMESPACE) throw new MalformedXml('xml_too_complex');
     const value = normalized(written);
     // `xml` and `xmlns` are never declared, and no prefix is undeclared. XHTML is parsed by other rules. @see Namespaces in XML 1.0 §3, §5
-    const isReserved = value === XML || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';
+    const isReserved = value === ns.xml || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';
     if (isReserved || (!isDefault && (value === '' || name === 'xml' || name === 'xmlns' || name in Object.prototype)))
       throw new MalformedXml('xml_not_well_formed');
     declared.set(isDefault ? '' : name, value);

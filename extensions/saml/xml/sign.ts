@@ -1,6 +1,7 @@
 /** Enveloped signatures over elements that are written in canonical form. @see SAML Core §5.4 */
 import { createHash } from 'node:crypto';
-import { namespaces } from './write.js';
+import { ENVELOPED, EXCLUSIVE_C14N, RSA_SHA256, SHA256 } from './algorithms.js';
+import { ns } from './namespaces.js';
 
 /** What signs all messages of the service. */
 export interface Signer {
@@ -10,11 +11,7 @@ export interface Signer {
   sign(data: string): string;
 }
 
-const { signature: DS } = namespaces;
-const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
-/** @see RFC 6931 §2.3.2 */
-export const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
-export const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256';
+const { ds: DS } = ns;
 
 /** The start tag as it is signed: alone, `SignedInfo` has to declare the namespace that it inherits in the message. */
 const SIGNED_START = `<ds:SignedInfo xmlns:ds="${DS}">`;
@@ -22,7 +19,7 @@ const INFO_START =
   `<ds:CanonicalizationMethod Algorithm="${EXCLUSIVE_C14N}"></ds:CanonicalizationMethod>` +
   `<ds:SignatureMethod Algorithm="${RSA_SHA256}"></ds:SignatureMethod><ds:Reference URI="#`;
 const TRANSFORMS =
-  `"><ds:Transforms><ds:Transform Algorithm="${DS}enveloped-signature"></ds:Transform>` +
+  `"><ds:Transforms><ds:Transform Algorithm="${ENVELOPED}"></ds:Transform>` +
   `<ds:Transform Algorithm="${EXCLUSIVE_C14N}"></ds:Transform></ds:Transforms>` +
   `<ds:DigestMethod Algorithm="${SHA256}"></ds:DigestMethod><ds:DigestValue>`;
 const INFO_END = '</ds:DigestValue></ds:Reference></ds:SignedInfo>';

@@ -4,10 +4,11 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { SignedXml } from 'xml-crypto';
-import { digests, isSignatureAlgorithm, isSignedByOne } from './algorithms.js';
+import { digests, ENVELOPED, EXCLUSIVE_C14N, isSignatureAlgorithm, isSignedByOne } from './algorithms.js';
 import { decodedBase64, withoutSpace } from './base64.js';
-import { attribute, elementsOf, isNamed, ns, ordered, required, textOf } from './elements.js';
+import { attribute, elementsOf, isNamed, ordered, required, textOf } from './elements.js';
 import { MalformedXml } from './malformed.js';
+import { ns } from './namespaces.js';
 import { messageLimits, parseStrict } from './strict.js';
 
 export const badSignatures = {
@@ -25,10 +26,8 @@ export class BadSignature extends Error {
   }
 }
 
-const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
-const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 /** There are no comments, so both forms are the same. @see SAML Core §5.4.3, §5.4.4 */
-const canonicalizations = [EXCLUSIVE, `${EXCLUSIVE}WithComments`];
+const canonicalizations = [EXCLUSIVE_C14N, `${EXCLUSIVE_C14N}WithComments`];
 
 /** All signatures in the tree, wherever they are. */
 export function signaturesIn(element: Element): Element[] {
@@ -80,7 +79,7 @@ function describedBy(signature: Element): { readonly algorithm: string; readonly
     const [enveloped, canonical, third] = transforms;
     if (!enveloped || algorithmOf(enveloped) !== ENVELOPED || !canonical || third) throw new BadSignature('signature_form');
     for (const element of [canonicalization, canonical]) {
-      ordered(element, [EXCLUSIVE, 'InclusiveNamespaces']);
+      ordered(element, [EXCLUSIVE_C14N, 'InclusiveNamespaces']);
       if (!canonicalizations.includes(algorithmOf(element))) throw new BadSignature('signature_alg_not_allowed');
     }
     // `HMACOutputLength` would be one of their children.

@@ -4,15 +4,7 @@
  * @see Exclusive XML Canonicalization 1.0 §3, Canonical XML 1.0 §2.3
  */
 import { randomBytes } from 'node:crypto';
-
-export const namespaces = {
-  assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
-  protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
-  metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
-  algorithms: 'urn:oasis:names:tc:SAML:metadata:algsupport',
-  signature: 'http://www.w3.org/2000/09/xmldsig#',
-  encryption: 'http://www.w3.org/2001/04/xmlenc#',
-} as const;
+import { ns } from './namespaces.js';
 
 /** A character that XML cannot carry, in a text that must not be changed. */
 export class UnwritableText extends Error {
@@ -83,4 +75,4 @@ export const instant = (at: number): string => new Date(at).toISOString();
 export const newMessageId = (): string => `_${randomBytes(20).toString('hex')}`;
 
 /** An issuer that declares its namespace: of whatever stands in a protocol message. @see SAML Core §2.2.5 */
-export const issuer = (entityId: string): string => `<saml:Issuer xmlns:saml="${namespaces.assertion}">${text(entityId)}</saml:Issuer>`;
+export const issuer = (entityId: string): string => `<saml:Issuer xmlns:saml="${ns.saml}">${text(entityId)}</saml:Issuer>`;
