@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../support/client/agent.js';
 import { asAdministrator } from '../support/saml/administration.js';
-import { describeInstalled } from '../support/saml/installed.js';
+import { describeInstalled } from '../servers/installed.js';
 import { type Mellon, mellonPackages, startMellon } from '../support/saml/mellon.js';
 import { travel } from '../support/saml/travel.js';
 import { useSamlService } from '../support/saml/use-saml-service.js';

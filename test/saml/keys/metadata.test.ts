@@ -4,7 +4,7 @@ import { IdentityProvider } from 'samlify';
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import { asAdministrator } from '../../support/saml/administration.js';
-import { describeInstalled } from '../../support/saml/installed.js';
+import { describeInstalled } from '../../servers/installed.js';
 import { testKeyOf } from '../../support/saml/keys.js';
 import { schemaPackages, validate } from '../../support/saml/schemas.js';
 import { certificatesIn, metadataAt, withSaml } from '../../support/saml/service.js';

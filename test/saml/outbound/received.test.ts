@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../../support/client/agent.js';
 import { requestUrl } from '../../support/saml/asked.js';
-import { describeInstalled } from '../../support/saml/installed.js';
+import { describeInstalled } from '../../servers/installed.js';
 import { schemaPackages, validate } from '../../support/saml/schemas.js';
 import { statusCodesOf } from '../../support/saml/service-provider.js';
 import { messageIn, travel } from '../../support/saml/travel.js';
