@@ -15,7 +15,9 @@ function isExecutable(path: string): boolean {
 /** The first of these programs that is there. @param programs names on PATH, or paths */
 export const findProgram = (programs: readonly string[]): string | undefined =>
   programs
-    .flatMap((program) => (program.includes('/') ? [program] : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program))))
+    .flatMap((program) =>
+      program.includes('/') ? [program] : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program)),
+    )
     .find(isExecutable);
 
 /** A `describe` that is skipped, and says so, where something is missing; with `CI=true` it runs and fails. @param missing why it cannot run, if so */

@@ -4,8 +4,8 @@ import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import { leaksOf, makeRecords } from '../../support/administration/admin-matrix.js';
 import type { Json } from '../../support/client/agent.js';
-import { asAdministrator, useSaml } from '../../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
+import { asAdministrator, useSaml } from '../../support/saml/service/administration.js';
 import { until } from '../../support/time/until.js';
 
 const service = useSaml(() => ({ extensions: [saml()] }));

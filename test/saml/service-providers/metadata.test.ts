@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
-import { asAdministrator, useSaml } from '../../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
+import { asAdministrator, useSaml } from '../../support/saml/service/administration.js';
 import {
   activeDirectory,
   type Keys,
@@ -15,7 +15,7 @@ import {
   pysaml2,
   salesforce,
   shibboleth,
-} from '../../support/saml/metadata.js';
+} from '../../support/saml/service-providers/metadata.js';
 
 const service = useSaml(() => ({ extensions: [saml()] }));
 let root: AdminClient;

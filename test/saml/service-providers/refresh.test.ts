@@ -8,9 +8,9 @@ import { serviceProviders } from '../../../extensions/saml/service-providers/rec
 import type { AdminClient } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
 import { useDocumentHost } from '../../support/client/document-host.js';
-import { asAdministrator, samlOptions, useSaml } from '../../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
-import { keyDescriptor, plain } from '../../support/saml/metadata.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
+import { asAdministrator, samlOptions, useSaml } from '../../support/saml/service/administration.js';
+import { keyDescriptor, plain } from '../../support/saml/service-providers/metadata.js';
 import { startIdp } from '../../support/service/idp.js';
 import { until } from '../../support/time/until.js';
 
