@@ -5,7 +5,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
-import type { SignIn } from '../../contract/extension.js';
+import type { SignIn } from '../../contract/sign-in/interaction.js';
 import { subOf } from '../../directory/index.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
