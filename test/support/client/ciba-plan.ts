@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomUUID, X509Certificate } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { exportJWK, type JWK, SignJWT } from 'jose';
-import { makeCertificate } from '../saml/certificates.js';
+import { makeCertificate } from '../saml/keys/certificates.js';
 import type { TestIdpOptions } from '../service/idp.js';
 import { type Json, postForm } from './agent.js';
 import { assertionType } from './assertions.js';
