@@ -58,6 +58,12 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   const kept = () => artifact(requestKind);
   const find = async (id: string): Promise<KeptRequest | undefined> => (await kept().read(id)) as KeptRequest | undefined;
 
+  /** Those of a book that wait no more. */
+  async function decided(entries: readonly { readonly id: string }[]): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(entries.map(async ({ id }) => ({ id, request: await find(id) })));
+    return new Set(found.flatMap(({ id, request }) => (request?.state === 'pending' ? [] : [id])));
+  }
+
   /** Whether the user's book names it: one that another of the same client took the place of is over, whatever its own record says yet. */
   const isEntered = async (id: string, { oid }: KeptRequest): Promise<boolean> =>
     (await books.entriesOf(oid)).some((entry) => entry.id === id);
@@ -106,13 +112,8 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         state: 'pending',
         ...(token === undefined ? {} : { notification: { authReqId, token } }),
       };
-      const [entries] = await Promise.all([
-        books.entriesOf(asked.oid),
-        kept().put(id, request, { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS }),
-      ]);
-      const others = await Promise.all(entries.map(async (entry) => [entry.id, await find(entry.id)] as const));
-      const decided = new Set(others.flatMap(([other, found]) => (found?.state === 'pending' ? [] : [other])));
-      const replaced = await books.enter(asked.oid, { id, clientId: asked.clientId, expiresAt }, (other) => decided.has(other));
+      await kept().put(id, request, { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS });
+      const replaced = await books.enter(asked.oid, { id, clientId: asked.clientId, expiresAt }, decided);
       if (!replaced) {
         await kept().remove(id);
         return undefined;
