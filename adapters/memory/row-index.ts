@@ -98,7 +98,8 @@ export function valueAt(row: object, path: Path): unknown {
 export const haveSameAt = (paths: readonly Path[], before: object, after: object): boolean =>
   paths.every((path) => isSame(valueAt(before, path), valueAt(after, path)));
 
-const isSame = (one: unknown, other: unknown): boolean => one === other || (isDate(one) && isDate(other) && one.getTime() === other.getTime());
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (isDate(one) && isDate(other) && one.getTime() === other.getTime());
 
 function textsAt(row: object, path: Path): readonly string[] {
   const value = valueAt(row, path);

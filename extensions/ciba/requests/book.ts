@@ -16,7 +16,9 @@ export const bookKind: ArtifactKind = { name: 'ciba.books', lifetimeSeconds: Mat
 export interface Entry {
   readonly id: string;
   readonly clientId: string;
-  /** Milliseconds since the epoch. */
+  /** When it began, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** The same of its end. */
   readonly expiresAt: number;
 }
 
@@ -52,6 +54,9 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
       return entries.filter(isWaiting);
     },
     async enter(oid, entry, decided) {
+      const { lifetimeSeconds } = bookKind;
+      // Most have none.
+      if (await books().put(oid, { entries: [entry], begun: [entry.createdAt] } satisfies Book, { lifetimeSeconds })) return [];
       /** Entries whose records were read, and of these the ones that wait no more. */
       let read: readonly string[] = [];
       let over: ReadonlySet<string> = new Set();
@@ -73,7 +78,7 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
             replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
             return { entries: [...others, entry], begun: [...begun, now] } satisfies Book;
           },
-          { lifetimeSeconds: bookKind.lifetimeSeconds },
+          { lifetimeSeconds },
         );
         if (unread.length === 0) return replaced;
         read = [...read, ...unread.map(({ id }) => id)];
