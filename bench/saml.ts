@@ -5,9 +5,9 @@ import { createCertifiedKey, createSigner } from '../extensions/saml/entities/ce
 import { type ReleasedAttribute, responseXml } from '../extensions/saml/messages/response.js';
 import { postFields } from '../extensions/saml/messages/send.js';
 import { newMessageId } from '../extensions/saml/xml/write.js';
-import { pemOf } from '../test/support/saml/keys.js';
-import { acsUrl, assertionOf, idpEntityId, persistent, signed, spEntityId } from '../test/support/saml/messages.js';
-import { nodeSaml } from '../test/support/saml/verifiers.js';
+import { pemOf } from '../test/support/saml/keys/test-keys.js';
+import { acsUrl, assertionOf, idpEntityId, persistent, signed, spEntityId } from '../test/support/saml/outbound/messages.js';
+import { nodeSaml } from '../test/support/saml/outbound/verifiers.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
 import type { Slice } from './load.js';
 import { settings } from './settings.js';

@@ -57,6 +57,7 @@ export {
   type Operation,
   type OperationRequest,
   pageOf,
+  pageOfRows,
   pageQuery,
   type Reach,
 } from './contract/resources.js';

@@ -1,6 +1,15 @@
 /** What a webhook got, or did not: test deliveries, dead letters, replay. */
 import { randomUUID } from 'node:crypto';
-import { defineOperation, type ExtensionContext, IdpError, type Operation, pageOf, pageQuery, Type } from '../../lib/extension-door.js';
+import {
+  defineOperation,
+  type ExtensionContext,
+  IdpError,
+  type Operation,
+  pageOf,
+  pageOfRows,
+  pageQuery,
+  Type,
+} from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
 import { deadLetters } from './records.js';
 import { REPLAY } from './replay.js';
@@ -42,14 +51,12 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       answer: pageOf(Delivery),
       async handle(request) {
         const { id, tid } = await found(request);
-        const { limit = 50, after } = request.query as { limit?: number; after?: string };
-        const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
-        const rows = await context.collection(deadLetters, tid).find('byWebhook', [id], page);
-        const items = rows
-          .slice(0, limit)
-          .map(({ id, event, attempts, problem, at }) => ({ id, event: event as never, attempts, problem, at }));
-        const next = rows.length > limit ? items.at(-1)?.id : undefined;
-        return { items, ...(next === undefined ? {} : { next }) };
+        const letters = context.collection(deadLetters, tid);
+        return pageOfRows(
+          request.query,
+          (page) => letters.find('byWebhook', [id], page),
+          ({ id, event, attempts, problem, at }) => ({ id, event: event as never, attempts, problem, at }),
+        );
       },
     }),
     defineOperation({

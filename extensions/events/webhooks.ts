@@ -5,6 +5,7 @@ import {
   IdpError,
   type Operation,
   pageOf,
+  pageOfRows,
   pageQuery,
   type Static,
 } from '../../lib/extension-door.js';
@@ -87,13 +88,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       summary: 'Lists webhooks',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(Webhook),
-      async handle(request) {
-        const { limit = 50, after } = request.query as { limit?: number; after?: string };
-        const rows = await rowsOf(request).list({ limit: limit + 1, ...(after === undefined ? {} : { after }) });
-        const items = rows.slice(0, limit);
-        const next = rows.length > limit ? items.at(-1)?.id : undefined;
-        return { items: await Promise.all(items.map(view)), ...(next === undefined ? {} : { next }) };
-      },
+      handle: (request) => pageOfRows(request.query, rowsOf(request).list, view),
     }),
     defineOperation({
       ...read,

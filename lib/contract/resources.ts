@@ -5,6 +5,7 @@ import type { Awaitable } from '../claims/contract.js';
 import type { Account, Directory } from '../directory/index.js';
 import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';
+import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records/records.js';
 
 /** The audience of access tokens for the admin API: an API resource of the service's own. */
@@ -170,6 +171,41 @@ export const pageQuery = <Filters extends TProperties, const Sorts extends reado
  */
 export const pageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ items: Type.Array(item), next: Type.Optional(Type.String()) }, { additionalProperties: false });
+
+/**
+ * Answers a list of rows of a collection, in the order of their ids.
+ * @param query of a {@link pageQuery}
+ * @param read reads rows: `list` of a collection, or `find` in an index
+ * @param view what a row is answered as
+ * @example
+ * ```ts
+ * import { defineCollection, defineOperation, type ExtensionContext, pageOf, pageOfRows, pageQuery, Type } from 'tenant-idp/extension';
+ *
+ * const Badge = Type.Object({ number: Type.String() }, { additionalProperties: false });
+ * const badges = defineCollection({ name: 'badges.issued', row: Badge });
+ * export const badgeList = ({ collection }: ExtensionContext) =>
+ *   defineOperation({
+ *     method: 'GET',
+ *     path: '/tenants/{tid}/badges',
+ *     scope: 'idp.badges:read',
+ *     summary: 'Lists badges',
+ *     query: pageQuery({}, ['createdAt']),
+ *     answer: pageOf(Badge),
+ *     handle: ({ params, query }) => pageOfRows(query, collection(badges, params.tid).list, ({ number }) => ({ number })),
+ *   });
+ * ```
+ */
+export async function pageOfRows<R extends { readonly id: string }, Item>(
+  { limit = 50, after }: { readonly limit?: number; readonly after?: string },
+  read: (page: Page) => Promise<readonly R[]>,
+  view: (row: R) => Awaitable<Item>,
+): Promise<{ items: Item[]; next?: string }> {
+  // The one row more tells whether there is a page after it.
+  const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
+  const shown = rows.slice(0, limit);
+  const next = rows.length > limit ? shown.at(-1)?.id : undefined;
+  return { items: await Promise.all(shown.map(view)), ...(next !== undefined && { next }) };
+}
 
 /** Who may call it. */
 export const reachOf = ({ reach, path }: Pick<Operation, 'reach' | 'path'>): Reach =>

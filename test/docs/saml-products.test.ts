@@ -2,9 +2,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { asAdministrator } from '../support/saml/administration.js';
-import { testKeyOf } from '../support/saml/keys.js';
-import { useSamlService } from '../support/saml/use-saml-service.js';
+import { testKeyOf } from '../support/saml/keys/test-keys.js';
+import { asAdministrator } from '../support/saml/service/administration.js';
+import { useSamlService } from '../support/saml/service/use-saml-service.js';
 import { pageAt } from './pages.js';
 
 const page = pageAt('docs/saml-products.md');

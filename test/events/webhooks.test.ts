@@ -141,6 +141,7 @@ describe('design §8: webhooks', () => {
     ]);
     receiver.answer(200);
     const root = await as('root');
+    expect((await root(`${path}/deliveries?limit=1&after=${json.items[0].id}`)).json).toEqual({ items: [] });
     const unknown = await root(`${path}/replay`, { method: 'POST', body: { deliveries: ['unknown'] } });
     expect(unknown.status).toBe(404);
     const replayed = await root(`${path}/replay`, { method: 'POST', body: { deliveries: [json.items[0].id] } });

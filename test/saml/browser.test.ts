@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
-import { authnRequest, postFields } from '../support/saml/sent-messages.js';
-import { type AddOptions, bob, type RegisteredServiceProvider, useSamlService } from '../support/saml/use-saml-service.js';
+import { authnRequest, postFields } from '../support/saml/inbound/sent-messages.js';
+import { type AddOptions, bob, type RegisteredServiceProvider, useSamlService } from '../support/saml/service/use-saml-service.js';
 
 describeInBrowser('SAML in Chromium, across sites', () => {
   const service = useSamlService();

@@ -1,11 +1,11 @@
 /** Issue 17: a service provider of another code base, Apache with mod_auth_mellon, through the whole of a sign-in and both ways of a sign-out. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeInstalled } from '../servers/installed.js';
 import { Agent, type Answer } from '../support/client/agent.js';
-import { asAdministrator } from '../support/saml/administration.js';
-import { describeInstalled } from '../support/saml/installed.js';
-import { type Mellon, mellonPackages, startMellon } from '../support/saml/mellon.js';
-import { travel } from '../support/saml/travel.js';
-import { useSamlService } from '../support/saml/use-saml-service.js';
+import { asAdministrator } from '../support/saml/service/administration.js';
+import { useSamlService } from '../support/saml/service/use-saml-service.js';
+import { type Mellon, mellonPackages, startMellon } from '../support/saml/service-providers/mellon.js';
+import { travel } from '../support/saml/service-providers/travel.js';
 
 describeInstalled('mod_auth_mellon', mellonPackages, () => {
   const service = useSamlService();

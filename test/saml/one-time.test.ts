@@ -5,11 +5,16 @@ import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { saml } from 'tenant-idp/extensions/saml';
 import { withServer } from '../servers/when.js';
 import { Agent, type Answer } from '../support/client/agent.js';
-import { asAdministrator, samlOptions } from '../support/saml/administration.js';
-import { testKeyOf } from '../support/saml/keys.js';
-import { type Binding, startServiceProvider, statusCodesOf, type TestServiceProvider } from '../support/saml/service-provider.js';
-import { messageIn, travel } from '../support/saml/travel.js';
-import { describeIdp, signedInAt } from '../support/saml/use-saml-service.js';
+import { testKeyOf } from '../support/saml/keys/test-keys.js';
+import { asAdministrator, samlOptions } from '../support/saml/service/administration.js';
+import { describeIdp, signedInAt } from '../support/saml/service/use-saml-service.js';
+import {
+  type Binding,
+  startServiceProvider,
+  statusCodesOf,
+  type TestServiceProvider,
+} from '../support/saml/service-providers/node-saml.js';
+import { messageIn, travel } from '../support/saml/service-providers/travel.js';
 import { type Instances, startInstances } from '../support/service/instances.js';
 import { ownPrefix, redisClient } from '../support/stores/redis-clients.js';
 import { atOnce, tabOf } from '../support/time/rounds.js';

@@ -7,6 +7,7 @@ import {
   type Operation,
   type OperationRequest,
   pageOf,
+  pageOfRows,
   pageQuery,
   type Static,
 } from '../../../lib/extension-door.js';
@@ -126,16 +127,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Lists connections',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(ConnectionItem),
-      async handle(request) {
-        const { limit = 50, after } = request.query as { limit?: number; after?: string };
-        const rows = await collection(connections, placeOf(request).tid).list({
-          limit: limit + 1,
-          ...(after === undefined ? {} : { after }),
-        });
-        const items = rows.slice(0, limit);
-        const next = rows.length > limit ? items.at(-1)?.id : undefined;
-        return { items: items.map(view), ...(next === undefined ? {} : { next }) };
-      },
+      handle: (request) => pageOfRows(request.query, collection(connections, placeOf(request).tid).list, view),
     }),
     defineOperation({
       ...read,

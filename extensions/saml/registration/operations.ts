@@ -6,6 +6,7 @@ import {
   type Operation,
   type OperationRequest,
   pageOf,
+  pageOfRows,
   pageQuery,
   type Static,
 } from '../../../lib/extension-door.js';
@@ -120,16 +121,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       summary: 'Lists SAML service providers',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(ServiceProviderItem),
-      async handle(request) {
-        const { limit = 50, after } = request.query as { limit?: number; after?: string };
-        const rows = await collection(serviceProviders, placeOf(request).owner).list({
-          limit: limit + 1,
-          ...(after === undefined ? {} : { after }),
-        });
-        const items = rows.slice(0, limit);
-        const next = rows.length > limit ? items.at(-1)?.id : undefined;
-        return { items: items.map(view), ...(next === undefined ? {} : { next }) };
-      },
+      handle: (request) => pageOfRows(request.query, collection(serviceProviders, placeOf(request).owner).list, view),
     }),
     defineOperation({
       ...read,

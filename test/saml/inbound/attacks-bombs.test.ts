@@ -8,7 +8,7 @@ import { rawRequest } from '../../support/client/raw-request.js';
 import { type Outcome, outcomeIn, reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { unparsed } from '../../support/saml/inbound/parser-calls.js';
 import { keyless, lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
-import { authnRequest, joined, postFields, redirectParameters, redirectQuery, signed } from '../../support/saml/sent-messages.js';
+import { authnRequest, joined, postFields, redirectParameters, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const MIB = 2 ** 20;

@@ -12,7 +12,7 @@ import {
   postFields,
   redirectQuery,
   signed,
-} from '../../support/saml/sent-messages.js';
+} from '../../support/saml/inbound/sent-messages.js';
 import { backToPresent } from '../../support/time/clock.js';
 
 afterEach(backToPresent);

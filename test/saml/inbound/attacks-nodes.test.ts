@@ -6,8 +6,8 @@ import { rawRequest } from '../../support/client/raw-request.js';
 import type { Credentials } from '../../support/saml/inbound/credentials.js';
 import { type SamlNode, startSamlNode } from '../../support/saml/inbound/node.js';
 import { registeredOnes, wiki } from '../../support/saml/inbound/registered.js';
-import { testKeyOf } from '../../support/saml/keys.js';
-import { authnRequest, newId, postFields, redirectQuery, signed, uris } from '../../support/saml/sent-messages.js';
+import { authnRequest, newId, postFields, redirectQuery, signed, uris } from '../../support/saml/inbound/sent-messages.js';
+import { testKeyOf } from '../../support/saml/keys/test-keys.js';
 import { atOnce } from '../../support/time/rounds.js';
 
 /** Few with the suite; `npm run prove` plays as many as the issue asks for. */

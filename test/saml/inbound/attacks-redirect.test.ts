@@ -13,7 +13,7 @@ import {
   redirectQuery,
   signed,
   uris,
-} from '../../support/saml/sent-messages.js';
+} from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const request = (issuer = wiki) => authnRequest({ issuer, destination: door.at().sso });

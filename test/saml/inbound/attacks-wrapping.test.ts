@@ -10,7 +10,7 @@ import {
   postFields,
   signatureIn,
   signed,
-} from '../../support/saml/sent-messages.js';
+} from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const evil = 'https://evil.test/acs';

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { countingParses, unparsed } from '../../support/saml/inbound/parser-calls.js';
 import { lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
-import { authnRequest, logoutRequest, postFields, redirectQuery, signed } from '../../support/saml/sent-messages.js';
+import { authnRequest, logoutRequest, postFields, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const request = () => authnRequest({ issuer: wiki, destination: door.at().sso });

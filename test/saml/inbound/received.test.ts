@@ -5,8 +5,8 @@ import { SAML } from '@node-saml/node-saml';
 import { acsOf } from '../../../extensions/saml/sso/acs.js';
 import { sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
-import { pemOf } from '../../support/saml/keys.js';
-import { authnRequest, instant, logoutRequest, logoutResponse, newId, redirectQuery } from '../../support/saml/sent-messages.js';
+import { authnRequest, instant, logoutRequest, logoutResponse, newId, redirectQuery } from '../../support/saml/inbound/sent-messages.js';
+import { pemOf } from '../../support/saml/keys/test-keys.js';
 
 const door = useFrontDoor();
 const format = (name: string) => `urn:oasis:names:tc:SAML:${name}`;

@@ -13,7 +13,7 @@ import {
   signatureIn,
   signed,
   uris,
-} from '../../support/saml/sent-messages.js';
+} from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const request = (issuer = wiki, destination: string | null = door.at().sso) => authnRequest({ issuer, destination });

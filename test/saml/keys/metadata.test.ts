@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { IdentityProvider } from 'samlify';
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
+import { describeInstalled } from '../../servers/installed.js';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
-import { asAdministrator } from '../../support/saml/administration.js';
-import { describeInstalled } from '../../support/saml/installed.js';
-import { testKeyOf } from '../../support/saml/keys.js';
-import { schemaPackages, validate } from '../../support/saml/schemas.js';
-import { certificatesIn, metadataAt, withSaml } from '../../support/saml/service.js';
+import { testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { schemaPackages, validate } from '../../support/saml/outbound/schemas.js';
+import { asAdministrator } from '../../support/saml/service/administration.js';
+import { certificatesIn, metadataAt, withSaml } from '../../support/saml/service/published.js';
 import { startIdp } from '../../support/service/idp.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';

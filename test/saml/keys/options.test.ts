@@ -4,7 +4,7 @@ import Module from 'node:module';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
-import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
+import { type TestKey, testKeyOf } from '../../support/saml/keys/test-keys.js';
 import { silentLogger } from '../../support/service/test-directory.js';
 
 let one: TestKey;

@@ -2,9 +2,9 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { AdminClient } from '../../support/administration/admin.js';
 import { Agent, type Json } from '../../support/client/agent.js';
-import { asAdministrator } from '../../support/saml/administration.js';
-import { travel } from '../../support/saml/travel.js';
-import { bob, type RegisteredServiceProvider, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { asAdministrator } from '../../support/saml/service/administration.js';
+import { bob, type RegisteredServiceProvider, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { travel } from '../../support/saml/service-providers/travel.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 import { until } from '../../support/time/until.js';
 

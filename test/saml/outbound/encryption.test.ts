@@ -1,10 +1,10 @@
 /** XML Encryption 1.1 §5.2.4, §5.5.2; SAML Core §6: assertions that the service provider alone can read. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { responseXml } from '../../../extensions/saml/messages/response.js';
-import { describeInstalled } from '../../support/saml/installed.js';
-import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
-import { signed, successOf } from '../../support/saml/messages.js';
-import { decryptByXmlsec, nodeSaml, profileByNodeSaml, signedByXmlCrypto, verifyByXmlsec } from '../../support/saml/verifiers.js';
+import { describeInstalled } from '../../servers/installed.js';
+import { type TestKey, testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { signed, successOf } from '../../support/saml/outbound/messages.js';
+import { decryptByXmlsec, nodeSaml, profileByNodeSaml, signedByXmlCrypto, verifyByXmlsec } from '../../support/saml/outbound/verifiers.js';
 
 let key: TestKey;
 let sp: TestKey;

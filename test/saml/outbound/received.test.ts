@@ -1,12 +1,12 @@
 /** Issue 17: messages as service providers receive them validate against the schemas of OASIS and W3C. */
 import { expect, test } from '@jest/globals';
+import { describeInstalled } from '../../servers/installed.js';
 import { Agent, type Answer } from '../../support/client/agent.js';
-import { requestUrl } from '../../support/saml/asked.js';
-import { describeInstalled } from '../../support/saml/installed.js';
-import { schemaPackages, validate } from '../../support/saml/schemas.js';
-import { statusCodesOf } from '../../support/saml/service-provider.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { schemaPackages, validate } from '../../support/saml/outbound/schemas.js';
+import { type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { requestUrl } from '../../support/saml/service-providers/asked.js';
+import { statusCodesOf } from '../../support/saml/service-providers/node-saml.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 
 describeInstalled('the schemas of OASIS, at a service provider', schemaPackages, () => {
   const service = useSamlService();

@@ -4,10 +4,19 @@ import { XmlC14NMode, XmlDocument } from 'libxml2-wasm';
 import { logoutRequestXml, logoutResponseXml } from '../../../extensions/saml/messages/logout.js';
 import { type ReleasedAttribute, responseXml } from '../../../extensions/saml/messages/response.js';
 import { UnwritableText } from '../../../extensions/saml/xml/write.js';
-import { describeInstalled } from '../../support/saml/installed.js';
-import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
-import { acsUrl, assertionOf, errorParts, idpEntityId, persistent, signed, spEntityId, successOf } from '../../support/saml/messages.js';
-import { nodeSaml, profileByNodeSaml, signedByXmlCrypto, verifyByXmlsec } from '../../support/saml/verifiers.js';
+import { describeInstalled } from '../../servers/installed.js';
+import { type TestKey, testKeyOf } from '../../support/saml/keys/test-keys.js';
+import {
+  acsUrl,
+  assertionOf,
+  errorParts,
+  idpEntityId,
+  persistent,
+  signed,
+  spEntityId,
+  successOf,
+} from '../../support/saml/outbound/messages.js';
+import { nodeSaml, profileByNodeSaml, signedByXmlCrypto, verifyByXmlsec } from '../../support/saml/outbound/verifiers.js';
 
 const xmlsec = { xmlsec1: 'xmlsec1' };
 

@@ -4,10 +4,10 @@ import { createEntities } from '../../../extensions/saml/entities/entity.js';
 import { metadataXml } from '../../../extensions/saml/entities/metadata.js';
 import { logoutRequestXml, logoutResponseXml } from '../../../extensions/saml/messages/logout.js';
 import { responseXml } from '../../../extensions/saml/messages/response.js';
-import { describeInstalled } from '../../support/saml/installed.js';
-import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
-import { acsUrl, errorParts, idpEntityId, persistent, signed, successOf } from '../../support/saml/messages.js';
-import { schemaPackages, validate } from '../../support/saml/schemas.js';
+import { describeInstalled } from '../../servers/installed.js';
+import { type TestKey, testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { acsUrl, errorParts, idpEntityId, persistent, signed, successOf } from '../../support/saml/outbound/messages.js';
+import { schemaPackages, validate } from '../../support/saml/outbound/schemas.js';
 
 let key: TestKey;
 let next: TestKey;

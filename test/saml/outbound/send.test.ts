@@ -4,9 +4,9 @@ import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { logoutRequestXml, logoutResponseXml } from '../../../extensions/saml/messages/logout.js';
 import { type MessageParameter, postFields, redirectUrl } from '../../../extensions/saml/messages/send.js';
-import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
-import { idpEntityId, persistent } from '../../support/saml/messages.js';
-import { nodeSaml } from '../../support/saml/verifiers.js';
+import { type TestKey, testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { idpEntityId, persistent } from '../../support/saml/outbound/messages.js';
+import { nodeSaml } from '../../support/saml/outbound/verifiers.js';
 
 const sloUrl = 'https://sp.example.com/slo';
 

@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
-import { leaksOf, makeRecords } from '../../support/administration/admin-matrix.js';
 import type { Json } from '../../support/client/agent.js';
-import { asAdministrator, useSaml } from '../../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
+import { asAdministrator, useSaml } from '../../support/saml/service/administration.js';
+import { given, ofInstance, ofTenant } from '../../support/saml/service-providers/given.js';
 import { until } from '../../support/time/until.js';
 
 const service = useSaml(() => ({ extensions: [saml()] }));
@@ -13,22 +13,13 @@ let root: AdminClient;
 let acme: AdminClient;
 let tid: Readonly<Record<string, string>>;
 let certificate: MadeCertificate;
-let [weak, curve, edwards]: MadeCertificate[] = [];
+let curve: MadeCertificate;
 beforeAll(async () => {
   [root, acme] = await Promise.all([asAdministrator(service.issuer, 'root'), asAdministrator(service.issuer, 'acme')]);
   tid = await tenantIds(root);
-  certificate = await makeCertificate();
-  [weak, curve, edwards] = await Promise.all([makeCertificate(1024), makeCertificate('P-256'), makeCertificate('Ed25519')]);
+  [certificate, curve] = await Promise.all([makeCertificate(), makeCertificate('P-256')]);
 });
-
-let made = 0;
-const given = (more: object = {}) => {
-  made += 1;
-  const url = `https://sp${made}.example`;
-  return { entityId: `${url}/metadata`, assertionConsumerServices: [{ url: `${url}/acs` }], ...more };
-};
-const ofAcme = () => `/tenants/${tid.Acme}/saml-service-providers`;
-const ofInstance = '/saml-service-providers';
+const ofAcme = () => ofTenant(tid.Acme);
 
 describe('service providers in the admin API', () => {
   test('by hand: what is left out has its default, certificates are kept in DER', async () => {
@@ -77,7 +68,7 @@ describe('service providers in the admin API', () => {
         { binding: 'redirect', url: 'https://wiki.example/slo', responseUrl: 'https://wiki.example/slo/done' },
         { binding: 'post', url: 'https://wiki.example/slo' },
       ],
-      signingCertificates: [certificate.der, curve?.der],
+      signingCertificates: [certificate.der, curve.der],
       requireSignedRequests: true,
       encryptionCertificate: certificate.der,
       encryption: 'aes128-gcm',
@@ -140,7 +131,7 @@ describe('service providers in the admin API', () => {
 
   test('an entityID is of one service provider of an owner, and stays', async () => {
     const fields = given();
-    for (const path of [ofInstance, ofAcme(), `/tenants/${tid.Globex}/saml-service-providers`]) {
+    for (const path of [ofInstance, ofAcme(), ofTenant(tid.Globex)]) {
       const first = await root.post(path, fields);
       const second = await root.post(path, { ...given(), entityId: fields.entityId });
       expect([first.status, second.status, second.json.errors]).toEqual([201, 409, [{ pointer: '/entityId' }]]);
@@ -201,164 +192,5 @@ describe('service providers in the admin API', () => {
     expect(events).toEqual(
       types.map((type) => expect.objectContaining({ type, tid: tid.Acme, actor: 'client:acme', data: { AggregateId: json.id } })),
     );
-  });
-});
-
-describe('who may', () => {
-  test('H1: one of another tenant, and of the instance, does not exist for a tenant’s administrator', async () => {
-    const { json: foreign } = await root.post(`/tenants/${tid.Globex}/saml-service-providers`, given());
-    const { json: instance } = await root.post(ofInstance, given());
-    for (const { id } of [foreign, instance]) {
-      const one = `${ofAcme()}/${id}`;
-      const answers = [await acme(one), await acme.patch(one, { name: 'Mine' }), await acme.post(`${one}/refresh`), await acme.remove(one)];
-      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
-      expect((await root(one)).status).toBe(404);
-    }
-    expect((await acme(`${ofInstance}/${instance.id}`)).json.code).toBe('all_tenants_required');
-    expect((await acme(`/tenants/${tid.Globex}/saml-service-providers/${foreign.id}`)).status).toBe(404);
-  });
-
-  test('H1: every operation of a service with the extension: foreign is absent, to the byte', async () => {
-    const recordsOf = async (of: string) => ({
-      ...(await makeRecords(root, of)),
-      serviceProvider: (await root.post(`/tenants/${of}/saml-service-providers`, given())).json.id as string,
-    });
-    const [own, foreign] = [await recordsOf(tid.Acme ?? ''), await recordsOf(tid.Globex ?? '')];
-    const { leaks, compared } = await leaksOf({ issuer: service.issuer, client: acme, own, foreign });
-    expect([leaks, compared > 60]).toEqual([[], true]);
-    expect((await root(`/tenants/${tid.Globex}/saml-service-providers/${foreign.serviceProvider}`)).status).toBe(200);
-  });
-
-  test('reading and writing are two scopes', async () => {
-    const reader = await asAdministrator(service.issuer, 'reader');
-    expect((await reader(ofAcme())).status).toBe(200);
-    expect((await reader.post(ofAcme(), given())).json).toMatchObject({ code: 'insufficient_scope' });
-  });
-
-  test('who acts as somebody else signs in where the operator allows it', async () => {
-    const allowed = { impersonation: 'allow' };
-    expect((await acme.post(ofAcme(), given(allowed))).json).toMatchObject({ status: 403, code: 'impersonation_operator_required' });
-    const { json } = await acme.post(ofAcme(), given());
-    expect((await acme.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject({ code: 'impersonation_operator_required' });
-    expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject(allowed);
-    // Nor do they say where such a sign-in goes, once the operator allowed it.
-    expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).status).toBe(200);
-    const elsewhere = { assertionConsumerServices: [{ url: 'https://elsewhere.example/acs' }] };
-    expect((await acme.patch(`${ofAcme()}/${json.id}`, elsewhere)).json).toMatchObject({ code: 'impersonation_operator_required' });
-    expect((await acme.patch(`${ofAcme()}/${json.id}`, { impersonation: 'refuse' })).status).toBe(200);
-  });
-});
-
-describe('is refused at', () => {
-  const acs = (...urls: readonly string[]) => ({ assertionConsumerServices: urls.map((url) => ({ url })) });
-  const url = 'https://sp.example/acs';
-  const slo = { binding: 'post', url: 'https://sp.example/slo' };
-
-  test.each<[pointer: string, () => object]>([
-    ['/entityId', () => ({ entityId: undefined })],
-    ['/entityId', () => ({ entityId: 'my app' })],
-    ['/assertionConsumerServices', () => ({ assertionConsumerServices: undefined })],
-    ['/assertionConsumerServices', () => acs()],
-    ['/assertionConsumerServices/1/url', () => acs(url, 'http://sp.example/acs')],
-    ['/assertionConsumerServices/0/url', () => acs('https://sp.example/acs#a')],
-    ['/assertionConsumerServices/0/url', () => acs('https://a@sp.example/acs')],
-    ['/assertionConsumerServices/0/url', () => acs('https://sp.example\\@evil.example')],
-    ['/assertionConsumerServices/0/url', () => acs('/acs')],
-    ['/assertionConsumerServices/0/url', () => acs('javascript:alert(1)')],
-    ['/assertionConsumerServices/0/url', () => acs('http://127.0.0.1.evil.example/acs')],
-    ['/assertionConsumerServices/1/index', () => ({ assertionConsumerServices: [{ url, index: 1 }, { url }] })],
-    [
-      '/singleLogoutServices/0/url',
-      () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [{ ...slo, url: 'http://sp.example' }] }),
-    ],
-    [
-      '/singleLogoutServices/0/responseUrl',
-      () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [{ ...slo, responseUrl: 'x' }] }),
-    ],
-    ['/singleLogoutServices/1/binding', () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [slo, slo] })],
-    ['/signingCertificates', () => ({ singleLogoutServices: [slo] })],
-    ['/signingCertificates', () => ({ requireSignedRequests: true })],
-    ['/signingCertificates/1', () => ({ signingCertificates: [certificate.pem, 'AAAA'] })],
-    ['/signingCertificates/0', () => ({ signingCertificates: [`${certificate.pem}${certificate.pem}`] })],
-    ['/signingCertificates/0', () => ({ signingCertificates: [weak?.pem] })],
-    ['/signingCertificates/0', () => ({ signingCertificates: [edwards?.pem] })],
-    ['/encryptionCertificate', () => ({ encryption: 'aes256-gcm' })],
-    ['/encryptionCertificate', () => ({ encryptionCertificate: curve?.pem })],
-    ['/encryption', () => ({ encryption: 'aes256-cbc', encryptionCertificate: certificate.pem })],
-    ['/signAssertion', () => ({ signAssertion: false })],
-    ['/nameId/claim', () => ({ nameId: { format: 'unspecified' } })],
-    ['/nameId/claim', () => ({ nameId: { format: 'persistent', claim: 'sub' } })],
-    ['/nameId/claim', () => ({ nameId: { format: 'emailAddress', claim: 'no_such_claim' } })],
-    ['/nameId/claim', () => ({ nameId: { format: 'unspecified', claim: 'amr' } })],
-    ['/nameId/claim', () => ({ nameId: { format: 'emailAddress', claim: 'sub' } })],
-    [
-      '/attributes/1/claim',
-      () => ({
-        attributes: [
-          { name: 'a', claim: 'role' },
-          { name: 'b', claim: 'nonce' },
-        ],
-      }),
-    ],
-    [
-      '/attributes/1/name',
-      () => ({
-        attributes: [
-          { name: 'a', claim: 'role' },
-          { name: 'a', claim: 'perm' },
-        ],
-      }),
-    ],
-    ['/attributes/0/name', () => ({ attributes: [{ name: 'a\ufffe', claim: 'role' }] })],
-    ['/attributes/0/friendlyName', () => ({ attributes: [{ name: 'a', claim: 'role', friendlyName: '\ud800' }] })],
-    ['/idpInitiated/relayState', () => ({ idpInitiated: { isAllowed: true, relayState: 'ø'.repeat(41) } })],
-    ['/allowedTenants/1', () => ({ allowedTenants: [tid.Acme, '01990000-0000-7000-8000-000000000000'] })],
-    ['/metadata', () => ({ metadata: '<a/>', metadataUrl: 'https://sp.example/metadata' })],
-    ['/metadataUrl', () => ({ metadataUrl: 'http://sp.example/metadata' })],
-    ['/metadataUrl', () => ({ metadataUrl: 'https://10.0.0.1/metadata' })],
-  ])('%s: what no service provider has', async (pointer, more) => {
-    const { status, json } = await root.post(ofInstance, given(more()));
-    expect([status, json.errors?.[0]?.pointer]).toEqual([422, pointer]);
-  });
-
-  test('/allowedTenants: one of a tenant is for its users', async () => {
-    const { status, json } = await root.post(ofAcme(), given({ allowedTenants: [tid.Acme] }));
-    expect([status, json.errors?.[0]?.pointer]).toEqual([422, '/allowedTenants']);
-  });
-
-  test('a change as much as the first time, and nothing is changed then', async () => {
-    const { json } = await root.post(ofInstance, given());
-    const one = `${ofInstance}/${json.id}`;
-    for (const [pointer, change] of [
-      ['/assertionConsumerServices/0/url', acs('http://sp.example')],
-      ['/encryptionCertificate', { encryption: 'aes128-gcm' }],
-      ['/allowedTenants/0', { allowedTenants: ['nobody'] }],
-      ['/overridden', { overridden: ['name'] }],
-      ['/attributes/0/claim', { name: 'Other', attributes: [{ name: 'a', claim: 'a' }] }],
-    ] as const)
-      expect((await root.patch(one, change)).json.errors[0].pointer).toBe(pointer);
-    expect((await root(one)).json).toEqual(json);
-  });
-});
-
-describe('without the option subjectSalt', () => {
-  const bare = useSaml(() => ({ extensions: [saml()], subjectSalt: undefined as never }));
-
-  test('there are no persistent names: others are known by `sub`', async () => {
-    const administrator = await asAdministrator(bare.issuer, 'root');
-    expect((await administrator.post(ofInstance, given())).json.nameId).toEqual({ format: 'unspecified', claim: 'sub' });
-    const { json } = await administrator.post(ofInstance, given({ nameId: { format: 'persistent' } }));
-    expect(json.errors).toEqual([{ pointer: '/nameId/format', expected: expect.stringContaining('subjectSalt') }]);
-  });
-});
-
-describe('without tenantEntities', () => {
-  const shared = useSaml(() => ({ extensions: [saml({ tenantEntities: false })] }));
-
-  test('tenants have no service providers, because nobody would know them', async () => {
-    const administrator = await asAdministrator(shared.issuer, 'root');
-    const { Acme } = await tenantIds(administrator);
-    expect((await administrator.post(`/tenants/${Acme}/saml-service-providers`, given())).status).toBe(404);
-    expect((await administrator.post(ofInstance, given({ allowedTenants: [Acme] }))).status).toBe(201);
   });
 });

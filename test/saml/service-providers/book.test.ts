@@ -5,7 +5,7 @@ import { saml } from 'tenant-idp/extensions/saml';
 import { createServiceProviderBook, type ServiceProviderBook } from '../../../extensions/saml/service-providers/book.js';
 import { serviceProviders } from '../../../extensions/saml/service-providers/records.js';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
-import { asAdministrator, samlOptions } from '../../support/saml/administration.js';
+import { asAdministrator, samlOptions } from '../../support/saml/service/administration.js';
 import { startIdp, type TestIdp } from '../../support/service/idp.js';
 import { countedStores } from '../../support/stores/counted-stores.js';
 import { until } from '../../support/time/until.js';

@@ -7,7 +7,7 @@ import { saml } from 'tenant-idp/extensions/saml';
 import { withServer } from '../../servers/when.js';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
-import { asAdministrator, samlOptions, useSaml } from '../../support/saml/administration.js';
+import { asAdministrator, samlOptions, useSaml } from '../../support/saml/service/administration.js';
 import { type Instances, startInstances } from '../../support/service/instances.js';
 import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-directory.js';
 import { withMongo } from '../../support/stores/mongo.js';

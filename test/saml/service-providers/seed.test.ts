@@ -4,9 +4,9 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { saml } from 'tenant-idp/extensions/saml';
 import { tenantIds } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
-import { asAdministrator, samlAdminSeed, samlOptions } from '../../support/saml/administration.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/certificates.js';
-import { keyDescriptor, plain } from '../../support/saml/metadata.js';
+import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
+import { asAdministrator, samlAdminSeed, samlOptions } from '../../support/saml/service/administration.js';
+import { keyDescriptor, plain } from '../../support/saml/service-providers/metadata.js';
 import { startIdp } from '../../support/service/idp.js';
 
 let certificate: MadeCertificate;

@@ -1,9 +1,15 @@
 /** SAML Profiles §4.4.3.3: the way by the service providers is one browser's, whoever learns of an address on it. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../../support/client/agent.js';
-import { logoutResponse, postFields, redirectQuery, signed } from '../../support/saml/sent-messages.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { alice, type RegisteredServiceProvider, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { logoutResponse, postFields, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
+import {
+  alice,
+  type RegisteredServiceProvider,
+  signedInAt,
+  signInOn,
+  useSamlService,
+} from '../../support/saml/service/use-saml-service.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const leave = async (agent: Agent) => agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' });

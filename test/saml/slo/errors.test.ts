@@ -1,9 +1,9 @@
 /** SAML Core §3.7: logout messages that are refused, and those that end nothing. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
-import { logoutRequest, logoutResponse, newId, postFields, redirectQuery, signed } from '../../support/saml/sent-messages.js';
-import { postAcross, travel } from '../../support/saml/travel.js';
-import { alice, bob, type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { logoutRequest, logoutResponse, newId, postFields, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
+import { alice, bob, type RegisteredServiceProvider, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { postAcross, travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const keyOf = ({ key }: RegisteredServiceProvider) => ({ key: key.key, certificate: key.der }) as never;

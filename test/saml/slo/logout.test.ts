@@ -4,8 +4,8 @@ import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../../suppor
 import { membersOf } from '../../support/client/authorization-response.js';
 import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
 import { introspect } from '../../support/client/steps.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { alice, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 import { redirectUri } from '../../support/service/seed.js';
 
 const service = useSamlService({ outgoing: callLoopback });

@@ -1,10 +1,10 @@
 /** SAML Core §3.2.2: what a service provider is told where nobody is signed in for it, and where it is told nothing. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, formOf } from '../../support/client/agent.js';
-import { requestUrl, statusFrom } from '../../support/saml/asked.js';
-import { newId } from '../../support/saml/sent-messages.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { newId } from '../../support/saml/inbound/sent-messages.js';
+import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 import { failingStores } from '../../support/stores/failing-stores.js';
 
 const service = useSamlService();

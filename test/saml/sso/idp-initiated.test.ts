@@ -1,9 +1,9 @@
 /** SAML Profiles §4.1.5: a sign-in that begins here, without a request. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, formOf } from '../../support/client/agent.js';
-import { isFor } from '../../support/saml/asked.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { bob, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { bob, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { isFor } from '../../support/saml/service-providers/asked.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const allowed = { idpInitiated: { isAllowed: true } };

@@ -1,9 +1,9 @@
 /** Somebody acts as a user: service providers refuse it unless they are registered to allow it, and are told who acts where they ask for that. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
-import { requestUrl, statusFrom } from '../../support/saml/asked.js';
-import { travel } from '../../support/saml/travel.js';
-import { alice, bob, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, bob, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
+import { travel } from '../../support/saml/service-providers/travel.js';
 import { actAs } from '../../support/sign-in/acting.js';
 
 const service = useSamlService({ extensions: [actAs({ lasts: 600_000 })], lifetimes: { impersonation: 900 } });

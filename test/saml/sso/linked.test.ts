@@ -1,8 +1,8 @@
 /** Linked accounts: one sign-in, a name for each account, and nothing about tenants that the service provider may not know of. */
 import { describe, expect, test } from '@jest/globals';
 import { type Agent, type Answer, authorizeUrl, createPkce } from '../../support/client/agent.js';
-import { travel } from '../../support/saml/travel.js';
-import { alice, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const attributes = ['sub', 'oid', 'tid', 'may_login', 'secondary_emails'].map((claim) => ({ name: claim, claim }));

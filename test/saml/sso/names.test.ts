@@ -1,7 +1,7 @@
 /** SAML Core §8.3: what service providers call users. */
 import { describe, expect, test } from '@jest/globals';
-import { travel } from '../../support/saml/travel.js';
-import { alice, bob, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, bob, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const profileOf = ({ sessions }: { readonly sessions: ReadonlyMap<string, unknown> }) =>

@@ -4,11 +4,11 @@ import { defineClaims } from 'tenant-idp';
 import { releasedAttributes } from '../../../extensions/saml/sso/attributes.js';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import { Agent } from '../../support/client/agent.js';
-import { asAdministrator } from '../../support/saml/administration.js';
-import { requestUrl, statusFrom } from '../../support/saml/asked.js';
-import { newId } from '../../support/saml/sent-messages.js';
-import { messageIn, travel } from '../../support/saml/travel.js';
-import { bob, carol, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { newId } from '../../support/saml/inbound/sent-messages.js';
+import { asAdministrator } from '../../support/saml/service/administration.js';
+import { bob, carol, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
+import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
 import { type Upstream, upstreamMethod } from '../../support/sign-in/upstream-method.js';
 
 const upstream: Upstream = { subject: 'bob', seen: [] };

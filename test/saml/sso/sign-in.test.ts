@@ -2,9 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
-import { testKeyOf } from '../../support/saml/keys.js';
-import { hasMessage, messageIn, postAcross, travel } from '../../support/saml/travel.js';
-import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { hasMessage, messageIn, postAcross, travel } from '../../support/saml/service-providers/travel.js';
 import { enrolOn } from '../../support/sign-in/factors.js';
 
 const service = useSamlService();

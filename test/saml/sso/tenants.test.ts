@@ -1,9 +1,9 @@
 /** Service providers of tenants, at the entity of the tenant: what one tenant registers concerns nobody of another. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent } from '../../support/client/agent.js';
-import { requestUrl, statusFrom } from '../../support/saml/asked.js';
-import { travel } from '../../support/saml/travel.js';
-import { alice, bob, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, bob, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
+import { travel } from '../../support/saml/service-providers/travel.js';
 
 const service = useSamlService();
 const unsigned = { requireSignedRequests: false };

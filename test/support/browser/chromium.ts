@@ -1,31 +1,19 @@
 /** The system's Chromium, for tests that need a browser. */
-import { accessSync, constants } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { describe } from '@jest/globals';
+import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
+import { describeUnless, findProgram } from '../../servers/installed.js';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Without the interface of a browser, so it takes half the time; it knows no preferences. */
 const shell = 'chromium-headless-shell';
 const applications = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** `CHROMIUM_PATH`, else the first of these programs that is on PATH; undefined when there is none. */
 function findChromium(programs = names): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
   const given = process.env.CHROMIUM_PATH;
-  const candidates = given ? [given] : [...programs.flatMap((name) => folders.map((folder) => join(folder, name))), ...applications];
-  return candidates.find(isExecutable);
+  return findProgram(given ? [given] : [...programs, ...applications]);
 }
 
 function launchOptions(programs = names): LaunchOptions {
@@ -83,12 +71,6 @@ export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Prom
  */
 export const isExpectedInConsole = (text: string): boolean => /favicon|status of 4\d\d|^Autofocus processing was blocked/.test(text);
 
-/** A `describe` that is skipped, and says so, where there is no browser; with `CI=true` it runs and fails. */
-export function describeInBrowser(name: string, suite: () => void): void {
-  if (findChromium() !== undefined || process.env.CI === 'true') {
-    describe(name, suite);
-    return;
-  }
-  process.stderr.write(`\n!! SKIPPED "${name}": there is no Chromium on PATH; install one or set CHROMIUM_PATH.\n\n`);
-  describe.skip(name, suite);
-}
+/** A suite in a browser. */
+export const describeInBrowser = (name: string, suite: () => void): void =>
+  describeUnless(findChromium() === undefined ? 'there is no Chromium on PATH; install one or set CHROMIUM_PATH' : undefined, name, suite);

@@ -1,6 +1,6 @@
 /** Keys that service providers sign with, each made once in a worker. */
 import { createPublicKey, KeyObject } from 'node:crypto';
-import { makeCertificate } from '../certificates.js';
+import { makeCertificate } from '../keys/certificates.js';
 
 export interface Credentials {
   readonly key: KeyObject;

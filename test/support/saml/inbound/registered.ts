@@ -3,7 +3,7 @@
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
 import { testSeed } from '../../service/seed.js';
 import { type IdpInUse, useIdp } from '../../service/use-idp.js';
-import { testKeyOf } from '../keys.js';
+import { testKeyOf } from '../keys/test-keys.js';
 import { type Credentials, credentialsOf } from './credentials.js';
 import { endpointsOf, type Registered, receivingExtension } from './front-door.js';
 

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../service/example.js';
-import { until } from '../time/until.js';
-import { testKeyOf } from './keys.js';
+import { freePort } from '../../service/example.js';
+import { until } from '../../time/until.js';
+import { testKeyOf } from '../keys/test-keys.js';
 
 const MODULES = '/usr/lib/apache2/modules';
 const PROGRAM = '/usr/sbin/apache2';

@@ -1,8 +1,8 @@
 /** Administrators of service providers: `root` of all tenants, `acme` and `globex` of one each, `reader` of Acme, who only reads. */
 
-import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken } from '../administration/admin.js';
-import type { TestIdpOptions } from '../service/idp.js';
-import { useIdp } from '../service/use-idp.js';
+import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken } from '../../administration/admin.js';
+import type { TestIdpOptions } from '../../service/idp.js';
+import { useIdp } from '../../service/use-idp.js';
 
 const own = ['idp.saml-service-providers:read', 'idp.saml-service-providers:write'];
 const scopes = [...adminScopes, ...own, 'idp.saml-signing-keys:read', 'idp.saml-signing-keys:write'];

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml';
 import { signSamlPost } from '@node-saml/node-saml/lib/saml-post-signing.js';
-import { type TestKey, testKeyOf } from './keys.js';
+import { type TestKey, testKeyOf } from '../keys/test-keys.js';
 
 export type Binding = 'redirect' | 'post';
 

@@ -1,10 +1,10 @@
 /** Requests that @node-saml/node-saml cannot make: unsigned, by Redirect. */
-import type { Agent, Answer } from '../client/agent.js';
-import { authnRequest, newId, redirectQuery } from './sent-messages.js';
-import type { TestServiceProvider } from './service-provider.js';
-import { statusCodesOf } from './service-provider.js';
+import type { Agent, Answer } from '../../client/agent.js';
+import { authnRequest, newId, redirectQuery } from '../inbound/sent-messages.js';
+import type { RegisteredServiceProvider } from '../service/use-saml-service.js';
+import type { TestServiceProvider } from './node-saml.js';
+import { statusCodesOf } from './node-saml.js';
 import { hasMessage, messageIn, travel } from './travel.js';
-import type { RegisteredServiceProvider } from './use-saml-service.js';
 
 export interface Asked {
   readonly id?: string;

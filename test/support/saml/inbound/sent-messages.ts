@@ -2,7 +2,7 @@
 import { createHash, randomUUID, sign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { SignedXml } from 'xml-crypto';
-import type { Credentials } from './inbound/credentials.js';
+import type { Credentials } from './credentials.js';
 
 const samlp = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const saml = 'urn:oasis:names:tc:SAML:2.0:assertion';

@@ -1,5 +1,5 @@
 /** Messages for tests of what we send. */
-import type { Assertion, ResponseParts, ResponsePolicy } from '../../../extensions/saml/messages/response.js';
+import type { Assertion, ResponseParts, ResponsePolicy } from '../../../../extensions/saml/messages/response.js';
 
 export const idpEntityId = 'https://idp.example.com/idp/saml/metadata';
 export const spEntityId = 'https://sp.example.com/metadata?a=1&b=2';

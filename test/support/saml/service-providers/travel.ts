@@ -1,6 +1,6 @@
 /** The way of a browser between service providers and the identity provider. */
 import { inflateRawSync } from 'node:zlib';
-import { Agent, type Answer, formOf } from '../client/agent.js';
+import { Agent, type Answer, formOf } from '../../client/agent.js';
 
 /** A page whose script posts its form at once: ours, and those of service providers. */
 const isSentOn = ({ body }: Pick<Answer, 'body'>): boolean =>

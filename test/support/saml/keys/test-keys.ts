@@ -1,7 +1,7 @@
 /** Keys with certificates for tests, each made once in a worker. */
 import { createPrivateKey } from 'node:crypto';
-import { createCertifiedKey, createSigner } from '../../../extensions/saml/entities/certificate.js';
-import type { Signer } from '../../../extensions/saml/xml/sign.js';
+import { createCertifiedKey, createSigner } from '../../../../extensions/saml/entities/certificate.js';
+import type { Signer } from '../../../../extensions/saml/xml/sign.js';
 
 export interface TestKey {
   /** The private key as PEM. */

@@ -1,14 +1,19 @@
 /** A service with the SAML extension, and service providers that trust it. */
 import { afterAll, expect } from '@jest/globals';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
-import type { AdminClient } from '../administration/admin.js';
-import { Agent, type Answer } from '../client/agent.js';
-import type { TestIdpOptions } from '../service/idp.js';
-import { type IdpInUse, useIdp } from '../service/use-idp.js';
+import type { AdminClient } from '../../administration/admin.js';
+import { Agent, type Answer } from '../../client/agent.js';
+import type { TestIdpOptions } from '../../service/idp.js';
+import { type IdpInUse, useIdp } from '../../service/use-idp.js';
+import { pemOf, testKeyOf } from '../keys/test-keys.js';
+import {
+  type IdpDescription,
+  type ServiceProviderOptions,
+  startServiceProvider,
+  type TestServiceProvider,
+} from '../service-providers/node-saml.js';
+import { travel } from '../service-providers/travel.js';
 import { asAdministrator, samlOptions } from './administration.js';
-import { pemOf, testKeyOf } from './keys.js';
-import { type IdpDescription, type ServiceProviderOptions, startServiceProvider, type TestServiceProvider } from './service-provider.js';
-import { travel } from './travel.js';
 
 export interface RegisteredServiceProvider extends TestServiceProvider {
   /** Of its record. */

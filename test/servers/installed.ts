@@ -1,0 +1,39 @@
+/** Suites that need a program or a file which not every machine has. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe } from '@jest/globals';
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The first of these programs that is there. @param programs names on PATH, or paths */
+export const findProgram = (programs: readonly string[]): string | undefined =>
+  programs
+    .flatMap((program) =>
+      program.includes('/') ? [program] : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program)),
+    )
+    .find(isExecutable);
+
+/** A `describe` that is skipped, and says so, where something is missing; with `CI=true` it runs and fails. @param missing why it cannot run, if so */
+export function describeUnless(missing: string | undefined, name: string, suite: () => void): void {
+  if (missing === undefined || process.env.CI === 'true') {
+    describe(name, suite);
+    return;
+  }
+  process.stderr.write(`\n!! SKIPPED "${name}": ${missing}.\n\n`);
+  describe.skip(name, suite);
+}
+
+const isThere = (needed: string): boolean => (needed.includes('/') ? existsSync(needed) : findProgram([needed]) !== undefined);
+
+/** @param needed by the name of the Debian package: a program on PATH, or the path of a file */
+export function describeInstalled(name: string, needed: Readonly<Record<string, string>>, suite: () => void): void {
+  const missing = Object.keys(needed).filter((debianPackage) => !isThere(needed[debianPackage] ?? ''));
+  describeUnless(missing.length === 0 ? undefined : `not installed: ${missing.join(', ')} (Debian packages)`, name, suite);
+}

@@ -1,0 +1,45 @@
+/** Service providers whose metadata is read from its URL: what answers there, and what an administrator does. */
+import { beforeAll } from '@jest/globals';
+import { saml } from 'tenant-idp/extensions/saml';
+import type { AdminClient } from '../../administration/admin.js';
+import { useDocumentHost } from '../../client/document-host.js';
+import { asAdministrator, useSaml } from '../service/administration.js';
+import { ofInstance } from './given.js';
+
+let made = 0;
+/** A service provider that there was not before, and the path of its metadata. */
+export const nextProvider = () => {
+  made += 1;
+  return { at: `/sp${made}`, entityId: `https://sp${made}.example` };
+};
+
+/** A service, an administrator of it, and a host of metadata, for the tests of a file. */
+export function useMetadataUrls() {
+  const host = useDocumentHost();
+  const service = useSaml(() => ({ extensions: [saml()] }));
+  const administrator: { root?: AdminClient } = {};
+  /** What the host answers, by path: a document, or a status without one. */
+  const documents: Record<string, string | Buffer | number> = {};
+  beforeAll(async () => {
+    administrator.root = await asAdministrator(service.issuer, 'root');
+    host.answerBy((request, response) => {
+      const document = documents[request.url ?? ''] ?? 404;
+      if (typeof document === 'number') response.writeHead(document, { location: '/elsewhere' }).end();
+      else response.writeHead(200, { 'content-type': 'application/samlmetadata+xml' }).end(document);
+    });
+  });
+  const root = (): AdminClient => administrator.root as AdminClient;
+  return {
+    host,
+    documents,
+    root,
+    register: (at: string, more: object = {}) => root().post(ofInstance, { metadataUrl: host.url + at, ...more }),
+    refresh: (id: string) => root().post(`${ofInstance}/${id}/refresh`),
+    problemsOf: async (id: string): Promise<readonly string[]> =>
+      (await service.idp.health()).problems.filter((problem) => problem.id === id).map(({ code }) => code),
+    /** How often an event told that it was changed. */
+    updatesOf: async (id: string): Promise<number> =>
+      (await service.idp.directory.eventFeed.read({ types: ['ServiceProviderUpdated'] })).events.filter(({ subject }) => subject === id)
+        .length,
+  };
+}
