@@ -1,4 +1,5 @@
 /** tenant-idp with every standard claim computed from the directory, once for each Redis that it is given. */
+import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
 import { createIdentityProvider, type IdentityProvider } from '../lib/index.js';
@@ -19,6 +20,7 @@ const choresOf = ({ directory, ciba, tenant }: IdentityProvider): Chores => ({
       const user = { userName, emailVerified: true, status: 'active' } as const;
       await persons.create({ givenName: 'Alice', familyName: 'Adams', email: userName, user });
     }
+    await haveBeenTold(directory);
   },
   async approve(userName) {
     const [account] = await directory.accounts.candidates(userName);
@@ -28,6 +30,15 @@ const choresOf = ({ directory, ciba, tenant }: IdentityProvider): Chores => ({
     if (outcome !== 'decided') throw new Error(`the approval of ${userName} is ${outcome}`);
   },
 });
+
+/** Waits until no event is left to dispatch: it would be at the cost of what is measured next. */
+async function haveBeenTold({ eventFeed }: Pick<IdentityProvider['directory'], 'eventFeed'>): Promise<void> {
+  for (let last = '', head = await eventFeed.head(); head !== last; ) {
+    last = head;
+    await setTimeout(1_000);
+    head = await eventFeed.head();
+  }
+}
 
 await serveAsChild(
   BENCH_REDIS.split(' ').map((url) => async (issuer) => {

@@ -1,5 +1,8 @@
 import { isDate } from 'node:util/types';
 
+/** Copies that were made here. Nothing of them changes, so the next form of a row shares what it keeps of the one before. */
+const copies = new WeakSet<object>();
+
 /**
  * A deeply frozen copy of a row's value: what the writer changes afterwards does not reach the store, and no reader can change what others
  * read. Members that are undefined are left out. A `Date` is copied; it cannot be frozen.
@@ -13,13 +16,19 @@ function copy(value: unknown, path: string): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (isDate(value) && Number.isFinite(value.getTime())) return new Date(value);
-  if (Array.isArray(value)) return Object.freeze(value.map((element, index) => copy(element, `${path}[${index}]`)));
+  if (typeof value === 'object' && copies.has(value)) return value;
+  if (Array.isArray(value)) return remembered(value.map((element, index) => copy(element, `${path}[${index}]`)));
   if (isPlainObject(value)) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
     // fromEntries defines members, so one named __proto__ stays a member.
-    return Object.freeze(Object.fromEntries(members.map(([name, member]) => [name, copy(member, `${path}.${name}`)])));
+    return remembered(Object.fromEntries(members.map(([name, member]) => [name, copy(member, `${path}.${name}`)])));
   }
   throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+}
+
+function remembered(value: object): object {
+  copies.add(value);
+  return Object.freeze(value);
 }
 
 /** By the length of the prototype chain, which is the same for the objects of any realm. */

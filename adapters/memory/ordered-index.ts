@@ -1,6 +1,6 @@
 import type { IndexSpec, Order, Ordered, Position, Range } from '../../lib/store/directory-store.js';
 import { boundsOf, compareOrdered, compareTexts, isOrdered } from '../../lib/store/index-order.js';
-import { checkedTexts, combinationsAt, keyOf, type Path, pathOf, type RowIndex, valueAt } from './row-index.js';
+import { checkedTexts, combinationsAt, haveSameAt, keyOf, type Path, pathOf, type RowIndex, valueAt } from './row-index.js';
 import { SortedIds } from './sorted-ids.js';
 import { SortedList } from './sorted-list.js';
 
@@ -32,6 +32,10 @@ export class OrderedIndex implements RowIndex<Entry> {
     const value = valueAt(row, this.#last);
     if (Array.isArray(value)) throw new TypeError('A row has an array in the field that orders an index.');
     return isOrdered(value, this.#order) ? combinationsAt(row, this.#within).map((within) => ({ within, value })) : [];
+  }
+
+  isUnmoved(before: object, after: object): boolean {
+    return haveSameAt([...this.#within, this.#last], before, after);
   }
 
   isTaken({ within, value }: Entry, id: string): boolean {

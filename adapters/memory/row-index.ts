@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types';
 import type { IndexSpec } from '../../lib/store/directory-store.js';
 import { SortedIds } from './sorted-ids.js';
 
@@ -6,6 +7,8 @@ export interface RowIndex<Entry> {
   readonly unique: boolean;
   /** @throws TypeError for a row that the index does not take. */
   entriesOf(row: object): readonly Entry[];
+  /** Whether two forms of a row have the same entries. False where they may differ. */
+  isUnmoved(before: object, after: object): boolean;
   isTaken(entry: Entry, id: string): boolean;
   add(entry: Entry, id: string): void;
   delete(entry: Entry, id: string): void;
@@ -26,6 +29,10 @@ export class LookUpIndex implements RowIndex<string> {
 
   entriesOf(row: object): readonly string[] {
     return combinationsAt(row, this.#paths);
+  }
+
+  isUnmoved(before: object, after: object): boolean {
+    return haveSameAt(this.#paths, before, after);
   }
 
   lookUp(values: readonly unknown[]): SortedIds {
@@ -86,6 +93,13 @@ export function valueAt(row: object, path: Path): unknown {
   }
   return value;
 }
+
+/** Whether two forms of a row have the same value at each path. A list is the same where it is the same object, which a copy of a row shares. */
+export const haveSameAt = (paths: readonly Path[], before: object, after: object): boolean =>
+  paths.every((path) => isSame(valueAt(before, path), valueAt(after, path)));
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (isDate(one) && isDate(other) && one.getTime() === other.getTime());
 
 function textsAt(row: object, path: Path): readonly string[] {
   const value = valueAt(row, path);

@@ -85,7 +85,8 @@ export class Rows<R extends Row> implements Collection<R> {
     const { id } = unsaved;
     if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
     const row = frozenCopy({ ...unsaved, version: (current?.version ?? 0) + 1 }) as unknown as R;
-    const indexed = [...this.#indexes.values()].map((index) => ({ index, entries: index.entriesOf(row) }));
+    const moved = [...this.#indexes.values()].filter((index) => current === undefined || !index.isUnmoved(current, row));
+    const indexed = moved.map((index) => ({ index, entries: index.entriesOf(row) }));
     for (const { index, entries } of indexed) {
       if (index.unique && entries.some((entry) => index.isTaken(entry, id))) throw new IdpError('conflict');
     }
@@ -94,7 +95,7 @@ export class Rows<R extends Row> implements Collection<R> {
       for (const entry of entries) index.add(entry, id);
     }
     this.#rows.set(id, row);
-    this.#ids.add(id);
+    if (current === undefined) this.#ids.add(id);
     return row;
   }
 

@@ -29,7 +29,7 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
 }
 
 function granted(redeemed: KeptRequest | undefined): GrantedSignIn | GrantRefusal {
-  const { approval, decidedAt, oid, scopes } = redeemed ?? {};
+  const { approval, decidedAt, oid, scopes, acrValues } = redeemed ?? {};
   if (!approval || decidedAt === undefined || oid === undefined || !scopes) return unknown;
-  return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000) };
+  return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...(acrValues === undefined ? {} : { acrValues }) };
 }

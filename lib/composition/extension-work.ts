@@ -24,7 +24,7 @@ const MAX_INTERVAL_SECONDS = 86_400;
 
 export interface ExtensionWorkParts {
   readonly extensions: readonly Extension[];
-  readonly directory: Pick<Directory, 'as' | 'deliveries' | 'accountEvents'>;
+  readonly directory: Pick<Directory, 'deliveries' | 'accountEvents'>;
   readonly artifacts: Pick<ArtifactStore, 'lease'>;
   readonly keyring: Keyring;
   /** Names this node. */
@@ -65,7 +65,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
 
     async emit(type, account, data, cause, by) {
       if (!events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
-      await (by ? directory.as(by) : directory).accountEvents.raise(type, account, data, cause);
+      await directory.accountEvents.raise(type, account, data, cause, by);
     },
 
     async start(given) {

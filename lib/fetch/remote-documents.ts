@@ -32,12 +32,13 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
 
   return {
     reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T> {
-      const failures = new LRUCache<string, { readonly error: unknown; readonly until: number }>({ max: MAX_FAILURES });
+      /** Made with the first, because its room takes milliseconds. */
+      let failures: LRUCache<string, { readonly error: unknown; readonly until: number }> | undefined;
       const turns = new Map<string, Turns>();
       const reading = new Map<string, Promise<T>>();
 
       const failureOf = (url: string) => {
-        const failure = failures.get(withoutFragment(url));
+        const failure = failures?.get(withoutFragment(url));
         return failure && Date.now() < failure.until ? failure : undefined;
       };
 
@@ -48,6 +49,7 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
           try {
             return take(await fetch(url, request), url);
           } catch (error) {
+            failures ??= new LRUCache({ max: MAX_FAILURES });
             failures.set(withoutFragment(url), { error, until: Date.now() + FAILED_FOR_MS });
             throw error;
           }

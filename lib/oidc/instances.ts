@@ -70,7 +70,7 @@ function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ..
     acr: ({ oidc }) => reachedLevel(oidc.session?.amr, levels),
   });
   for (const [name, type] of parts.grantTypes)
-    provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type) as never, [...type().parameters]);
+    provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type, levels) as never, [...type().parameters]);
   watchFailures(provider, parts);
   refusals.watch(provider);
   provider.on('interaction.ended', (ctx) => {

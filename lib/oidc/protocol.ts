@@ -30,7 +30,7 @@ import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
-import { routes } from './configuration.js';
+import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
 import { createInteractions } from './interactions/interactions.js';
@@ -148,7 +148,7 @@ export function createProtocol(
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },
-    assertionAudiences: assertionAudiences(options, routes.token),
+    assertionAudiences: assertionAudiences(options, { token: routes.token, backchannel: BACKCHANNEL_PATH }),
     scopes: (ctx) => scopes.known(ctx),
     held(ctx, granted) {
       const record = clientOf(ctx.oidc.client);

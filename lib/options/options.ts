@@ -269,9 +269,9 @@ export interface IdentityProviderOptions {
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
   /**
    * What the `aud` of a client assertion (`private_key_jwt`) has to be: the `issuer`; with `token-endpoint` that endpoint's URL will do
-   * too, for clients that send nothing else.
+   * too, for clients that send nothing else, and at the backchannel authentication endpoint the URL of that one.
    * @default 'issuer'
-   * @see draft-ietf-oauth-rfc7523bis §4
+   * @see draft-ietf-oauth-rfc7523bis §4, CIBA Core §7.1
    */
   readonly assertionAudience?: 'issuer' | 'token-endpoint';
   /** Paths of the service. @default {} */

@@ -72,6 +72,7 @@ describe('4.10 decoupled sign-in', () => {
       await postForm(url(), fields),
       await postForm(url(), fields, { authorization: basic('desk', 'wrong') }),
       await postForm(url(), { ...fields, ...(await asserting.sign('https://another.example')) }),
+      await postForm(url(), { ...fields, ...(await asserting.sign(service.issuer, { aud: url() })) }),
       await postForm(url(), { ...fields, client_id: 'desk' }),
     ];
     expect(wrong.map(({ status, json }) => [status, json.error])).toEqual(wrong.map(() => [401, 'invalid_client']));

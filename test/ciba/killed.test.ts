@@ -7,12 +7,14 @@ import { backToPresent } from '../support/time/clock.js';
 const store = memoryArtifacts();
 /** Commits that still get through; those after fail as if the node were gone. */
 let left = Number.POSITIVE_INFINITY;
+/** Part of the key of a record that is not written. */
+let unwritten: string | undefined;
 const service = useCallCentre({
   seed: withClients(cibaClient('desk'), cibaClient('kiosk')),
   artifacts: {
     ...store,
     async commit(writes) {
-      if (left <= 0) throw new Error('killed');
+      if (left <= 0 || writes.some(({ key }) => unwritten !== undefined && key.includes(unwritten))) throw new Error('killed');
       left -= 1;
       return store.commit(writes);
     },
@@ -22,6 +24,7 @@ const calls = () => callsTo(service);
 const bob = { login_hint: 'bob@globex.test' };
 afterEach(() => {
   left = Number.POSITIVE_INFINITY;
+  unwritten = undefined;
   backToPresent();
 });
 
@@ -42,10 +45,20 @@ describe('a node that dies', () => {
     expect(await service.idp.ciba.pendingOf(oid)).toHaveLength(1);
   });
 
+  test('between the book and the record: nobody is asked, and the next request is', async () => {
+    unwritten = 'ciba.requests';
+    expect((await calls().ask(bob)).status).toBeGreaterThanOrEqual(500);
+    unwritten = undefined;
+    const { oid } = await calls().accountOf('bob@globex.test');
+    expect(await service.idp.ciba.pendingOf(oid)).toEqual([]);
+    expect((await calls().ask(bob, 'kiosk')).status).toBe(200);
+    expect(await service.idp.ciba.pendingOf(oid)).toHaveLength(1);
+  });
+
   test('between the new request and the end of the one before: that one cannot be approved any more', async () => {
     const { json } = await calls().ask(bob);
     const before = await calls().newestOf('bob@globex.test');
-    await dyingAfter(2, () => calls().ask(bob));
+    await dyingAfter(3, () => calls().ask(bob));
     expect((await service.idp.ciba.read(before.id))?.state).toBe('replaced');
     const decision = await service.idp.ciba.approve(before.id, await calls().approverOf('bob@globex.test'));
     expect(decision).toMatchObject({ outcome: 'over', request: { state: 'replaced' } });

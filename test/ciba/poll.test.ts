@@ -137,10 +137,11 @@ describe('redemption', () => {
 
 describe('each approval is a grant of its own', () => {
   test('shown among the person’s sessions, and ended there', async () => {
-    const { oid, tid } = await calls().accountOf(alice);
-    const { json } = await calls().poll(await calls().approved());
-    const sessions = await service.idp.sessions.list({ tid, userId: oid });
-    const [own] = sessions.filter(({ clientIds }) => clientIds.includes('desk'));
+    const carol = 'carol@acme.test';
+    const { oid, tid } = await calls().accountOf(carol);
+    const { json } = await calls().poll(await calls().approved({}, 'desk', carol));
+    const [own, ...others] = await service.idp.sessions.list({ tid, userId: oid });
+    expect(others).toEqual([]);
     expect(own).toMatchObject({ amr: ['pwd'], idp: 'local', clientIds: ['desk'] });
     expect(await service.idp.sessions.end({ tid, userId: oid }, own?.id ?? '')).toBe(true);
     expect(await isActive(endpoints(), json.access_token, 'desk')).toBe(false);

@@ -112,6 +112,17 @@ describe.each([
     expect(await show(slip, 'kiosk', headers)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   });
 
+  test('acr is the level that was reached where something was asked for, refreshed too', async () => {
+    const acrOf = async (more: Partial<GrantedSignIn>) => {
+      const { json } = await show((await slipFor(more)).slip);
+      const renewed = await refresh(service.issuer, json.refresh_token, 'kiosk');
+      return [json, (renewed as Json).json].map(({ id_token: token }) => decodeJwt(token).acr);
+    };
+    expect(await acrOf({ amr: ['pwd'], acrValues: 'urn:of:somebody:else' })).toEqual(['pwd', 'pwd']);
+    expect(await acrOf({ acrValues: 'pwd' })).toEqual([undefined, undefined]);
+    expect(await acrOf({ amr: ['pwd'] })).toEqual([undefined, undefined]);
+  });
+
   test('a refusal is the answer, and is found out once, whichever door the request came by', async () => {
     asked.length = 0;
     slips.set('soon', { error: 'authorization_pending', description: 'not yet' });

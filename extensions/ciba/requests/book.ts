@@ -16,7 +16,9 @@ export const bookKind: ArtifactKind = { name: 'ciba.books', lifetimeSeconds: Mat
 export interface Entry {
   readonly id: string;
   readonly clientId: string;
-  /** Milliseconds since the epoch. */
+  /** When it began, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** The same of its end. */
   readonly expiresAt: number;
 }
 
@@ -33,10 +35,14 @@ export interface Books {
   entriesOf(oid: string): Promise<readonly Entry[]>;
   /**
    * Enters a request, unless the user has as many as one may have.
-   * @param isDecided whether an entry waits no more
+   * @param decided which of these wait no more; asked where the book has any
    * @returns the entries of the same client that it takes the place of; undefined where it is one too many
    */
-  enter(oid: string, entry: Entry, isDecided: (id: string) => boolean): Promise<readonly Entry[] | undefined>;
+  enter(
+    oid: string,
+    entry: Entry,
+    decided: (entries: readonly Entry[]) => Promise<ReadonlySet<string>>,
+  ): Promise<readonly Entry[] | undefined>;
 }
 
 export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): Books {
@@ -47,24 +53,37 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
       const { entries } = ((await books().read(oid)) ?? empty) as Book;
       return entries.filter(isWaiting);
     },
-    async enter(oid, entry, isDecided) {
-      let replaced: readonly Entry[] | undefined;
-      await books().update(
-        oid,
-        (value) => {
-          const book = (value ?? empty) as Book;
-          const now = Date.now();
-          const begun = book.begun.filter((at) => at > now - RECENT_MS);
-          const waiting = book.entries.filter((one) => isWaiting(one) && !isDecided(one.id));
-          const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
-          replaced = undefined;
-          if (begun.length >= MAX_RECENT || others.length >= MAX_PENDING) return value;
-          replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
-          return { entries: [...others, entry], begun: [...begun, now] } satisfies Book;
-        },
-        { lifetimeSeconds: bookKind.lifetimeSeconds },
-      );
-      return replaced;
+    async enter(oid, entry, decided) {
+      const { lifetimeSeconds } = bookKind;
+      // Most have none.
+      if (await books().put(oid, { entries: [entry], begun: [entry.createdAt] } satisfies Book, { lifetimeSeconds })) return [];
+      /** Entries whose records were read, and of these the ones that wait no more. */
+      let read: readonly string[] = [];
+      let over: ReadonlySet<string> = new Set();
+      for (;;) {
+        let unread: readonly Entry[] = [];
+        let replaced: readonly Entry[] | undefined;
+        await books().update(
+          oid,
+          (value) => {
+            const book = (value ?? empty) as Book;
+            const now = Date.now();
+            const begun = book.begun.filter((at) => at > now - RECENT_MS);
+            const entries = book.entries.filter(isWaiting);
+            unread = entries.filter(({ id }) => !read.includes(id));
+            const waiting = entries.filter(({ id }) => !over.has(id));
+            const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
+            replaced = undefined;
+            if (unread.length > 0 || begun.length >= MAX_RECENT || others.length >= MAX_PENDING) return value;
+            replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
+            return { entries: [...others, entry], begun: [...begun, now] } satisfies Book;
+          },
+          { lifetimeSeconds },
+        );
+        if (unread.length === 0) return replaced;
+        read = [...read, ...unread.map(({ id }) => id)];
+        over = new Set([...over, ...(await decided(unread))]);
+      }
     },
   };
 }

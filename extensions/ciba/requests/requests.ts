@@ -8,7 +8,7 @@ import type {
   ExtensionContext,
   RequestDecision,
 } from '../../../lib/extension-door.js';
-import { createBooks } from './book.js';
+import { createBooks, type Entry } from './book.js';
 import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
 
 /** A notification that waits for a decision to be written. */
@@ -40,6 +40,9 @@ export interface Requests extends AuthenticationRequests {
   redeem(id: string): Promise<KeptRequest | undefined>;
 }
 
+/** Longer than the write of a record takes, whose node's clock may be behind. */
+const BEING_WRITTEN_MS = 30_000;
+
 /** An id that names the request of a secret, and opens nothing. */
 const idOf = (authReqId: string): string => createHash('sha256').update(authReqId).digest('base64url').slice(0, 32);
 
@@ -57,6 +60,14 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   const books = createBooks(context);
   const kept = () => artifact(requestKind);
   const find = async (id: string): Promise<KeptRequest | undefined> => (await kept().read(id)) as KeptRequest | undefined;
+
+  /** Those of a book that wait no more. A record that is not there yet is being written, or its node died. */
+  async function decided(entries: readonly Entry[]): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(entries.map(async (entry) => ({ ...entry, request: await find(entry.id) })));
+    const isWaiting = ({ createdAt, request }: (typeof found)[number]) =>
+      request ? request.state === 'pending' : createdAt > Date.now() - BEING_WRITTEN_MS;
+    return new Set(found.flatMap((entry) => (isWaiting(entry) ? [] : [entry.id])));
+  }
 
   /** Whether the user's book names it: one that another of the same client took the place of is over, whatever its own record says yet. */
   const isEntered = async (id: string, { oid }: KeptRequest): Promise<boolean> =>
@@ -106,13 +117,10 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         state: 'pending',
         ...(token === undefined ? {} : { notification: { authReqId, token } }),
       };
-      const [entries] = await Promise.all([
-        books.entriesOf(asked.oid),
+      const [, replaced] = await Promise.all([
         kept().put(id, request, { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS }),
+        books.enter(asked.oid, { id, clientId: asked.clientId, createdAt, expiresAt }, decided),
       ]);
-      const others = await Promise.all(entries.map(async (entry) => [entry.id, await find(entry.id)] as const));
-      const decided = new Set(others.flatMap(([other, found]) => (found?.state === 'pending' ? [] : [other])));
-      const replaced = await books.enter(asked.oid, { id, clientId: asked.clientId, expiresAt }, (other) => decided.has(other));
       if (!replaced) {
         await kept().remove(id);
         return undefined;

@@ -29,6 +29,8 @@ export interface GrantedSignIn {
   /** Those that were granted. The client gets of them what it may have, and, where it needs consent, what the user allowed it. */
   readonly scopes: readonly string[];
   readonly nonce?: string;
+  /** What the client asked for: whatever it is, the ID token then says in `acr` the level that was reached. */
+  readonly acrValues?: string;
   /** Who acts as the user. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
   /** No token lives longer. @default the absolute lifetime of sessions */

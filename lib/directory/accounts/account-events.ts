@@ -1,6 +1,7 @@
 import { v5 } from 'uuid';
-import type { EventMap } from '../../events.js';
+import type { Attribution, EventMap } from '../../events.js';
 import type { DirectoryContext } from '../context.js';
+import { attributedEvent, checkAttribution } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Account } from './accounts.js';
 
@@ -8,19 +9,22 @@ import type { Account } from './accounts.js';
 export interface AccountEvents {
   /**
    * @param cause names the occurrence. A second call with the same cause, on any node, adds no event.
+   * @param by who made the change
+   * @throws IdpError `invalid_record` for an attribution that no event can carry.
    */
-  raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause: string): Promise<void>;
+  raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
 }
 
 export function createAccountEvents({ collections: { persons, events }, nudge }: DirectoryContext, issuer: string): AccountEvents {
   const namespace = v5(issuer, v5.URL);
   return {
-    async raise(type, { person }, data, cause) {
+    async raise(type, { person }, data, cause, by = {}) {
+      checkAttribution(by);
       const id = v5(JSON.stringify(['event', type, cause]), namespace);
       if (await events.has({ byEvent: [id] })) return;
       await persons.update(person.id, (row) => {
         if (row.user?.id !== person.user.id || row.pendingEvents.some((event) => event.id === id)) return row;
-        return withEvents(row, { ...pendingEvent(type, row.tid, data), id });
+        return withEvents(row, attributedEvent({ ...pendingEvent(type, row.tid, data), id }, by));
       });
       nudge();
     },

@@ -9,11 +9,19 @@ const MAX_LIFETIME_SECONDS = 300;
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
 
 /**
- * What a client assertion may be made for: an endpoint's URL as audience is what audience injection feeds on, so it takes an option.
+ * What a client assertion may be made for, by the endpoint that it comes to: an endpoint's URL as audience is what audience injection feeds on, so it takes
+ * an option.
  * @see CVE-2025-27370
+ * @see CIBA Core §7.1
  */
-export const assertionAudiences = ({ issuer, assertionAudience }: ResolvedOptions, tokenEndpoint: string): ReadonlySet<string> =>
-  new Set(assertionAudience === 'token-endpoint' ? [issuer, issuer + tokenEndpoint] : [issuer]);
+export function assertionAudiences(
+  { issuer, assertionAudience }: ResolvedOptions,
+  paths: { readonly token: string; readonly backchannel: string },
+): (route: string) => readonly string[] {
+  if (assertionAudience === 'issuer') return () => [issuer];
+  const everywhere = [issuer, issuer + paths.token];
+  return (route) => (route === 'backchannel_authentication' ? [...everywhere, issuer + paths.backchannel] : everywhere);
+}
 
 /**
  * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget.

@@ -1,9 +1,9 @@
 /** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { LRUCache } from 'lru-cache';
 import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in/sign-in-request.js';
 import { clientDefaults } from '../../directory/index.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { Client } from '../../store/records/records.js';
 import type { InternalClients } from '../context.js';
 
@@ -15,7 +15,7 @@ const MOST = 1000;
 
 /** @param finders by extension. */
 export function createInternalClients(issuer: string, finders: () => ReadonlyMap<string, OfExtension>): InternalClients {
-  const made = new LRUCache<string, { readonly given: InternalClient; readonly record: Client }>({ max: MOST });
+  const made = createBounded<{ readonly given: InternalClient; readonly record: Client }>({ max: MOST });
   const known = new WeakSet<object>();
   const finderOf = (id: string): OfExtension | undefined => finders().get(id.slice(0, Math.max(0, id.indexOf(':'))));
   /** The same record until the application changes, because what is made of a client is kept by its record. */

@@ -1,8 +1,8 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../../fetch/remote-documents.js';
 import type { Logger } from '../../logger.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { ClientKeySets, KeySet } from '../context.js';
 
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'application/jwk-set+json, application/json' } };
@@ -16,7 +16,7 @@ const RETRY_MS = 1000;
 
 export function createClientKeySets(remote: RemoteDocuments, logger: Logger): ClientKeySets {
   const documents = remote.reader(LIMITS, keySetOf);
-  const good = new LRUCache<string, KeySet>({ max: MAX_SETS });
+  const good = createBounded<KeySet>({ max: MAX_SETS });
   return {
     async at(uri) {
       const known = good.get(uri);

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Client } from 'oidc-provider';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { AllPseudonyms, OidcParts, Pseudonyms } from '../context.js';
 import { isPairwise } from '../upstream/client.js';
 
@@ -29,7 +29,7 @@ export const createPseudonyms = (salt: Buffer | string): AllPseudonyms => ({
 });
 
 function pseudonymsFor(salt: Buffer | string, purpose: 'pairwise' | 'extension'): Pseudonyms {
-  const keys = new LRUCache<string, Buffer>({ max: 1000 });
+  const keys = createBounded<Buffer>({ max: 1000 });
   const keyOf = (sector: string): Buffer => {
     const known = keys.get(sector);
     if (known) return known;

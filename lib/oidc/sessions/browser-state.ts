@@ -3,9 +3,9 @@
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
 import { createHmac, hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { Keyring } from '../../store/keyring.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { createSalt } from '../artifacts/ids.js';
@@ -44,7 +44,7 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 
   const clear: BrowserState['clear'] = (ctx) => void ctx.cookies.set(name, null, attributes);
 
-  const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  const remembered = createBounded<Remembered>({ max: MAX_REMEMBERED });
 
   const cookieOf = (signIn: string): Remembered => {
     const known = remembered.get(signIn);

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
-import { LRUCache } from 'lru-cache';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { OidcParts } from '../context.js';
 
 /**
@@ -39,7 +39,7 @@ export interface CookieKeys {
 /** @param secrets the newest first. */
 export function createCookieKeys(secrets: readonly string[]): CookieKeys {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
-  const remembered = new LRUCache<string, readonly string[]>({ max: MAX_REMEMBERED });
+  const remembered = createBounded<readonly string[]>({ max: MAX_REMEMBERED });
 
   const signaturesOf = (data: string): readonly string[] => keys.map((key) => createHmac('sha1', key).update(data).digest('base64url'));
   const index = (data: string, signature: string): number => {

@@ -114,7 +114,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
       // Told first: a node that dies in between leaves a session that can be ended again, and one event.
       const data = { AggregateId: user.userId, SessionId: id };
-      if (found ?? own) await directory.as(by).accountEvents.raise('SessionEnded', account, data, id);
+      if (found ?? own) await directory.accountEvents.raise('SessionEnded', account, data, id, by);
       if (own) {
         await notices.enqueue({ grants: rememberedAs(JSON.parse(own.value) as GrantRecord, own.expiresAt) });
         await artifacts.commit([{ op: 'remove', key: own.key, until: own.expiresAt }]);

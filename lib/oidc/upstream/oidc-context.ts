@@ -18,7 +18,7 @@ export interface ContextHooks {
   /** The level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
   /** Audiences of client assertions. */
-  readonly assertionAudiences: ReadonlySet<string>;
+  assertionAudiences(route: string): readonly string[];
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
 }
@@ -105,7 +105,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
 
     /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set(hooks.assertionAudiences);
+      return new Set(hooks.assertionAudiences(this.route));
     }
   };
 }

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createBounded } from './bounded.js';
 
 /** Milliseconds for which an absent key is remembered. */
 const ABSENT_TTL_MS = 1000;
@@ -28,8 +28,8 @@ export function createReadThrough<V extends object>(
   load: (key: string) => Promise<V | undefined>,
   { max, ttl }: ReadThroughOptions,
 ): ReadThrough<V> {
-  const values = new LRUCache<string, V>({ max, ttl });
-  const absent = new LRUCache<string, true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
+  const values = createBounded<V>({ max, ttl });
+  const absent = createBounded<true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
   const loads = new Map<string, Promise<V | undefined>>();
 
   const keep = (key: string, value: V | undefined): void => {

@@ -87,6 +87,12 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
     };
 
+    /** A row that was checked when it was written. */
+    const known = (row: R): R => {
+      good.add(row);
+      return row;
+    };
+
     async function find(where: Where, page?: Page): Promise<readonly R[]> {
       checkTexts(Object.values(where).flat());
       if (page?.after !== undefined) checkTexts([page.after]);
@@ -105,19 +111,20 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
 
     async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);
-      return rows.update(id, (row) => {
+      const after = await rows.update(id, (row) => {
         if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
         const next = change(row);
         return next === row ? row : written(next);
       });
+      return after && known(after);
     }
 
     async function insert(row: Unsaved<R>): Promise<R> {
-      return rows.insert(written(row));
+      return known(await rows.insert(written(row)));
     }
 
     async function put(row: Unsaved<R>): Promise<R> {
-      return rows.put(written(row));
+      return known(await rows.put(written(row)));
     }
 
     return {

@@ -71,6 +71,7 @@ describe('OIDCContext', () => {
       {} as never,
     );
     expect(new hooked.OIDCContext(ctx).urlFor('token')).toBe(`${issuer}/token`);
-    expect([...new hooked.OIDCContext(ctx).clientJwtAuthExpectedAudience()]).toEqual([issuer]);
+    ctx._matchedRouteName = 'introspection';
+    expect([...new hooked.OIDCContext(ctx).clientJwtAuthExpectedAudience()]).toEqual([issuer, 'of introspection']);
   });
 });

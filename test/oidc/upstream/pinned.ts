@@ -59,7 +59,7 @@ export const hooks: ProviderHooks = {
   check: () => {},
   token: async () => {},
   lastSteps: {},
-  assertionAudiences: new Set([issuer]),
+  assertionAudiences: (route) => [issuer, `of ${route}`],
   scopes: () => new Set(['openid', 'orders.read']),
   held: (_ctx, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },

@@ -158,7 +158,8 @@ describe('private_key_jwt', () => {
     expect(await spend({ aud: endpoint(service) })).toMatchObject(invalidClient);
     expect(await spend({ aud: lenient.issuer }, {}, lenient)).toMatchObject({ status: 200 });
     expect(await spend({ aud: endpoint(lenient) }, {}, lenient)).toMatchObject({ status: 200 });
-    for (const aud of [[endpoint(lenient)], [lenient.issuer], `${lenient.issuer}/connect/par`, endpoint(service), `${endpoint(lenient)}/`])
+    const others = ['par', 'ciba'].map((path) => `${lenient.issuer}/connect/${path}`);
+    for (const aud of [[endpoint(lenient)], [lenient.issuer], ...others, endpoint(service), `${endpoint(lenient)}/`])
       expect(await spend({ aud }, {}, lenient)).toMatchObject(invalidClient);
     const assertion = await asserting.sign(lenient.issuer, { aud: endpoint(lenient) });
     expect(await post('introspect', { token: 'x', ...assertion }, {}, lenient)).toMatchObject({ status: 200 });

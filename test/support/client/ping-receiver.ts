@@ -43,6 +43,7 @@ qboE4efQXP5boAWp9aEKrpT4RReAOgF9v4IwB1rpVxIe6GTEx5UH51ns
 export interface Ping {
   readonly path: string;
   readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
   readonly body: unknown;
 }
 
@@ -61,7 +62,12 @@ export async function startPingReceiver(): Promise<PingReceiver> {
   const answers = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>();
   const server = createServer({ cert, key }, async (request, response) => {
     const { url: path = '', headers } = request;
-    pings.push({ path, authorization: headers.authorization, body: JSON.parse((await text(request)) || 'null') });
+    pings.push({
+      path,
+      authorization: headers.authorization,
+      contentType: headers['content-type'],
+      body: JSON.parse((await text(request)) || 'null'),
+    });
     const answer = answers.get(path) ?? (() => response.writeHead(204).end());
     answer(request, response);
   });

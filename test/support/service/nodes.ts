@@ -22,7 +22,7 @@ export interface NodesOptions {
   /** Milliseconds that the clock of each node is ahead. Default: none. */
   readonly clocks?: readonly number[];
   /** What JSON can say. */
-  readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
+  readonly options?: Pick<IdentityProviderOptions, 'assertionAudience' | 'lifetimes' | 'limits' | 'oid'>;
 }
 
 export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {

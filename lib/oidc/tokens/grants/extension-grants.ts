@@ -1,5 +1,6 @@
 /** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { offeredLevels, reachedLevel } from '../../../acr-values.js';
 import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { subOf } from '../../../directory/index.js';
 import { IdpError } from '../../../errors.js';
@@ -28,8 +29,8 @@ interface Made {
 export interface ExtensionGrants {
   /** The handler of a grant type, where tokens are minted here. */
   handler(name: string, type: () => OurGrantType, issue: Issue): GrantType;
-  /** The same where oidc-provider mints. */
-  handlerOfProvider(name: string, type: () => OurGrantType): (ctx: KoaContextWithOIDC) => Promise<void>;
+  /** The same where oidc-provider mints. @param levels those that `acr` names there. */
+  handlerOfProvider(name: string, type: () => OurGrantType, levels: readonly string[]): (ctx: KoaContextWithOIDC) => Promise<void>;
 }
 
 export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes): ExtensionGrants {
@@ -47,9 +48,9 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
   }
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
-  async function made({ ctx, client, record }: Asked, given: GrantedSignIn): Promise<Made> {
+  async function made({ ctx, client, record }: Asked, given: GrantedSignIn, levels: readonly string[]): Promise<Made> {
     const signIn = boundActing(given, options.lifetimes.impersonation);
-    const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, offline } = signIn;
+    const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
@@ -82,7 +83,16 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const scope = granted.join(' ');
     return {
       grant: { exp, login, sid, isOwn: true, scope },
-      source: { accountId: oid, amr: [...amr], authTime, scope, sid, clientId: client.clientId, ...(nonce === undefined ? {} : { nonce }) },
+      source: {
+        accountId: oid,
+        amr: [...amr],
+        authTime,
+        scope,
+        sid,
+        clientId: client.clientId,
+        ...(nonce === undefined ? {} : { nonce }),
+        ...(acrValues ? { acr: reachedLevel(amr, levels), claims: { id_token: { acr: { values: acrValues.split(' ') } } } } : {}),
+      },
     };
   }
 
@@ -95,7 +105,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       const {
         grant: { exp, scope, ...members },
         source,
-      } = await made(request, await exchange(type(), request));
+      } = await made(request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
       const grantId = createId('Grant');
       const grant = { iat: epochSeconds(), exp, accountId: source.accountId, clientId: client.clientId, openid: { scope }, ...members };
       adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
@@ -112,12 +122,12 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       });
     },
 
-    handlerOfProvider: (name, type) => (ctx) =>
+    handlerOfProvider: (name, type, levels) => (ctx) =>
       issueFor(ctx, name, async () => {
         const { client, params } = ctx.oidc;
         if (!client) throw new TypeError('the client did not authenticate');
         const request = { ctx, client, record: clientOf(client) as Client, parameters: params as Asked['parameters'] };
-        return made(request, await exchange(type(), request));
+        return made(request, await exchange(type(), request), levels);
       }),
   };
 }
