@@ -12,7 +12,7 @@ const service = useCallCentre(() => ({
   limits: { authenticationRequestsPerMinute: 100_000 },
   seed: {
     ...(withClients(cibaClient('desk'), cibaClient('other'), {
-      ...cibaClient('signer', { metadata: { jwks: { keys: [signing.publicKey] } } }),
+      ...cibaClient('signer', { metadata: { jwks: { keys: [signing.publicKey] } }, trustedLoginHint: true }),
     }) as typeof testSeed),
     tenants: testSeed.tenants.map((tenant, index) =>
       index === 0
@@ -170,7 +170,7 @@ describe('login_hint_token', () => {
       .setProtectedHeader({ alg: 'ES256', kid: 'own', typ })
       .sign(signing.privateKey);
 
-  test('is of the same format as at authorize, and names the account; it approves nothing', async () => {
+  test('is of the same format as at authorize, and names the account; with trustedLoginHint too it approves nothing', async () => {
     const { oid } = await calls().accountOf('bob@globex.test');
     expect(await meant({ login_hint_token: await tokenFor({ oid }) }, 'signer')).toBe('bob@globex.test');
     expect((await calls().newestOf('bob@globex.test')).state).toBe('pending');
