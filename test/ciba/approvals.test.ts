@@ -124,11 +124,11 @@ describe('an approval once it was given', () => {
   });
 
   test('gives nothing where the tenant has come to ask for a second factor', async () => {
-    const { authReqId, id, tid } = await askBob();
+    const { authReqId, id, oid, tid } = await askBob();
     await approvedBy(await open(pageOf(id)));
-    const { tenants } = service.idp.directory;
+    const { accounts, tenants } = service.idp.directory;
     await tenants.update(tid, { signIn: { requireMfa: true } });
-    await until(async () => (await service.idp.directory.accounts.findByOid((await calls().accountOf(bob)).oid))?.tenant.signIn?.requireMfa);
+    await until(async () => (await accounts.findByOid(oid))?.tenant.signIn?.requireMfa);
     expect((await calls().poll(authReqId)).json.error).toBe('invalid_grant');
     await tenants.update(tid, { signIn: { requireMfa: false } });
   });

@@ -8,18 +8,18 @@ import { atOnce } from '../support/time/rounds.js';
 import { until } from '../support/time/until.js';
 
 const store = memoryArtifacts();
-/** What the next record of a request waits for. */
-let held: Promise<unknown> | undefined;
+/** Holds the next record of a request back. */
+let hold: { isReached: boolean; readonly over: Promise<void> } | undefined;
 const ids = ['desk', 'kiosk', 'door', 'van'];
 const service = useCallCentre({
   seed: withClients(...ids.map((id) => cibaClient(id))),
   artifacts: {
     ...store,
     async commit(writes) {
-      const wait = held;
-      if (wait && writes.some(({ key }) => key.includes('ciba.requests'))) {
-        held = undefined;
-        await wait;
+      const here = hold;
+      if (here?.isReached === false && writes.some(({ key }) => key.includes('ciba.requests'))) {
+        here.isReached = true;
+        await here.over;
       }
       return store.commit(writes);
     },
@@ -35,11 +35,13 @@ describe('a request whose record is written late', () => {
   /** The first enters the book, and writes its record once the second was answered. */
   async function overtaken(first: string, second: string) {
     let release = (): void => {};
-    held = new Promise<void>((resolve) => {
+    const over = new Promise<void>((resolve) => {
       release = resolve;
     });
+    const held = { isReached: false, over };
+    hold = held;
     const late = ask(first);
-    while (held) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => held.isReached);
     const answered = await ask(second);
     release();
     return { late: await late, answered };

@@ -49,7 +49,8 @@ test('no ping is sent past the end of its request', async () => {
   const attemptsOfLong = (count: number) =>
     until(
       () => {
-        laterInTest((seconds += 1));
+        seconds += 1;
+        laterInTest(seconds);
         return long.attempts >= count;
       },
       Boolean,
