@@ -7,7 +7,9 @@ import { createAssertingClient } from '../../support/client/assertions.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
 import { responseOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
-import { discovery, service, start, token, web, withPkce } from './service-with-features.js';
+import { useFeatures, web, withPkce } from './service-with-features.js';
+
+const { discovery, service, start, token } = useFeatures();
 
 describe('FAPI', () => {
   test('2.0: a pushed request, private_key_jwt and DPoP come to a bound token', async () => {

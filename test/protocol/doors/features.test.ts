@@ -7,7 +7,9 @@ import { Agent, type Answer, authorizeUrl, basic, formOf, type Json, obtainToken
 import { responseOf, userinfo } from '../../support/client/steps.js';
 import type { TestIdpOptions } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
-import { discovery, service, start, token, web, withPkce } from './service-with-features.js';
+import { useFeatures, web, withPkce } from './service-with-features.js';
+
+const { discovery, service, start, token } = useFeatures();
 
 describe('OpenID Connect Core §5.5: the claims parameter', () => {
   const claims = JSON.stringify({ userinfo: { phone_number: null }, id_token: { given_name: { essential: true } } });

@@ -7,15 +7,28 @@ import { testSeed } from '../../support/service/seed.js';
 /** One password to hash. */
 const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
 
-/** Started by {@link start}. */
-export let service: TestIdp;
-afterEach(() => service.close());
-export const start = async (features: NonNullable<TestIdpOptions['features']>): Promise<void> => {
-  service = await startIdp({ features, seed });
-};
-export const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
-export const token = (fields: Record<string, string>, headers: Record<string, string>) =>
-  postForm(`${service.issuer}/connect/token`, fields, headers);
+/** For the tests of a file: each starts its own. */
+export function useFeatures() {
+  let running: TestIdp;
+  afterEach(() => running.close());
+  return {
+    service: {
+      get idp() {
+        return running.idp;
+      },
+      get issuer() {
+        return running.issuer;
+      },
+    },
+    async start(features: NonNullable<TestIdpOptions['features']>): Promise<void> {
+      running = await startIdp({ features, seed });
+    },
+    discovery: async (): Promise<Json> => (await fetch(`${running.issuer}/.well-known/openid-configuration`)).json(),
+    token: (fields: Record<string, string>, headers: Record<string, string>) =>
+      postForm(`${running.issuer}/connect/token`, fields, headers),
+  };
+}
+
 export const web = { authorization: basic('web', 'web-secret') };
 export const withPkce = () => {
   const { verifier, challenge } = createPkce();
