@@ -15,12 +15,12 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
     parameters: ['auth_req_id'],
     async exchange({ client, parameters: { auth_req_id: authReqId } }) {
       if (!authReqId) return { error: 'invalid_request', description: "missing required parameter 'auth_req_id'" };
-      const held = await requests.heldBy(authReqId);
-      if (!held || held.kept.clientId !== client.id) return unknown;
-      const { id, kept } = held;
+      const held = await requests.redeem(authReqId, client.id);
+      if (!held) return unknown;
+      const { id, kept, isRedeemed } = held;
+      if (isRedeemed) return granted(kept);
       if (kept.state === 'denied' || kept.state === 'replaced') return { error: 'access_denied', description: 'the request was denied' };
       if (isOver(kept)) return { error: 'expired_token', description: 'auth_req_id has expired' };
-      if (kept.state === 'approved') return granted(await requests.redeem(id));
       return (await countPoll(id))
         ? { error: 'slow_down', description: 'polled before the interval was over, which is 5 seconds longer from now on' }
         : { error: 'authorization_pending', description: 'nobody has approved the request yet' };
@@ -28,8 +28,7 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
   };
 }
 
-function granted(redeemed: KeptRequest | undefined): GrantedSignIn | GrantRefusal {
-  const { approval, decidedAt, oid, scopes, acrValues } = redeemed ?? {};
-  if (!approval || decidedAt === undefined || oid === undefined || !scopes) return unknown;
+function granted({ approval, decidedAt, oid, scopes, acrValues }: KeptRequest): GrantedSignIn | GrantRefusal {
+  if (!approval || decidedAt === undefined) return unknown;
   return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...(acrValues === undefined ? {} : { acrValues }) };
 }

@@ -73,9 +73,12 @@ describe('an authentication request', () => {
     expect(await requests.approve(request.id, approver())).toMatchObject({ outcome: 'over', request: { state: 'approved' } });
     expect(await requests.deny(request.id, 'declined')).toMatchObject({ outcome: 'over', request: { state: 'approved' } });
     expect(await requests.pendingOf(request.oid)).toEqual([]);
-    const taken = await atOnce(20, () => requests.redeem(request.id));
-    expect(taken.filter(Boolean)).toMatchObject([{ state: 'approved', approval: { amr: ['pwd'], idp: 'local' } }]);
-    expect(await requests.heldBy(authReqId)).toBeUndefined();
+    expect(await requests.redeem(authReqId, 'another')).toBeUndefined();
+    const taken = await atOnce(20, () => requests.redeem(authReqId, 'desk'));
+    expect(taken.filter(Boolean)).toMatchObject([
+      { isRedeemed: true, kept: { state: 'approved', approval: { amr: ['pwd'], idp: 'local' } } },
+    ]);
+    expect(await requests.redeem(authReqId, 'desk')).toBeUndefined();
   });
 
   test('D9: is approved by nobody but its user, and not by who acts as the user', async () => {
@@ -95,9 +98,9 @@ describe('an authentication request', () => {
     expect(await requests.approve(request.id, approver())).toMatchObject({ outcome: 'over', request: { state: 'expired' } });
     expect(await requests.pendingOf(request.oid)).toEqual([]);
     passTime(3600 + 719);
-    expect(await requests.heldBy(authReqId)).toBeDefined();
+    expect(await requests.redeem(authReqId, 'desk')).toMatchObject({ isRedeemed: false });
     passTime(3600 + 721);
-    expect(await requests.heldBy(authReqId)).toBeUndefined();
+    expect(await requests.redeem(authReqId, 'desk')).toBeUndefined();
   });
 
   test('D4: of the same client takes the place of the one that waits; the fourth of a user is refused', async () => {

@@ -27,6 +27,14 @@ export interface StartedRequest {
   readonly request: AuthenticationRequest;
 }
 
+/** A request, as its client finds it. */
+export interface HeldRequest {
+  readonly id: string;
+  readonly kept: KeptRequest;
+  /** Whether this caller has redeemed it. */
+  readonly isRedeemed: boolean;
+}
+
 export interface Requests extends AuthenticationRequests {
   /** @returns undefined where the user has as many requests as one may have, or another of the client came at the same time and took its place. */
   start(
@@ -35,10 +43,8 @@ export interface Requests extends AuthenticationRequests {
   ): Promise<StartedRequest | undefined>;
   /** Where the client of a request is notified: undefined for one that polls. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
-  /** The request that a client holds, with its approval; undefined once it was redeemed. */
-  heldBy(authReqId: string): Promise<{ readonly id: string; readonly kept: KeptRequest } | undefined>;
-  /** Redeems an approval: one caller gets it. */
-  redeem(id: string): Promise<KeptRequest | undefined>;
+  /** Redeems the approval of the request that a client holds: one caller gets it. Undefined where the client holds none, or it was redeemed before. */
+  redeem(authReqId: string, clientId: string): Promise<HeldRequest | undefined>;
 }
 
 /** Longer than the write of a record takes, whose node's clock may be behind. */
@@ -113,7 +119,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     return undefined;
   }
 
-  return {
+  const requests: Requests = {
     async start(asked, { lifetimeSeconds, notificationToken: token }) {
       const authReqId = randomBytes(32).toString('base64url');
       const id = idOf(authReqId);
@@ -179,26 +185,23 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return (await find(id))?.notification;
     },
 
-    async heldBy(authReqId) {
+    async redeem(authReqId, clientId) {
       const id = idOf(authReqId);
-      let request = await find(id);
-      // Whoever entered the next one may have died before this one was ended.
-      if (request?.state === 'pending' && !isOver(request) && !(await isEntered(id, request))) {
-        await decide(id, request, { state: 'replaced' });
-        request = await find(id);
-      }
-      return request && request.redeemedAt === undefined ? { id, kept: request } : undefined;
-    },
-
-    async redeem(id) {
-      let isOurs = false;
+      let isRedeemed = false;
       // It stays to be read: its event, and the page of its person, may be later than its tokens.
-      const after = (await kept().update(id, (value) => {
+      const found = (await kept().update(id, (value) => {
         const request = value as KeptRequest | undefined;
-        isOurs = request?.state === 'approved' && request.redeemedAt === undefined && !isOver(request);
-        return isOurs ? { ...request, redeemedAt: Date.now() } : value;
+        const isTheirs = request?.clientId === clientId && request.redeemedAt === undefined;
+        isRedeemed = isTheirs && request.state === 'approved' && !isOver(request);
+        return isRedeemed ? { ...request, redeemedAt: Date.now() } : value;
       })) as KeptRequest | undefined;
-      return isOurs ? after : undefined;
+      if (found?.clientId !== clientId || (found.redeemedAt !== undefined && !isRedeemed)) return undefined;
+      // Whoever entered the next one may have died before this one was ended.
+      const isReplaced = found.state === 'pending' && !isOver(found) && !(await isEntered(id, found));
+      if (!isReplaced) return { id, kept: found, isRedeemed };
+      await decide(id, found, { state: 'replaced' });
+      return requests.redeem(authReqId, clientId);
     },
   };
+  return requests;
 }
