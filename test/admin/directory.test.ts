@@ -112,6 +112,24 @@ describe('service specification 4.12: persons and users', () => {
     expect(poisoned.json.code).toBe('invalid_request');
   });
 
+  test('H2: what is nested deeper than stores take is refused', async () => {
+    const nested = (depth: number) => ({
+      method: 'POST',
+      body: `{"givenName":"D","familyName":"D","attributes":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`,
+    });
+    expect((await acme(`${at}/persons`, nested(31))).status).toBe(201);
+    for (const depth of [10_000, 5_000, 32]) {
+      const { status, json } = await acme(`${at}/persons`, nested(depth));
+      expect([depth, status, json.errors]).toEqual([
+        depth,
+        422,
+        [{ pointer: `/attributes${'/a'.repeat(31)}`, expected: 'at most 32 levels' }],
+      ]);
+    }
+    const lists = await acme(`${at}/persons`, { method: 'POST', body: `{"givenName":${'['.repeat(30_000)}${']'.repeat(30_000)}}` });
+    expect(lists.status).toBe(422);
+  });
+
   test('DELETE of a user keeps the person, of a person erases', async () => {
     const { json: person } = await acme.post(`${at}/persons`, dora({ user: { userName: 'leaving' } }));
     expect((await acme.remove(`${at}/users/${person.user.id}`)).status).toBe(204);
