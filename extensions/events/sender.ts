@@ -51,8 +51,10 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const rows = context.collection(positions, tid);
     const row = await rows.get(id);
     if (row) return row;
-    await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
-    return positionOf({ id, tid, from } as WebhookRow);
+    const made = await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
+    const known = made ?? (await rows.get(id));
+    if (!known) throw new IdpError('not_found');
+    return known;
   }
 
   /** Undefined when another node moved it meanwhile. */
