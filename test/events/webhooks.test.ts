@@ -266,6 +266,18 @@ describe('design §8: webhooks', () => {
       expect((await root('/webhooks', { method: 'POST', body: { url } })).status).toBe(422);
   });
 
+  test('nothing is sent to an address inside, whatever leads there', async () => {
+    const root = await as('root');
+    for (const url of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[fd00::1]/']) {
+      const { path } = await webhook({ url, types: ['PersonCreated'] });
+      expect((await root(`${path}/test`, { method: 'POST' })).json).toEqual({
+        isTaken: false,
+        problem: expect.stringContaining('is not a public address'),
+      });
+      await root(path, { method: 'DELETE' });
+    }
+  });
+
   test('each change of a webhook is an event, with its actor', async () => {
     const { id, path } = await webhook({ description: 'To the CRM' });
     const root = await as('root');
