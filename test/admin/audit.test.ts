@@ -20,6 +20,8 @@ const impersonations = keepImpersonations();
 const service = useIdp({
   seed: adminSeed,
   mail: captureMail().mail,
+  // Signing keys are made, and can be rotated.
+  keys: { encryption: ['what the audited service encrypts with'] },
   limits: { adminRequestsPerMinute: 100_000 },
   extensions: [impersonations.extension],
 });
@@ -36,8 +38,6 @@ beforeAll(async () => {
 const elsewhere = [
   ...['POST /tenants/{tid}/webhooks/{id}/test', 'POST /webhooks/{id}/test'],
   ...['POST /tenants/{tid}/webhooks/{id}/replay', 'POST /webhooks/{id}/replay'],
-  // The keys are those of the options here.
-  'POST /keys/rotate',
   // `factors/own-page`: nobody has one here.
   ...['DELETE /tenants/{tid}/users/{id}/factors', 'DELETE /tenants/{tid}/users/{id}/factors/{factorId}'],
 ];
@@ -167,6 +167,7 @@ const writes = new Map<string, Make>([
   ['PATCH /api-resources/{id}', () => one(idAt({ id: unique(), name: 'R', scopes: [] })('/api-resources'), { name: 'S' })()],
   ['DELETE /api-resources/{id}', () => one(idAt({ id: unique(), name: 'R', scopes: [] })('/api-resources'))()],
   ['POST /api-resources/{id}/secrets', () => one(idAt({ id: unique(), name: 'R', scopes: [] })('/api-resources'))()],
+  ['POST /keys/rotate', () => ({ body: { now: true } })],
   ...ofTenantAndInstance('/webhooks', {
     POST: () => () => ({ body: { url } }),
     'PATCH /{id}': (path) => one(idAt({ url })(path), { description: 'Changed' }),

@@ -62,6 +62,20 @@ describe('service specification 4.12: persons and users', () => {
     const foreign = await root.post(`/tenants/${tid.Globex}/persons`, dora({ id }));
     expect([again.status, foreign.text]).toEqual([409, again.text]);
     expect(again.json.errors).toEqual([{ pointer: '/id' }]);
+
+    const [userId, recordId] = ['01890a5d-ac96-774b-bcce-b302099a8002', '01890a5d-ac96-774b-bcce-b302099a8003'];
+    const user = (userName: string) => dora({ user: { id: userId, userName } });
+    const bodies = [
+      ['persons', () => user(`taken${count}`)],
+      ['groups', () => ({ id: recordId, name: `Taken ${count++}` })],
+      ['subsidiaries', () => ({ id: recordId, name: 'Taken' })],
+    ] as const;
+    for (const [list, body] of bodies) {
+      expect((await acme.post(`${at}/${list}`, body())).status).toBe(201);
+      const answers = [await acme.post(`${at}/${list}`, body()), await root.post(`/tenants/${tid.Globex}/${list}`, body())];
+      expect([list, ...answers.map(({ status }) => status)]).toEqual([list, 409, 409]);
+      expect(answers[1]?.text).toBe(answers[0]?.text);
+    }
   });
 
   test('no password or other credential can be set through the API', async () => {

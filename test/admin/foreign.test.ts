@@ -1,6 +1,14 @@
 /** H1: every operation × every id field × a foreign tenant is indistinguishable from absent. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
+import {
+  type AdminClient,
+  adminClient,
+  administer,
+  adminSeed,
+  adminToken,
+  documented,
+  tenantIds,
+} from '../support/administration/admin.js';
 import { leaksOf, makeRecords, type TenantRecords } from '../support/administration/admin-matrix.js';
 import { keepImpersonations } from '../support/administration/impersonations.js';
 import { obtainTokens } from '../support/client/agent.js';
@@ -51,6 +59,20 @@ describe('H1: foreign is absent', () => {
       const { text } = await client(`/tenants/${tid.Acme}/${list}?limit=200`);
       for (const id of Object.values(foreign)) expect(text).not.toContain(id);
     }
+  });
+
+  test('whoever administers a few lists these as others list all', async () => {
+    const ids: string[] = [];
+    for (const name of ['Zeta West', 'Zeta East', 'Other']) ids.push((await root.post('/tenants', { name })).json.id);
+    await service.idp.directory.clients.create(adminClient('few', ids) as never);
+    const few = administer(service.issuer, await adminToken(service.issuer, 'few'));
+    for (const query of ['name=zeta', 'name=zeta&sort=-name', 'sort=createdAt&status=active&limit=200', 'status=disabled']) {
+      const [{ json: own }, { json: all }] = [await few(`/tenants?${query}`), await root(`/tenants?${query}`)];
+      expect([query, own.items]).toEqual([query, all.items.filter(({ id }: { id: string }) => ids.includes(id))]);
+    }
+    const { json: first } = await few('/tenants?name=zeta&limit=1');
+    const { json: second } = await few(`/tenants?name=zeta&limit=1&after=${first.next}`);
+    expect([first.items[0].name, second.items[0].name, second.next]).toEqual(['Zeta East', 'Zeta West', undefined]);
   });
 
   test('what is of the instance is 403 to who administers one tenant', async () => {
