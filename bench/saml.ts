@@ -6,7 +6,7 @@ import { type ReleasedAttribute, responseXml } from '../extensions/saml/messages
 import { postFields } from '../extensions/saml/messages/send.js';
 import { newMessageId } from '../extensions/saml/xml/write.js';
 import { pemOf } from '../test/support/saml/keys/test-keys.js';
-import { acsUrl, assertionOf, idpEntityId, persistent, signed, spEntityId } from '../test/support/saml/outbound/messages.js';
+import { acsUrl, idpEntityId, persistent, signed, spEntityId, successOf } from '../test/support/saml/outbound/messages.js';
 import { nodeSaml } from '../test/support/saml/outbound/verifiers.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
 import type { Slice } from './load.js';
@@ -55,15 +55,8 @@ export async function measureSaml(): Promise<string> {
       ? ({ ...signed, encryption: 'aes256-gcm', encryptionCertificate: sp.certificate } as const)
       : signed;
     return async () => {
-      const assertion = assertionOf({ attributes: released });
-      const parts = {
-        entityId: idpEntityId,
-        destination: acsUrl,
-        inResponseTo: '_request',
-        issuedAt: Date.now(),
-        status: { code: 'Success' },
-      } as const;
-      return postFields('SAMLResponse', responseXml({ ...parts, assertion }, { signer, serviceProvider }), undefined);
+      const parts = successOf({ attributes: released });
+      return postFields('SAMLResponse', responseXml(parts, { signer, serviceProvider }), undefined);
     };
   };
 

@@ -11,8 +11,8 @@ import { createExtensionWork } from './composition/extension-work.js';
 import { createMail } from './composition/mail.js';
 import { openStores } from './composition/open-stores.js';
 import type { FoundProblems } from './config-problem.js';
-import { withAdditions } from './contract/added-configuration.js';
-import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
+import { withAdditions } from './contract/assembly/added-configuration.js';
+import { findExtensionProblems, findIdentityScopes } from './contract/assembly/checks.js';
 import {
   actingRulesOf,
   adminApiOf,
@@ -26,9 +26,10 @@ import {
   pagesOf,
   seedFormsOf,
   seedPiecesOf,
-} from './contract/contributions.js';
-import type { Extension, ExtensionContext } from './contract/extension.js';
-import { createSignInOffers } from './contract/sign-in-offers.js';
+} from './contract/assembly/contributions.js';
+import { createSignInOffers } from './contract/assembly/sign-in-offers.js';
+import type { Extension } from './contract/extension.js';
+import type { ExtensionContext } from './contract/extension-context.js';
 import {
   applySeed,
   createDirectory,

@@ -14,6 +14,7 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export type { AccountClaims, ExtensionPseudonyms } from './contract/clients/account-claims.js';
 export type {
   Approver,
   AuthenticationRequest,
@@ -22,30 +23,18 @@ export type {
   DenialReason,
   RequestDecision,
 } from './contract/clients/authentication-requests.js';
+export type { Caller, CallerState } from './contract/clients/caller.js';
 export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/clients/client-endpoint.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/clients/grant-type.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
-export type {
-  AccountClaims,
-  Caller,
-  CallerState,
-  Extension,
-  ExtensionContext,
-  ExtensionPseudonyms,
-  ExtensionSeed,
-  Interaction,
-  Interactions,
-  KnownAccount,
-  ProtocolPage,
-  SeedNames,
-  ShowPage,
-  SignIn,
-} from './contract/extension.js';
+export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.js';
+export type { ExtensionContext } from './contract/extension-context.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
 export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
+export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
 export type { Text, View, ViewPart } from './contract/pages/view.js';
 export { perContext } from './contract/per-context.js';
@@ -64,6 +53,8 @@ export {
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
+export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
+export type { Interactions } from './contract/sign-in/interactions.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant, SignOutAsk } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';

@@ -16,6 +16,7 @@ export {
   type LinkedAccount,
   type LoginContext,
 } from './claims/contract.js';
+export type { AccountClaims } from './contract/clients/account-claims.js';
 export type {
   Approver,
   AuthenticationRequest,
@@ -24,20 +25,13 @@ export type {
   DenialReason,
   RequestDecision,
 } from './contract/clients/authentication-requests.js';
-export type {
-  AccountClaims,
-  Caller,
-  CallerState,
-  Extension,
-  ExtensionContext,
-  Interaction,
-  Interactions,
-  KnownAccount,
-  ProtocolPage,
-  ShowPage,
-  SignIn,
-} from './contract/extension.js';
+export type { Caller, CallerState } from './contract/clients/caller.js';
+export type { Extension } from './contract/extension.js';
+export type { ExtensionContext } from './contract/extension-context.js';
 export type { MailMessage } from './contract/pages/letter.js';
+export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
+export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
+export type { Interactions } from './contract/sign-in/interactions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {

@@ -17,6 +17,7 @@ import { administratorOf, checkReach, countRequest } from './administrators.js';
 import { errors, withPointers } from './errors.js';
 import { createOnce, type Once, type Outcome } from './idempotency.js';
 import { bodyOf, queryOf, registerFormats } from './input.js';
+import { filled } from './resources/shape/forms.js';
 
 /** Routes of the operations, below the API's base. */
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
@@ -46,14 +47,26 @@ function run(context: ExtensionContext, operation: MountedOperation, once: Once,
         const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
         const answer: unknown = await operation.handle(request as never);
         checkAnswer(operation, answer);
-        const { answer: schema, status = schema ? 200 : 204, location } = operation;
-        return { status, answer: schema && answer, location: location && context.url(base + location(answer as never, params)) };
+        const { answer: schema, status = schema ? 200 : 204 } = operation;
+        const location = locationOf(operation, answer, params);
+        return { status, answer: schema && answer, location: location && context.url(base + location) };
       });
       send(ctx, outcome);
     } catch (error) {
       throw withPointers(error);
     }
   };
+}
+
+/** Where what was created is: unless the operation says so, below its own path. */
+function locationOf(
+  { path, status, location }: MountedOperation,
+  answer: unknown,
+  params: Readonly<Record<string, string>>,
+): string | undefined {
+  if (location) return location(answer as never, params);
+  const { id } = (answer ?? {}) as { readonly id?: unknown };
+  return status === 201 && typeof id === 'string' ? `${filled(path, params)}/${encodeURIComponent(id)}` : undefined;
 }
 
 /** @throws IdpError what was refused before. */

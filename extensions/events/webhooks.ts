@@ -66,7 +66,6 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       body: form,
       answer: WebhookWithSecret,
       status: 201,
-      location: ({ id }, params) => `${path.replace('{tid}', String((params as { tid?: string }).tid))}/${id}`,
       async handle(request) {
         checkUrl(request.body.url);
         const id = request.newId();

@@ -93,7 +93,6 @@ export const invitationOperations = (): readonly Operation[] => [
       'client_unknown',
       'invitee_privileged',
     ],
-    location: ({ id }, { tid }) => `/tenants/${tid}/invitations/${id}`,
     async handle(request) {
       const { params, directory, newId, isRetry } = request;
       const { userId, ...input } = request.body;

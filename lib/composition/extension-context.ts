@@ -5,8 +5,10 @@
  * and checks, `open-stores` the stores of the service.
  */
 import type { ClaimResolver } from '../claims/resolver.js';
-import type { Extension, ExtensionContext, ShowPage } from '../contract/extension.js';
+import type { Extension } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
 import { textsOf } from '../contract/pages/page-additions.js';
+import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { Directory } from '../directory/index.js';
 import { locales } from '../display/locales.js';
 import { createBearer, type Guarded } from '../http/clients/bearer.js';

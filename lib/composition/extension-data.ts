@@ -1,5 +1,6 @@
 /** What extensions keep, put together: durable rows and short-lived records. */
-import type { Extension, ExtensionContext } from '../contract/extension.js';
+import type { Extension } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
 import { createExtensionData, type Directory, type ExtensionData, isVoid, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
 import { eventNames } from '../events.js';
 import type { ArtifactStore } from '../store/artifact-store.js';

@@ -1,7 +1,8 @@
 /** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
 
 import { isOwnName } from '../contract/collections.js';
-import type { Extension, ExtensionContext } from '../contract/extension.js';
+import type { Extension } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
 import { sharedClaims } from '../contract/shared-claims.js';
 import type { DeliveryHandler, DeliveryKind, Job, Seal } from '../contract/work.js';
 import type { Directory } from '../directory/index.js';

@@ -1,5 +1,5 @@
 /** The host's mail, for extensions: how often, how long, and in whose look. */
-import type { ExtensionContext } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
 import type { Mail, MailMessage, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';

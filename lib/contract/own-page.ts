@@ -1,6 +1,6 @@
 /** Pages on which signed-in people change something of their own: each takes a recent sign-in, by the pages and rules of every other. */
 import type { Context } from 'koa';
-import type { ExtensionContext } from './extension.js';
+import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 

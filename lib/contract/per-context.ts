@@ -1,5 +1,5 @@
 /** What several members of an extension share, though each gets the context alone. */
-import type { ExtensionContext } from './extension.js';
+import type { ExtensionContext } from './extension-context.js';
 
 /**
  * Makes the parts of an extension once for each service, when one of its members first asks for them.

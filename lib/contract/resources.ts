@@ -68,7 +68,7 @@ export interface Operation {
   readonly status?: 200 | 201 | 202;
   /** Codes of errors of its own, beside those that every operation has. */
   readonly errors?: readonly string[];
-  /** Where what was created is, below the API's base. */
+  /** Where what was created is, below the API's base. @default with 201, the path and the `id` of the answer */
   readonly location?: (answer: never, params: Readonly<Record<string, string>>) => string;
   readonly handle: (request: OperationRequest<never, never, never>) => Awaitable<unknown>;
 }

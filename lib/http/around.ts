@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import type { Extension, ExtensionContext } from '../contract/extension.js';
+import type { Extension } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
 import { foldedPath } from '../paths.js';
 
 /** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */

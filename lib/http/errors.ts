@@ -1,5 +1,7 @@
 import type { Context, Middleware } from 'koa';
-import type { CallerState, Extension, ProtocolPage, ShowPage } from '../contract/extension.js';
+import type { CallerState } from '../contract/clients/caller.js';
+import type { Extension } from '../contract/extension.js';
+import type { ProtocolPage, ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { forgetUnstored, logFailure } from './failures.js';

@@ -1,7 +1,7 @@
 /** The steps that a request takes around oidc-provider's own. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { CallerState } from '../contract/extension.js';
+import type { CallerState } from '../contract/clients/caller.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
 import { createPostedRequests } from './authorize/posted-requests.js';

@@ -206,7 +206,8 @@ withMongo('MONGODB_URL', (mongo) => {
   });
 
   describe('commits by decision', () => {
-    test('a single swap of one of their records is done, or they are, not both', async () => {
+    /** A sign-out that stands still, once before each of its statements. */
+    async function* standingStill() {
       const total = await statementsOf(signOut);
       for (let statement = 1; statement <= total; statement += 1) {
         const scenario = await prepared(signOut);
@@ -214,6 +215,12 @@ withMongo('MONGODB_URL', (mongo) => {
         const { store, standing, release } = halted(statement);
         const commit = store.commit(scenario.commit(0));
         await standing;
+        yield { scenario, session, grants, release, commit };
+      }
+    }
+
+    test('a single swap of one of their records is done, or they are, not both', async () => {
+      for await (const { session, grants, release, commit } of standingStill()) {
         const swap = await second.commit([put(session, { if: { version: 1 }, value: 'swapped' })]);
         release();
         expect((await commit).ok).toBe(!swap.ok);
@@ -223,13 +230,7 @@ withMongo('MONGODB_URL', (mongo) => {
     });
 
     test('F2: a removal wins over them wherever they stand still', async () => {
-      const total = await statementsOf(signOut);
-      for (let statement = 1; statement <= total; statement += 1) {
-        const scenario = await prepared(signOut);
-        const [session, ...grants] = scenario.old as [ArtifactKey, ...ArtifactKey[]];
-        const { store, standing, release } = halted(statement);
-        const commit = store.commit(scenario.commit(0));
-        await standing;
+      for await (const { scenario, session, grants, release, commit } of standingStill()) {
         const wasDone = await isDone(second, scenario, 0);
         expect(await second.commit([remove(session)])).toEqual({ ok: true });
         release();

@@ -153,8 +153,9 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['access-token-jwt.ts', 'lifetimes.ts', 'token-request.ts'],
   ],
   'lib/contract/': [
-    ['checks.ts', 'contributions.ts', 'added-configuration.ts', 'own-page.ts', 'per-context.ts', 'seed.ts', 'sign-in-offers.ts'],
+    ['assembly/', 'own-page.ts', 'per-context.ts', 'seed.ts'],
     ['extension.ts'],
+    ['extension-context.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
     ['shared-claims.ts'],

@@ -3,17 +3,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, launch } from '../support/browser/chromium.js';
-import { freePort, type RunningExample, startExample } from '../support/service/example.js';
+import { type RunningDemo, startDemo } from '../support/service/example.js';
 import { until } from '../support/time/until.js';
 
 describeInBrowser('the back office of the demo in Chromium', () => {
   let browser: Browser;
-  let demo: RunningExample;
+  let demo: RunningDemo;
   let rp: string;
   beforeAll(async () => {
-    const [port, rpPort] = [await freePort(), await freePort()];
-    rp = `http://localhost:${rpPort}`;
-    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+    demo = await startDemo();
+    ({ rp } = demo);
     browser = await launch();
   });
   afterAll(async () => {

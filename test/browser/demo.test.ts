@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, ConsoleMessage, Page, WebError } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
-import { freePort, type RunningExample, startExample } from '../support/service/example.js';
+import { type RunningDemo, startDemo } from '../support/service/example.js';
 import { codeOf } from '../support/sign-in/factors.js';
 import { until } from '../support/time/until.js';
 
@@ -13,16 +13,15 @@ const screenshots = process.env.SCREENSHOTS;
 
 describeInBrowser('the demo in Chromium', () => {
   let browser: Browser;
-  let demo: RunningExample;
+  let demo: RunningDemo;
   let idp: string;
   let rp: string;
   /** A browser of each kind, which is made to forget everything between tests. */
   let scripting: BrowserContext;
   let scriptless: BrowserContext;
   beforeAll(async () => {
-    const [port, rpPort] = [await freePort(), await freePort()];
-    [idp, rp] = [`http://localhost:${port}`, `http://localhost:${rpPort}`];
-    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+    demo = await startDemo();
+    ({ idp, rp } = demo);
     browser = await launch();
     scripting = await browser.newContext();
     scriptless = await browser.newContext({ javaScriptEnabled: false });

@@ -2,16 +2,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
-import { freePort, type RunningExample, startExample } from '../support/service/example.js';
+import { type RunningDemo, startDemo } from '../support/service/example.js';
 
 describeInBrowser('npm start -- --saml in Chromium', () => {
   let browser: Browser;
-  let demo: RunningExample;
+  let demo: RunningDemo;
   let rp: string;
   beforeAll(async () => {
-    const [port, rpPort] = [await freePort(), await freePort()];
-    rp = `http://localhost:${rpPort}`;
-    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) }, ['--saml']);
+    demo = await startDemo(['--saml']);
+    ({ rp } = demo);
     browser = await launch();
   });
   afterAll(async () => {

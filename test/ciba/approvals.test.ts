@@ -7,6 +7,7 @@ import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '..
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { submit } from '../support/sign-in/factors.js';
 import { backToPresent } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const SESSION_SECONDS = 900;
 /** What a deposit takes: a sign-in of the last minute. */
@@ -22,7 +23,7 @@ const fresh: Requirement = {
   },
 };
 const service = useCallCentre({
-  seed: withClients(cibaClient('desk'), cibaClient('shop', { requireConsent: true })),
+  seed: withClients(cibaClient('desk'), cibaClient('kiosk'), cibaClient('shop', { requireConsent: true })),
   lifetimes: { sessionAbsolute: SESSION_SECONDS },
   extensions: [{ name: 'fresh', requirements: () => [fresh] }],
 });
@@ -104,6 +105,32 @@ describe('a sign-in on a node whose clock is ahead', () => {
     const { authReqId } = await approvedAhead({ scope: 'openid orders.read' });
     laterInTest(FRESH_SECONDS + 5);
     expect((await calls().poll(authReqId)).json.error).toBe('invalid_grant');
+  });
+});
+
+describe('an approval once it was given', () => {
+  const approvedBy = async (page: Answer) => expect(titleOf(await press(page, 'approve'))).toBe('You approved this');
+
+  test('outlives the sign-out of the browser that approved, redeemed or not', async () => {
+    const redeemed = await askBob();
+    await approvedBy(await open(pageOf(redeemed.id)));
+    const waiting = await askBob({}, 'kiosk');
+    await approvedBy(await open(pageOf(waiting.id)));
+    const { json } = await calls().poll(redeemed.authReqId);
+    await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+    expect((await agent.follow(await agent.get(`${service.issuer}/idp/ciba`))).url).toContain('/interaction/');
+    expect(await isActive(endpoints(), json.access_token, 'desk')).toBe(true);
+    expect((await calls().poll(waiting.authReqId, 'kiosk')).status).toBe(200);
+  });
+
+  test('gives nothing where the tenant has come to ask for a second factor', async () => {
+    const { authReqId, id, oid, tid } = await askBob();
+    await approvedBy(await open(pageOf(id)));
+    const { accounts, tenants } = service.idp.directory;
+    await tenants.update(tid, { signIn: { requireMfa: true } });
+    await until(async () => (await accounts.findByOid(oid))?.tenant.signIn?.requireMfa);
+    expect((await calls().poll(authReqId)).json.error).toBe('invalid_grant');
+    await tenants.update(tid, { signIn: { requireMfa: false } });
   });
 });
 

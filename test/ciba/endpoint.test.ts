@@ -1,5 +1,6 @@
 /** Service specification 4.10: the endpoint, its parameters and its answers. @see CIBA Core §7 */
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../support/client/agent.js';
 import { createAssertingClient } from '../support/client/assertions.js';
 import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
@@ -7,13 +8,24 @@ import { credentialsOf } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
 
 const asserting = await createAssertingClient('signing-desk');
+const store = memoryArtifacts();
+const written: string[] = [];
 const service = useCallCentre({
+  lifetimes: { authenticationRequest: 110 },
+  artifacts: {
+    ...store,
+    async commit(writes) {
+      written.push(JSON.stringify(writes));
+      return store.commit(writes);
+    },
+  },
   seed: withClients(
     cibaClient('desk'),
     cibaClient('bank', {
       metadata: { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://bank.example/ping' },
     }),
     cibaClient('hasty', { lifetimes: { authenticationRequest: 60 } }),
+    cibaClient('patient', { lifetimes: { authenticationRequest: 300 } }),
     {
       ...asserting.seed,
       metadata: { ...asserting.seed.metadata, grant_types: [CIBA_GRANT], response_types: [], backchannel_token_delivery_mode: 'poll' },
@@ -40,7 +52,7 @@ describe('4.10 decoupled sign-in', () => {
   test('the answer is immediate: auth_req_id, expires_in and interval, which no cache keeps', async () => {
     const { status, json, headers } = await calls().ask(alice);
     expect([status, Object.keys(json).sort()]).toEqual([200, ['auth_req_id', 'expires_in', 'interval']]);
-    expect(json).toMatchObject({ expires_in: 120, interval: 5 });
+    expect(json).toMatchObject({ expires_in: 110, interval: 5 });
     // CIBA Core §7.3: enough entropy, and of these characters.
     expect(json.auth_req_id).toMatch(/^[A-Za-z0-9._-]{43,}$/);
     expect([headers.get('cache-control'), headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
@@ -124,9 +136,10 @@ describe('parameters', () => {
     const lifetime = async (expiry: string, client?: string) =>
       (await calls().ask({ ...alice, requested_expiry: expiry }, client)).json.expires_in;
     expect(await lifetime('30')).toBe(30);
-    expect(await lifetime('1000000000')).toBe(120);
+    expect(await lifetime('1000000000')).toBe(110);
     expect(await lifetime('90', 'hasty')).toBe(60);
     expect(await lifetime('45', 'hasty')).toBe(45);
+    expect(await lifetime('301', 'patient')).toBe(300);
   });
 
   test.each(['0', '-1', '60abc', '1.5', '1e3', ' 60', '٣', '99999999999999999999'])(
@@ -178,6 +191,14 @@ describe('parameters', () => {
     expect(await calls().newestOf('alice@acme.test')).toMatchObject({ isPing: true });
     // Of one that polls it is nobody's business.
     expect((await calls().ask({ ...alice, client_notification_token: 'a b' })).status).toBe(200);
+  });
+
+  test('auth_req_id is not stored, and client_notification_token only sealed', async () => {
+    written.length = 0;
+    const token = 'what-the-client-knows-its-notifications-by';
+    const { json } = await calls().ask({ ...alice, client_notification_token: token }, 'bank');
+    const text = written.join('\n');
+    expect([text.includes('ciba.requests'), text.includes(token), text.includes(json.auth_req_id)]).toEqual([true, false, false]);
   });
 
   test('nobody acts as somebody else by it', async () => {

@@ -21,6 +21,7 @@ jest.setTimeout(180_000 + 10_000 * rounds.races);
 
 /** A person for each five rounds, because nobody is asked more often. */
 const people = Array.from({ length: Math.ceil((rounds.redemptions + rounds.races + 2) / 4) }, (_, index) => `person${index}@acme.test`);
+const clients = ['desk', 'kiosk', 'door', 'van'];
 const seed = {
   ...testSeed,
   tenants: testSeed.tenants.map((tenant, index) =>
@@ -38,7 +39,7 @@ const seed = {
           ],
         },
   ),
-  clients: [...testSeed.clients, cibaClient('desk'), cibaClient('kiosk')],
+  clients: [...testSeed.clients, ...clients.map((id) => cibaClient(id))],
 } as never;
 const limits = { authenticationRequestsPerMinute: 100_000 };
 
@@ -94,6 +95,26 @@ function outcomesOver(redis: string | undefined, mongo: string): void {
       expect(answers.filter(({ json }) => json.error === 'invalid_grant')).toHaveLength(rounds.uses - 1);
     }
     expect(successes).toBe(rounds.redemptions);
+  });
+
+  test('D4: of many requests that come at once to three nodes five begin, and three wait at most', async () => {
+    const carol = 'carol@acme.test';
+    const answers = await atOnce(16, async (index) => {
+      const client = clients[index % 4] as string;
+      const fields = { scope: 'openid', login_hint: carol };
+      const { status, json } = await postForm(`${nodes.at(index % 3)}/connect/ciba`, fields, credentialsOf(client));
+      return { client, status, json };
+    });
+    const begun = answers.filter(({ status }) => status === 200);
+    expect(begun.length).toBeLessThanOrEqual(5);
+    expect(answers.filter(({ status, json }) => status !== 200 && json.error !== 'access_denied')).toEqual([]);
+    const waiting = (await here.ciba.pendingOf((await calls().accountOf(carol)).oid)).map(({ clientId }) => clientId);
+    // Five are of three clients, or of two.
+    expect([2, 3]).toContain(waiting.length);
+    const errors = await Promise.all(begun.map(async ({ client, json }) => (await calls().poll(json.auth_req_id, client)).json.error));
+    const pending = begun.flatMap(({ client }, index) => (errors[index] === 'authorization_pending' ? [client] : []));
+    expect(pending.toSorted()).toEqual(waiting.toSorted());
+    expect((await calls().ask({ login_hint: carol })).json.error).toBe('access_denied');
   });
 
   test('D2: ten polls at once over two nodes: slow_down from the second on', async () => {

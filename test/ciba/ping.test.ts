@@ -66,7 +66,7 @@ withServer('REDIS_URL', (url) =>
   }),
 );
 
-/** In one process, `pages` has it for the event, which goes the same way. */
+/** In one process, `pages/answers` has it for the event, which goes the same way. */
 const killed = (url: string): void =>
   describe('a node that is killed between approval and ping', () => {
     const pinged = usePinged({ ids: ['late'], people: ['killed'], artifacts: url, directory: url });

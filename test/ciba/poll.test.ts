@@ -110,7 +110,7 @@ describe('redemption', () => {
     }
   });
 
-  test('a refresh token with offline_access; without it everything ends lifetimes.sessionAbsolute after the approval', async () => {
+  test('a refresh token with offline_access, whose tokens keep the sid; none without it', async () => {
     const { json } = await calls().poll(await calls().approved({ scope: 'openid offline_access' }));
     const refreshed = await endpoints().refresh(json.refresh_token, 'desk');
     expect([refreshed.status, decodeJwt(refreshed.json.id_token).sid]).toEqual([200, decodeJwt(json.id_token).sid]);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/client/agent.js';
-import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
+import { freePort, type RunningDemo, type RunningExample, runExample, startDemo, startExample } from '../support/service/example.js';
 
 // Each start is a process of its own.
 const redirectUri = 'http://localhost:3001/callback';
@@ -86,13 +86,12 @@ describe('design §3: custom-claim', () => {
 });
 
 describe('the demo', () => {
-  let demo: RunningExample;
+  let demo: RunningDemo;
   let idp: string;
   let rp: string;
   beforeAll(async () => {
-    const [port, rpPort] = [await freePort(), await freePort()];
-    [idp, rp] = [`http://localhost:${port}`, `http://localhost:${rpPort}`];
-    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+    demo = await startDemo();
+    ({ idp, rp } = demo);
   });
   afterAll(async () => {
     expect(await demo?.stop()).toBe(0);
@@ -158,10 +157,9 @@ describe('the demo', () => {
   });
 
   test('says so when the identity provider is away', async () => {
-    const [port, rpPort] = [await freePort(), await freePort()];
     const issuer = `http://localhost:${await freePort()}`;
-    const lost = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort), ISSUER: issuer });
-    const { status, body } = await new Agent().get(`http://localhost:${rpPort}/sign-in`);
+    const lost = await startDemo([], { ISSUER: issuer });
+    const { status, body } = await new Agent().get(`${lost.rp}/sign-in`);
     expect(await lost.stop()).toBe(0);
     expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining(issuer) });
   });

@@ -5,6 +5,7 @@ import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
 import { type Account, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
 import { postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
+import { formTypes } from '../support/requests/both-doors.js';
 import { startIdp } from '../support/service/idp.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -71,7 +72,7 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
   await ask({});
   expect(learned.splice(0)).toEqual(['nobody']);
   // Answered with oidc-provider and without.
-  for (const type of ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"']) {
+  for (const type of formTypes) {
     await ask({ ...credentialsOf('orders'), 'content-type': type });
     expect(learned.splice(0)).toEqual([
       'orders',

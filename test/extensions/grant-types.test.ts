@@ -6,6 +6,7 @@ import { ConfigError } from 'tenant-idp';
 import type { Extension, GrantedSignIn, GrantRefusal, GrantRequest } from 'tenant-idp/extension';
 import { basic, type Json, postForm } from '../support/client/agent.js';
 import { isActive, refresh, userinfo } from '../support/client/steps.js';
+import { unusualType } from '../support/requests/both-doors.js';
 import { startIdp, type TestIdpOptions } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -83,7 +84,7 @@ describe.each([
       { grant_type: name, slip, unknown: 'is left out' },
       { authorization: basic(client, `${client}-secret`), ...headers },
     );
-  const byOtherDoor = { 'content-type': 'application/x-www-form-urlencoded; charset="utf-8"' };
+  const byOtherDoor = { 'content-type': unusualType };
 
   test('discovery lists it, and a client is registered for it', async () => {
     const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();

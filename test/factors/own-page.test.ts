@@ -9,7 +9,7 @@ import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, problemOf, submit } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, namedPeople, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
@@ -30,12 +30,7 @@ const service = useIdp({
         ],
         persons: [
           ...(acme?.persons ?? []),
-          ...names.map((name) => ({
-            givenName: name,
-            familyName: 'P',
-            email: `${name}@acme.test`,
-            user: { userName: name, devPassword: name },
-          })),
+          ...namedPeople(names),
           {
             givenName: 'Root',
             familyName: 'R',

@@ -7,7 +7,7 @@ import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect, refresh } from '../support/client/steps.js';
 import { cheapPasswords, redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, enrolOn, postTo, problemOf, submit } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, enrolOn, namedPeople, postTo, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 /** Somebody of their own for each test: nobody's factors are another test's. */
@@ -19,15 +19,7 @@ const service = useIdp({
     tenants: [
       {
         ...acme,
-        persons: [
-          ...(acme?.persons ?? []),
-          ...names.map((name) => ({
-            givenName: name,
-            familyName: 'P',
-            email: `${name}@acme.test`,
-            user: { userName: name, devPassword: name },
-          })),
-        ],
+        persons: [...(acme?.persons ?? []), ...namedPeople(names)],
       },
       ...otherTenants,
     ],

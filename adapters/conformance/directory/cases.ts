@@ -5,6 +5,7 @@ import { hostileIdCases } from './hostile-ids.js';
 import { indexCases } from './indexes.js';
 import { openCases } from './open.js';
 import { orderCases } from './order.js';
+import { orderedValueCases } from './ordered-values.js';
 import { pagingCases } from './paging.js';
 import { peerCases } from './peers.js';
 import { raceCases } from './races.js';
@@ -20,6 +21,7 @@ export const directoryStoreCases: readonly ConformanceCase<DirectoryStore>[] = [
   ...indexCases,
   ...pagingCases,
   ...orderCases,
+  ...orderedValueCases,
   ...hostileIdCases,
   ...raceCases,
   ...peerCases,

@@ -6,6 +6,7 @@ import type {
   AuthenticationRequests,
   Client,
   ExtensionContext,
+  PutArtifact,
   RequestDecision,
 } from '../../../lib/extension-door.js';
 import { createBooks, type Entry } from './book.js';
@@ -27,7 +28,7 @@ export interface StartedRequest {
 }
 
 export interface Requests extends AuthenticationRequests {
-  /** @returns undefined where the user has as many requests as one may have. */
+  /** @returns undefined where the user has as many requests as one may have, or another of the client came at the same time and took its place. */
   start(
     asked: Asked,
     options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
@@ -96,6 +97,14 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     return decision;
   }
 
+  /** Ends a request that another of its client took the place of. The node that is about to write its record finds `ended` there. */
+  async function replace(id: string, ended: KeptRequest, options: PutArtifact): Promise<void> {
+    const before = await find(id);
+    if (!before && (await kept().put(id, ended, options))) return;
+    const written = before ?? (await find(id));
+    if (written) await decide(id, written, { state: 'replaced' });
+  }
+
   /** What is in the way of a decision; undefined where nothing is. */
   async function obstacle(id: string, request: KeptRequest | undefined): Promise<RequestDecision | undefined> {
     if (!request) return { outcome: 'unknown' };
@@ -110,28 +119,22 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       const id = idOf(authReqId);
       const createdAt = Date.now();
       const expiresAt = createdAt + lifetimeSeconds * 1000;
+      const began = { ...asked, createdAt, expiresAt };
       const request: KeptRequest = {
-        ...asked,
-        createdAt,
-        expiresAt,
+        ...began,
         state: 'pending',
         ...(token === undefined ? {} : { notification: { authReqId, token } }),
       };
-      const [, replaced] = await Promise.all([
-        kept().put(id, request, { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS }),
+      const options = { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS };
+      const [isWritten, replaced] = await Promise.all([
+        kept().put(id, request, options),
         books.enter(asked.oid, { id, clientId: asked.clientId, createdAt, expiresAt }, decided),
       ]);
-      if (!replaced) {
-        await kept().remove(id);
-        return undefined;
-      }
-      await Promise.all(
-        replaced.map(async (entry) => {
-          const before = await find(entry.id);
-          if (before) await decide(entry.id, before, { state: 'replaced' });
-        }),
-      );
-      return { authReqId, request: described(id, request) };
+      const ended: KeptRequest = { ...began, state: 'replaced', decidedAt: createdAt };
+      await Promise.all((replaced ?? []).map((entry) => replace(entry.id, ended, options)));
+      if (isWritten && replaced) return { authReqId, request: described(id, request) };
+      if (isWritten) await kept().remove(id);
+      return undefined;
     },
 
     async pendingOf(oid) {

@@ -108,7 +108,6 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       answer: ConnectionItem,
       status: 201,
       errors: ['conflict', 'operator_required', 'connection_privileged'],
-      location: ({ id }, params) => `${path.replace('{tid}', String((params as { tid?: string }).tid))}/${id}`,
       async handle(request) {
         checkOperator(request, request.body);
         await checkPrivileges(request);

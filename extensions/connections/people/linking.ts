@@ -10,7 +10,6 @@ import {
   form,
   formField,
   type Interaction,
-  type InternalClient,
   type InternalClients,
   redirectByGet,
 } from '../../../lib/extension-door.js';
@@ -50,29 +49,19 @@ const FRESH_SECONDS = 900;
 /** For the pages, the sign-in is one to the application that the person wanted to get to. */
 const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
 
-const MOST = 1000;
-
 export function createApplications({ own, directory, ofInstance }: ExtensionContext, book: ConnectionBook): InternalClients {
-  /** The same object as long as nothing of it changes. */
-  const known = new Map<string, InternalClient>();
   return {
     async find(id) {
       const [connectionId = '', ...rest] = id.slice(PREFIX.length).split('/');
       const [connection, client] = await Promise.all([book.recent(connectionId), directory.clients.get(rest.join('/'))]);
       if (!isActive(connection) || client === undefined) return undefined;
       const allowedTenants = connection.tid === ofInstance ? client.allowedTenants : [connection.tid];
-      const found: InternalClient = {
+      return {
         name: client.name,
         returnTo: `${own}/connections/return`,
         ...(allowedTenants && { allowedTenants }),
         ...(client.styles && { styles: client.styles }),
       };
-      const key = JSON.stringify([id, found]);
-      const same = known.get(key);
-      if (same) return same;
-      if (known.size >= MOST) known.clear();
-      known.set(key, found);
-      return found;
     },
   };
 }

@@ -74,7 +74,6 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       body: Type.Object({}, strict),
       answer: SamlSigningKey,
       status: 201,
-      location: ({ id }) => `${PATH}/${id}`,
       errors: ['keys_given', 'saml_next_key_exists', 'saml_key_limit'],
       handle: async (request) => view(await keys.add(request.newId(), request.by)),
     }),

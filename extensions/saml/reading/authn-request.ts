@@ -6,7 +6,7 @@ import { attribute, children, elementsOf, one, ordered, textOf } from '../xml/el
 import { MalformedXml } from '../xml/malformed.js';
 import { ns } from '../xml/namespaces.js';
 import { booleanAttribute, indexAttribute } from '../xml/values.js';
-import { headOf, nameIdOf, type ReadMessage, short } from './message.js';
+import { headElements, headOf, nameIdOf, type ReadMessage, short } from './message.js';
 
 /** Classes that a request may name. */
 const MOST_CLASSES = 20;
@@ -16,9 +16,7 @@ const comparisons = ['exact', 'minimum', 'maximum', 'better'] as const;
 export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
   ordered(
     root,
-    [ns.saml, 'Issuer'],
-    [ns.ds, 'Signature'],
-    [ns.samlp, 'Extensions'],
+    ...headElements,
     [ns.saml, 'Subject'],
     [ns.samlp, 'NameIDPolicy'],
     [ns.saml, 'Conditions'],

@@ -5,20 +5,11 @@ import { children, one, ordered, required, requiredAttribute, textOf } from '../
 import { MalformedXml } from '../xml/malformed.js';
 import { ns } from '../xml/namespaces.js';
 import { instantAttribute } from '../xml/values.js';
-import { headOf, idAttribute, nameIdOf, type ReadMessage, short } from './message.js';
+import { headElements, headOf, idAttribute, nameIdOf, type ReadMessage, short } from './message.js';
 
 /** @throws RefusedMessage, MalformedXml */
 export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
-  ordered(
-    root,
-    [ns.saml, 'Issuer'],
-    [ns.ds, 'Signature'],
-    [ns.samlp, 'Extensions'],
-    [ns.saml, 'BaseID'],
-    [ns.saml, 'NameID'],
-    [ns.saml, 'EncryptedID'],
-    [ns.samlp, 'SessionIndex'],
-  );
+  ordered(root, ...headElements, [ns.saml, 'BaseID'], [ns.saml, 'NameID'], [ns.saml, 'EncryptedID'], [ns.samlp, 'SessionIndex']);
   const { destination, ...head } = headOf(root);
   const notOnOrAfter = instantAttribute(root, 'NotOnOrAfter');
   const nameId = nameIdOf(root);
@@ -33,7 +24,7 @@ export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
 
 /** @throws RefusedMessage, MalformedXml */
 export function readLogoutResponse(root: Element): ReadMessage<LogoutResponse> {
-  ordered(root, [ns.saml, 'Issuer'], [ns.ds, 'Signature'], [ns.samlp, 'Extensions'], [ns.samlp, 'Status']);
+  ordered(root, ...headElements, [ns.samlp, 'Status']);
   const { destination, ...head } = headOf(root);
   const status = required(required(root, ns.samlp, 'Status'), ns.samlp, 'StatusCode');
   const below = one(status, ns.samlp, 'StatusCode');

@@ -36,6 +36,13 @@ export function kindOf(root: Element): Kind {
 
 const ENTITY = 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity';
 
+/** What every message may begin with. @see SAML Core §3.2.1, §3.2.2 */
+export const headElements = [
+  [ns.saml, 'Issuer'],
+  [ns.ds, 'Signature'],
+  [ns.samlp, 'Extensions'],
+] as const;
+
 /** The entityID of the issuer. @see SAML Profiles §4.1.4.1, §4.4.4.1 */
 export function issuerOf(root: Element): string {
   const issuer = required(root, ns.saml, 'Issuer');

@@ -101,7 +101,6 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       answer: ServiceProviderItem,
       status: 201,
       errors: ['conflict', 'impersonation_operator_required', ...ofMetadata],
-      location: ({ id }, params) => `${path.replace('{tid}', String((params as { tid?: string }).tid))}/${id}`,
       async handle(request) {
         const { metadata: _, metadataUrl: __, ...given } = indexed(request.body);
         checkOperator(request, given);

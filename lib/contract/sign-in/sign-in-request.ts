@@ -18,10 +18,7 @@ export interface InternalClient {
 }
 
 export interface InternalClients {
-  /**
-   * The application with this id, which begins with the extension's name and a colon; undefined when there is none. Asked often: keep it at hand, and answer
-   * the same object until it changes.
-   */
+  /** The application with this id, which begins with the extension's name and a colon; undefined when there is none. Asked often: keep it at hand. */
   find(id: string): Awaitable<InternalClient | undefined>;
 }
 

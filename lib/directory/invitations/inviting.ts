@@ -72,8 +72,8 @@ export function createInviting(
       if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
       const client = await checked(input, person);
       const row = rowFor(input, client, { personId: person.id, userId });
-      const { release } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
-      const invitation = await insert(row);
+      const { release, withdraw } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
+      const invitation = await insert(row).catch(refusedWith(withdraw));
       let replaced: string | undefined;
       try {
         await createPersonRows(onBehalf(context, invitation), tid).updateByUser(userId, (current) => {
@@ -88,7 +88,7 @@ export function createInviting(
         });
       } catch (error) {
         await rows.remove(invitation.id).catch(() => undefined);
-        throw error;
+        return refusedWith(withdraw)(error);
       }
       release();
       if (replaced !== undefined) await settling.settle(replaced);
@@ -103,8 +103,8 @@ export function createInviting(
       const personId = idFor(personInput.id);
       const userId = idFor(personInput.user.id);
       const row = rowFor(input, client, { personId, userId });
-      const { release } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
-      const invitation = await insert(row);
+      const { release, withdraw } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
+      const invitation = await insert(row).catch(refusedWith(withdraw));
       try {
         const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
         const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation));
@@ -112,12 +112,21 @@ export function createInviting(
         return { person: person as PersonWithUser, invitation: viewOf(invitation) };
       } catch (error) {
         // Of a person that is there after all, it is the one that counts.
-        if (!(await isNamed(personId, invitation.id))) await rows.remove(invitation.id).catch(() => undefined);
-        throw error;
+        if (await isNamed(personId, invitation.id)) throw error;
+        await rows.remove(invitation.id).catch(() => undefined);
+        return refusedWith(withdraw)(error);
       }
     },
   };
 }
+
+/** Withdraws what was announced of a write that was refused. A write that failed otherwise may be there, or come yet. */
+const refusedWith =
+  (withdraw: () => Promise<void>) =>
+  async (error: unknown): Promise<never> => {
+    if (error instanceof IdpError && error.code !== 'store_unavailable') await withdraw().catch(() => undefined);
+    throw error;
+  };
 
 const openInvitation = ({ id, send, expiresAt }: Invitation): UserInvitation => ({ id, serial: 1, expiresAt, send });
 

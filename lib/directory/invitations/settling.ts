@@ -5,7 +5,7 @@ import type { Credentials } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
 import type { MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
-import type { Deliveries } from '../outbox/deliveries.js';
+import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { onBehalf } from './metadata.js';
@@ -39,7 +39,7 @@ export type OnInvitationDue = (send: (due: DueInvitation) => Promise<void>) => v
 /** Brings what is kept beside the person's document in line with it. */
 export interface Settling {
   /** Enqueues the work before the write that it is about, so that a crash leaves nothing half done. */
-  announce(work: InvitationWork): Promise<{ release(): void }>;
+  announce(work: InvitationWork): Promise<Enqueued>;
   /** The invitation as its person's document says by now. */
   settle(id: string): Promise<Invitation | undefined>;
   readonly onDue: OnInvitationDue;

@@ -30,6 +30,8 @@ export type NewDelivery = Pick<Delivery, 'kind' | 'data' | 'batch'>;
 export interface Enqueued {
   /** The change is there: sends them now. */
   release(): void;
+  /** The change was refused, so there is nothing to send. */
+  withdraw(): Promise<void>;
 }
 
 /** {@link Deliveries}, and the loop behind them. */
@@ -153,6 +155,9 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
       return {
         release() {
           for (const delivery of made) if (!closed) void start(delivery);
+        },
+        async withdraw() {
+          await Promise.all(made.map(({ id }) => rows.remove(id)));
         },
       };
     },

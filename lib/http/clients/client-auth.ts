@@ -6,7 +6,8 @@
  * @see RFC 6749 §2.3.1
  */
 import type { Context, Middleware } from 'koa';
-import type { CallerState, ExtensionContext } from '../../contract/extension.js';
+import type { CallerState } from '../../contract/clients/caller.js';
+import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Directory } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { formOf, parametersOf } from '../requests/parameters.js';

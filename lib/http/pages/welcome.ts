@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Koa from 'koa';
-import type { ProtocolPage, ShowPage } from '../../contract/extension.js';
+import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
 
 /** What the page tells of a client. */
 export interface WelcomeClient {

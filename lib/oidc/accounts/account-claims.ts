@@ -1,5 +1,6 @@
 import type { Client } from 'oidc-provider';
-import type { AccountClaims, Caller } from '../../contract/extension.js';
+import type { AccountClaims } from '../../contract/clients/account-claims.js';
+import type { Caller } from '../../contract/clients/caller.js';
 import { subOf } from '../../directory/index.js';
 import { isClient } from '../clients/clients.js';
 import { identifierOf, userIdOf } from '../clients/pairwise.js';

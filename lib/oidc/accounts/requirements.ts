@@ -3,7 +3,7 @@
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
-import type { ExtensionContext } from '../../contract/extension.js';
+import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, isUsable } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';

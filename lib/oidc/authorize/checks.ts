@@ -1,6 +1,6 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import type { SignInOffers } from '../../contract/sign-in-offers.js';
+import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';

@@ -1,5 +1,5 @@
 /** The authorization response, and where it goes. oidc-provider's own renderers would make `1,2` of a parameter that is there twice. */
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
@@ -8,6 +8,7 @@ import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { sessionTtl } from '../sessions/sessions.js';
 import { signedResponse } from '../upstream/id-token.js';
+import type { ProviderHooks } from '../upstream/provider.js';
 import { saveSession } from '../upstream/session.js';
 import { carriedOf, customMembers } from './parameters.js';
 import type { SignInRequests } from './sign-in-requests.js';
@@ -40,21 +41,13 @@ function redirectTo(redirectUri: string, place: 'query' | 'fragment', members: M
 const formFields = (members: Members): Record<string, string | readonly string[]> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]));
 
-type Payload = Record<string, unknown>;
-
 /**
  * Sends an authorization response: what was decided is stored first, so a lost race becomes an error response instead of a code that does
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']) =>
-  async (
-    mode: string,
-    ctx: KoaContextWithOIDC,
-    redirectUri: string,
-    payload: Payload,
-    send: (payload: Payload) => Promise<void>,
-  ): Promise<void> => {
+  ({ adapters, options, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']): ProviderHooks['respond'] =>
+  async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
     // What was checked when the sign-in began is not checked again by oidc-provider.
     if (isError && ctx.oidc.route === 'resume' && !ctx.oidc.client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ExtensionContext } from '../../contract/extension.js';
+import type { ExtensionContext } from '../../contract/extension-context.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';

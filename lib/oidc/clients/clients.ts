@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-provider';
 import type { Awaitable } from '../../claims/contract.js';
-import type { Caller } from '../../contract/extension.js';
+import type { Caller } from '../../contract/clients/caller.js';
 import type { Directory } from '../../directory/index.js';
 import type { ApiResource, Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';

@@ -1,24 +1,29 @@
 /** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in/sign-in-request.js';
 import { clientDefaults } from '../../directory/index.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { Client } from '../../store/records/records.js';
 import type { InternalClients } from '../context.js';
 
 /** Nobody knows it, so nobody authenticates, or pushes a request, as an internal client. */
 const unknownSecret = randomBytes(32).toString('base64url');
 const never = new Date(0);
+/** Applications that are remembered. */
+const MOST = 1000;
 
 /** @param finders by extension. */
 export function createInternalClients(issuer: string, finders: () => ReadonlyMap<string, OfExtension>): InternalClients {
-  const records = new WeakMap<InternalClient, Client>();
+  const made = createBounded<{ readonly given: InternalClient; readonly record: Client }>({ max: MOST });
   const known = new WeakSet<object>();
   const finderOf = (id: string): OfExtension | undefined => finders().get(id.slice(0, Math.max(0, id.indexOf(':'))));
+  /** The same record until the application changes, because what is made of a client is kept by its record. */
   const recordOf = (id: string, given: InternalClient): Client => {
-    const existing = records.get(given);
-    if (existing?.id === id) return existing;
+    const before = made.get(id);
+    if (before && isDeepStrictEqual(before.given, given)) return before.record;
     const record = recordFor(issuer, id, given);
-    records.set(given, record);
+    made.set(id, { given, record });
     known.add(record);
     return record;
   };

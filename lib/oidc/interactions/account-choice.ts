@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
-import type { Interaction, KnownAccount } from '../../contract/extension.js';
+import type { Interaction, KnownAccount } from '../../contract/sign-in/interaction.js';
 import { type Account, isUsable } from '../../directory/index.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { OurSession } from '../accounts/login-context.js';

@@ -9,7 +9,8 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import type { Interaction, Interactions, SignIn } from '../../contract/extension.js';
+import type { Interaction } from '../../contract/sign-in/interaction.js';
+import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
@@ -19,7 +20,6 @@ import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
-import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
@@ -27,16 +27,15 @@ import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import type { Acting } from '../sessions/acting.js';
-import { LogoutNotices } from '../sessions/logout-notices.js';
-import { changeSession, endWithAside } from '../sessions/sessions.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
+import { createAccountSwitch } from './account-switch.js';
 import { createRestart, parametersOf } from './restart.js';
 import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
-  const { directory, artifacts, options, showPage, browsers, browserState, claims, internalClients, logger, offers } = parts;
+  const { directory, options, showPage, browsers, claims, internalClients, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
   const ways = createSignInWays(parts);
@@ -61,6 +60,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       throw error;
     }
   };
+
+  const switchAccount = createAccountSwitch(parts, provider, find);
 
   /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
   const answerInstead = async (ctx: Context): Promise<undefined> => {
@@ -216,38 +217,6 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
 
     restart: restart.begin,
   };
-
-  /**
-   * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
-   * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
-   */
-  async function switchAccount(ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> {
-    const { uid, accountId, act } = (await provider().Session.get(ctx)) as OurSession;
-    if (!accountId || (accountId === oid && !act)) return;
-    const details = await find(ctx);
-    const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
-    const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
-    if (details?.session) {
-      details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
-      await details.persist();
-    }
-    if (isSamePerson) {
-      await changeSession(artifacts, keyOf('Session', uid), (session) => ({
-        ...session,
-        accountId: oid,
-        loginTs,
-        amr: [...amr],
-        idp,
-        method,
-        provenAt: undefined,
-      }));
-      return;
-    }
-    const notices = new LogoutNotices(parts);
-    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
-    browserState.clear(ctx);
-    notices.release();
-  }
 }
 
 function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<Interaction, 'idp'> {

@@ -1,6 +1,6 @@
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ExtensionContext } from '../../contract/extension.js';
+import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
 import { digestOfKey } from '../../store/artifact-key.js';

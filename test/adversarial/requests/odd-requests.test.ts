@@ -8,6 +8,7 @@ import { type AssertingClient, createAssertingClient } from '../../support/clien
 import { membersOf } from '../../support/client/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -27,8 +28,6 @@ beforeAll(async () => {
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
 
-/** A content type of which the first is answered without oidc-provider. */
-const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const pkce = createPkce();
 const usual = {
   client_id: 'web',
@@ -112,7 +111,7 @@ describe('a request object whose members are no strings', () => {
   });
 });
 
-describe.each(types)('the token endpoint, %s', (type) => {
+describe.each(formTypes)('the token endpoint, %s', (type) => {
   const post = (fields: Record<string, string>, headers: Record<string, string>) =>
     postForm(`${service.issuer}/connect/token`, fields, { ...headers, 'content-type': type });
   const web = { authorization: basic('web', 'web-secret') };
@@ -201,7 +200,7 @@ describe('E2: introspection and revocation of what is no token of the caller', (
     );
     const seen = new Set<string>();
     for (const [caller, token] of dead)
-      for (const type of types) {
+      for (const type of formTypes) {
         const headers = { authorization: basic(caller, `${caller}-secret`), 'content-type': type };
         const answer = await postForm(`${service.issuer}/connect/${path}`, { token }, headers);
         expect({ token, status: answer.status, text: answer.text }).toEqual({ token, status, text });

@@ -8,6 +8,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm, titleOf } from '../../support/client/agent.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import { refresh } from '../../support/client/steps.js';
+import { drawing } from '../../support/requests/schema-samples.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { codeOf, copied } from '../../support/sign-in/factors.js';
@@ -23,17 +24,6 @@ const service = useIdp({
 });
 afterEach(backToPresent);
 
-/** Numbers that a seed repeats. @see mulberry32 */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A page that a browser got, and may still have in a tab. */
 interface Tab {
   readonly page: Answer;
@@ -44,7 +34,7 @@ const later = ['/consent', '/factors/code', '/factors/enrol', '/factors/seen', '
 const pkce = createPkce();
 
 test(`G5: ${STEPS} random steps give no token without its factors, tenant and consent`, async () => {
-  const random = randomFrom(SEED);
+  const random = drawing(SEED);
   const chance = (share: number): boolean => random() < share;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const { accounts, tenants } = service.idp.directory;

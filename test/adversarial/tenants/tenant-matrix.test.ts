@@ -8,6 +8,7 @@ import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
+import { redeem } from '../../support/client/steps.js';
 import { startIdp, type TestIdp } from '../../support/service/idp.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -256,13 +257,7 @@ describe('two tabs on two linked accounts', () => {
     );
     const choice = /name="choice" value="([^"]+)"/.exec(answer.body)?.[1];
     if (choice) answer = await agent.follow(await agent.submit(answer, { choice }));
-    const fields = {
-      grant_type: 'authorization_code',
-      code: membersOf(answer).code ?? '',
-      redirect_uri: redirectUri,
-      code_verifier: pkce.verifier,
-    };
-    return (await endpoints.token(fields, 'all')).json;
+    return (await redeem(service.issuer, { client: 'all', code: membersOf(answer).code ?? '', verifier: pkce.verifier })).json;
   };
 
   test('design §3: the tokens of both stay valid, each for its own account, however often the tabs take turns', async () => {

@@ -8,6 +8,7 @@ import { Agent, authorizeUrl, createPkce, obtainTokens, postForm, signIn } from 
 import { isSignInPage, membersOf } from '../../support/client/authorization-response.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import { type CodeInHand, introspect, obtainCode, redeem, userinfo } from '../../support/client/steps.js';
+import { formTypes, plainType } from '../../support/requests/both-doors.js';
 import { startIdp } from '../../support/service/idp.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -62,8 +63,6 @@ const hint = async () => {
   const claims = { iss: 'trusted', aud: idp.issuer, jti: randomUUID(), iat: now, exp: now + 60, oid: alice?.person.user.id };
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt' }).sign(key);
 };
-/** The second is for oidc-provider to answer, whatever it carries. */
-const ways = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const refreshBy = (type: string, token: string) =>
   postForm(
     `${idp.issuer}/connect/token`,
@@ -110,7 +109,7 @@ describe.each(policies)('M3: a policy of %s', (_, policy) => {
     expect(page.body.replaceAll('<wbr>', '')).not.toContain('alice@acme.test');
   });
 
-  test.each(ways)('refuses a refresh and ends no family (%s)', async (type) => {
+  test.each(formTypes)('refuses a refresh and ends no family (%s)', async (type) => {
     const first = (await redeem(idp.issuer, await obtainCode(idp.issuer, new Agent(), 'web', { scope: 'openid offline_access' }))).json;
     await setPolicy(policy);
     for (let round = 0; round < 2; round += 1)
@@ -123,7 +122,7 @@ describe.each(policies)('M3: a policy of %s', (_, policy) => {
     expect((await introspect(idp.issuer, first.access_token)).json).toMatchObject({ active: true });
   });
 
-  test.each(ways)('redeems no code of before (%s)', async (type) => {
+  test.each(formTypes)('redeems no code of before (%s)', async (type) => {
     const code = await obtainCode(idp.issuer, new Agent());
     await setPolicy(policy);
     expect(await redeemBy(type, code)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
@@ -173,5 +172,5 @@ test('M3: a sign-in that is voided ends its family, under whatever policy', asyn
   const { users } = idp.idp.tenant(tenantId);
   await users.signOutEverywhere((await users.findByUserName('alice@acme.test'))?.user.id ?? '');
   await setPolicy(undefined);
-  expect(await refreshBy(ways[0] as string, first.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+  expect(await refreshBy(plainType, first.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
 });

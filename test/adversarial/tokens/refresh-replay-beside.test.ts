@@ -5,11 +5,10 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { recordedEvents } from '../../support/administration/recorded-events.js';
 import { Agent, basic, type Json } from '../../support/client/agent.js';
 import { isActive, obtainCode, redeem, refresh } from '../../support/client/steps.js';
+import { plainType as plain, unusualType as unusual } from '../../support/requests/both-doors.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 
-const plain = 'application/x-www-form-urlencoded';
-const unusual = `${plain}; charset="utf-8"`;
 const secret = { authorization: basic('web', 'web-secret') };
 const offline = { scope: 'openid profile email offline_access' };
 const resource = {

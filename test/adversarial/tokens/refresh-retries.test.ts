@@ -4,16 +4,16 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { recordedEvents } from '../../support/administration/recorded-events.js';
 import { Agent, type Json, postForm } from '../../support/client/agent.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh } from '../../support/client/steps.js';
+import { plainType, unusualType } from '../../support/requests/both-doors.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 
-const plain = 'application/x-www-form-urlencoded';
 const offline = { scope: 'openid offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
 
 describe.each([
-  ['directly', plain],
-  ['by oidc-provider', `${plain}; charset="utf-8"`],
+  ['directly', plainType],
+  ['by oidc-provider', unusualType],
 ])('B4: answered %s', (_way, type) => {
   const directory = memoryDirectory();
   const service = useIdp({ artifacts: memoryArtifacts(), directory, trustProxy: 1 });

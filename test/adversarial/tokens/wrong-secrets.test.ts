@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -52,8 +53,6 @@ const endpoints = [
   ['scope/introspect', 'orders', { sub: '00000000-0000-7000-8000-000000000000' }],
 ] as [string, string, Record<string, string>][];
 
-/** The second is for oidc-provider to answer, whatever it carries. */
-const ways = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const mechanisms = {
   'HTTP Basic': (id: string, secret: string) => ({ headers: { authorization: basic(id, secret) } as Headers, fields: {} }),
   'the body': (id: string, secret: string) => ({ headers: {} as Headers, fields: { client_id: id, client_secret: secret } }),
@@ -71,7 +70,7 @@ const ask = async (path: string, fields: Record<string, string>, headers: Header
 
 describe.each(Object.entries(mechanisms))('M9: by %s', (_, credentials) => {
   describe.each(endpoints)('at connect/%s, %s', (path, id, fields) => {
-    test.each(ways)('wrong secrets run into their limit, and a right one always passes (%s)', async (type) => {
+    test.each(formTypes)('wrong secrets run into their limit, and a right one always passes (%s)', async (type) => {
       const address = newAddress();
       const send = (secret: string, from = address, who = id) => {
         const { headers, fields: more } = credentials(who, secret);
@@ -172,7 +171,7 @@ describe('Basic credentials whose base64 is wrong', () => {
         '====',
         '%',
       ];
-      for (const type of ways)
+      for (const type of formTypes)
         for (const text of bad) {
           const headers = { 'content-type': type, authorization: `Basic ${text}`, 'x-forwarded-for': newAddress() };
           expect({ text, ...(await ask(path, { grant_type: 'client_credentials', token: 'x', sub: 'x' }, headers)) }).toMatchObject({
@@ -184,7 +183,7 @@ describe('Basic credentials whose base64 is wrong', () => {
     },
   );
 
-  test.each(ways)('without padding they are as good as with it (%s)', async (type) => {
+  test.each(formTypes)('without padding they are as good as with it (%s)', async (type) => {
     for (const text of [whole, whole.replaceAll('=', '')])
       expect(
         await ask('token', { grant_type: 'client_credentials' }, { 'content-type': type, authorization: `Basic ${text}` }),

@@ -22,6 +22,12 @@ const step = (
   },
 });
 
+/** Signs Carol in from the first page on. */
+async function signInFrom(agent: Agent, answer: Answer): Promise<Answer> {
+  const password = await agent.submit(await agent.follow(answer), { identifier: 'carol@acme.test' });
+  return agent.follow(await agent.submit(password, passwordOf));
+}
+
 export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
   const { service, alice, request, expectSignedIn, push, urlOfPushed, atIdentifier, atPassword } = idp;
 
@@ -60,10 +66,7 @@ export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
         const agent = new Agent();
         return { agent, during: () => agent.get(request()) };
       },
-      async (agent, answer) => {
-        const password = await agent.submit(await agent.follow(answer), { identifier: 'carol@acme.test' });
-        return agent.follow(await agent.submit(password, passwordOf));
-      },
+      signInFrom,
     ),
     'authorize, prompt=none, not signed in': {
       says: ['ok', 'ok', 'ok', 'ok', 'ok'],
@@ -134,10 +137,7 @@ export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
         const { agent, page } = await atIdentifier();
         return { agent, during: () => agent.get(`${page.url}/restart`) };
       },
-      async (agent, answer) => {
-        const password = await agent.submit(await agent.follow(answer), { identifier: 'carol@acme.test' });
-        return agent.follow(await agent.submit(password, passwordOf));
-      },
+      signInFrom,
     ),
     'end session': {
       says: ['page', 'page', 'page', 'ok', 'page'],

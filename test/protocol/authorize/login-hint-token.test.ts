@@ -4,7 +4,7 @@ import { decodeJwt, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm } from '../../support/client/agent.js';
 import { isSignInPage, membersOf } from '../../support/client/authorization-response.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
-import { isActive } from '../../support/client/steps.js';
+import { isActive, redeem } from '../../support/client/steps.js';
 import { testKeys } from '../../support/service/keys.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -60,13 +60,8 @@ const respond = async (token: string, parameters: Record<string, string | undefi
 const responseTo = async (...call: Parameters<typeof respond>) => membersOf(await respond(...call));
 
 const claimsOf = async (answer: Answer, client = 'trusted') => {
-  const fields = {
-    grant_type: 'authorization_code',
-    code: membersOf(answer).code ?? '',
-    redirect_uri: redirectUri,
-    code_verifier: pkce.verifier,
-  };
-  return decodeJwt((await postForm(`${service.issuer}/connect/token`, fields, credentialsOf(client))).json.id_token);
+  const { json } = await redeem(service.issuer, { client, code: membersOf(answer).code ?? '', verifier: pkce.verifier });
+  return decodeJwt(json.id_token);
 };
 /** The user name that the page already has; undefined on a page that asks for it. */
 const filledIn = (answer: Answer): string | undefined => formOf(answer).fields.identifier || undefined;

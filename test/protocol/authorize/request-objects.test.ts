@@ -8,7 +8,7 @@ import { useDocumentHost } from '../../support/client/document-host.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
-import { authorizationOf } from '../../support/client/steps.js';
+import { authorizationOf, steadyMembersOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -37,11 +37,6 @@ const sign = (members: Record<string, unknown> = {}, header?: Record<string, unk
   by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
   agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
-/** The members of a response but for `session_state`, which is another each time. */
-function membersOf({ location }: Answer): Record<string, string> {
-  const { session_state: _, ...members } = Object.fromEntries(new URL(location ?? 'none:').searchParams) as Record<string, string>;
-  return members;
-}
 /** What a client needs to be told of an error when the object cannot be read. */
 const outside = { redirect_uri: redirectUri, response_type: 'code', state: 'outside' };
 
@@ -66,7 +61,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       redirect_uri: 'http://evil.example/',
       __custom: '{"custom":{"a":"b"}}',
     };
-    expect(membersOf(await get({ ...beside, request: await sign() }))).toEqual({
+    expect(steadyMembersOf(await get({ ...beside, request: await sign() }))).toEqual({
       code: expect.any(String),
       state: 'signed',
       scope: 'openid',
@@ -79,7 +74,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
     const not = { none: null, sub: 'x', jti: 'x', password: 'x', access_token: 'x', code: 'x', nonce: 'n' };
     const request = await sign({ ...custom, ...not });
     const expected = { ...custom, code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer };
-    expect(membersOf(await get({ request }))).toEqual(expected);
+    expect(steadyMembersOf(await get({ request }))).toEqual(expected);
     const form = formOf(await get({ request: await sign({ ...custom, ...not, response_mode: 'form_post' }) }));
     expect(form.fields).toEqual({ ...expected, session_state: expect.any(String) });
     expect(form.action).toBe(redirectUri);
@@ -87,10 +82,10 @@ describe('4.2 request: a JWT carrying the parameters', () => {
 
   test('they come back on errors and through the pages as well', async () => {
     const refused = await get({ request: await sign({ cart: '42', scope: 'openid nonsense' }), basket: '1' });
-    expect(membersOf(refused)).toMatchObject({ error: 'invalid_scope', cart: '42', state: 'signed' });
-    expect(membersOf(refused)).not.toHaveProperty('basket');
+    expect(steadyMembersOf(refused)).toMatchObject({ error: 'invalid_scope', cart: '42', state: 'signed' });
+    expect(steadyMembersOf(refused)).not.toHaveProperty('basket');
     const url = `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, request: await sign({ cart: '42' }) })}`;
-    expect(membersOf(await signIn(new Agent(), url))).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
+    expect(steadyMembersOf(await signIn(new Agent(), url))).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
   });
 
   test('in every response type and mode', async () => {
@@ -112,13 +107,13 @@ describe('4.2 request: a JWT carrying the parameters', () => {
   test('by POST as well', async () => {
     const fields = { client_id: client.id, request: await sign({ cart: '42' }), state: 'outside' };
     const answered = await alice.follow(await alice.post(`${service.issuer}/connect/authorize`, fields));
-    expect(membersOf(answered)).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
+    expect(steadyMembersOf(answered)).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
   });
 
   test('more than a hundred, or 4 KiB of them, are invalid_request', async () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`p${index}`, 'v']));
     for (const custom of [many, { big: 'x'.repeat(4094) }])
-      expect(membersOf(await get({ request: await sign(custom) }))).toMatchObject({ error: 'invalid_request', state: 'signed' });
+      expect(steadyMembersOf(await get({ request: await sign(custom) }))).toMatchObject({ error: 'invalid_request', state: 'signed' });
   });
 
   test('its scope and its challenge are held to the rules of any other', async () => {
@@ -130,9 +125,9 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       [plain, 'invalid_request'],
       [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
     ] as const)
-      expect(membersOf(await get({ request: await sign(members) }))).toMatchObject({ error });
+      expect(steadyMembersOf(await get({ request: await sign(members) }))).toMatchObject({ error });
     await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });
-    const { code = '' } = membersOf(await get({ request: await sign(plain) }));
+    const { code = '' } = steadyMembersOf(await get({ request: await sign(plain) }));
     await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
     expect(await endpoints.token({ ...fields, code_verifier: verifier }, client.id)).toMatchObject({ status: 200 });
@@ -140,15 +135,15 @@ describe('4.2 request: a JWT carrying the parameters', () => {
 
   test('it may be used again until it expires, as a browser does that goes back; a pushed one is used once', async () => {
     const request = await sign({ jti: 'once' });
-    for (const _ of [1, 2]) expect(membersOf(await get({ request }))).toHaveProperty('code');
+    for (const _ of [1, 2]) expect(steadyMembersOf(await get({ request }))).toHaveProperty('code');
     passTime(80);
-    expect(membersOf(await get({ ...outside, request }))).toMatchObject({ error: 'invalid_request_object' });
+    expect(steadyMembersOf(await get({ ...outside, request }))).toMatchObject({ error: 'invalid_request_object' });
   });
 });
 
 describe('RFC 9101 §10: a request object that is not right is invalid_request_object', () => {
   const refused = async (request: string): Promise<void> => {
-    const response = membersOf(await get({ ...outside, request }));
+    const response = steadyMembersOf(await get({ ...outside, request }));
     expect(response).toMatchObject({ error: 'invalid_request_object' });
     expect(response).not.toHaveProperty('code');
   };
@@ -178,7 +173,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
 
   test('of typ oauth-authz-req+jwt, JWT or none it is taken', async () => {
     for (const typ of ['oauth-authz-req+jwt', 'application/oauth-authz-req+jwt', 'JWT', undefined])
-      expect(membersOf(await get({ request: await sign({}, { typ }) }))).toHaveProperty('code');
+      expect(steadyMembersOf(await get({ request: await sign({}, { typ }) }))).toHaveProperty('code');
   });
 
   test('unsigned, signed by another or by a secret, altered, encrypted, or no JWT', async () => {
@@ -214,7 +209,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, request_object_signing_alg: 'RS256' } });
     await refused(await sign());
     await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
-    expect(membersOf(await get({ request: await sign() }))).toHaveProperty('code');
+    expect(steadyMembersOf(await get({ request: await sign() }))).toHaveProperty('code');
   });
 
   test('B13: no other JWT is one, and it is nothing else', async () => {
@@ -229,15 +224,15 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
     expect(answered).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
     const hinted = await get({ ...outside, ...pkce, scope: 'openid', id_token_hint: await sign() });
-    expect(membersOf(hinted)).toMatchObject({ error: 'invalid_request' });
+    expect(steadyMembersOf(hinted)).toMatchObject({ error: 'invalid_request' });
   });
 
   test('by a client that has no keys; and a client that always signs is refused without one', async () => {
     const request = await sign({ iss: 'web', client_id: 'web' });
-    expect(membersOf(await get({ ...outside, client_id: 'web', request }))).toMatchObject({ error: 'invalid_request_object' });
+    expect(steadyMembersOf(await get({ ...outside, client_id: 'web', request }))).toMatchObject({ error: 'invalid_request_object' });
     await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
-    expect(membersOf(await get({ ...outside, ...pkce, scope: 'openid' }))).toMatchObject({ error: 'invalid_request' });
-    expect(membersOf(await get({ request: await sign() }))).toHaveProperty('code');
+    expect(steadyMembersOf(await get({ ...outside, ...pkce, scope: 'openid' }))).toMatchObject({ error: 'invalid_request' });
+    expect(steadyMembersOf(await get({ request: await sign() }))).toHaveProperty('code');
     await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
   });
 
@@ -249,7 +244,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     };
     publish([{ ...foreign, kid: 'own', alg: 'ES256' }]);
     await service.idp.directory.clients.create(remote.record);
-    const respond = async () => membersOf(await get({ ...outside, client_id: remote.id, request: await sign({}, {}, remote) }));
+    const respond = async () => steadyMembersOf(await get({ ...outside, client_id: remote.id, request: await sign({}, {}, remote) }));
     expect(await respond()).toMatchObject({ error: 'invalid_request_object' });
     publish([{ ...foreign, kid: 'other', alg: 'ES256' }, remote.publicKey]);
     passTime(120);
@@ -267,7 +262,7 @@ describe('4.3 a request object may be pushed', () => {
       status: 201,
       json: { request_uri: expect.stringMatching(/^urn:/), expires_in: expect.any(Number) },
     });
-    const response = membersOf(await get({ request_uri: json.request_uri, basket: '2' }));
+    const response = steadyMembersOf(await get({ request_uri: json.request_uri, basket: '2' }));
     expect(response).toEqual({ cart: '42', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
     const again = await get({ request_uri: json.request_uri });
     expect([again.status, again.body.includes('invalid_request_uri')]).toEqual([400, true]);

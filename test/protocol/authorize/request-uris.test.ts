@@ -5,6 +5,7 @@ import { type Agent, type Answer, createPkce, obtainTokens } from '../../support
 import { useDocumentHost } from '../../support/client/document-host.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
+import { steadyMembersOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { IN_TIME } from '../../support/time/in-time.js';
@@ -39,11 +40,6 @@ const sign = (members: Record<string, unknown> = {}, header?: Record<string, unk
   by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
   agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
-/** The members of a response but for `session_state`, which is another each time. */
-function membersOf({ location }: Answer): Record<string, string> {
-  const { session_state: _, ...members } = Object.fromEntries(new URL(location ?? 'none:').searchParams) as Record<string, string>;
-  return members;
-}
 /** What a client needs to be told of an error when the object cannot be read. */
 const outside = { redirect_uri: redirectUri, response_type: 'code', state: 'outside' };
 
@@ -54,7 +50,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     host.answerBy((_, response) => void setTimeout(() => response.writeHead(status, headers).end(body), after));
   };
   const respond = async (requestUri: string, more: Record<string, string> = {}) =>
-    membersOf(await get({ client_id: byUrl.id, request_uri: requestUri, ...more }));
+    steadyMembersOf(await get({ client_id: byUrl.id, request_uri: requestUri, ...more }));
   const request = (members = {}) => sign(members, {}, byUrl);
 
   test('one that the client registered is read, each time', async () => {
@@ -92,7 +88,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
       'x',
     ])
       expect(await respond(uri, outside)).toMatchObject({ error: 'invalid_request_uri', state: 'outside' });
-    expect(membersOf(await get({ ...outside, request_uri: `${host.url}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
+    expect(steadyMembersOf(await get({ ...outside, request_uri: `${host.url}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
     expect(host.asked).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm, signIn } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -83,21 +84,18 @@ describe('4.5 an active token', () => {
     expect(json.sub).toBe('service');
   });
 
-  test.each(['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'])(
-    'RFC 9068 §2.2: of a client itself, sub is the client, as a JWT and at introspection: %s',
-    async (type) => {
-      await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
-      const signed = (await endpoints.clientCredentials()).access_token;
-      await service.idp.directory.clients.update('service', { accessTokenType: 'reference' });
-      const opaque = (await endpoints.clientCredentials()).access_token;
-      expect(decodeJwt(signed)).toMatchObject({ sub: 'service', client_id: 'service' });
-      for (const caller of ['service', 'orders'])
-        for (const token of [signed, opaque]) {
-          const headers = { ...credentialsOf(caller), 'content-type': type };
-          expect((await postForm(`${service.issuer}/connect/introspect`, { token }, headers)).json).toMatchObject({ sub: 'service' });
-        }
-    },
-  );
+  test.each(formTypes)('RFC 9068 §2.2: of a client itself, sub is the client, as a JWT and at introspection: %s', async (type) => {
+    await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
+    const signed = (await endpoints.clientCredentials()).access_token;
+    await service.idp.directory.clients.update('service', { accessTokenType: 'reference' });
+    const opaque = (await endpoints.clientCredentials()).access_token;
+    expect(decodeJwt(signed)).toMatchObject({ sub: 'service', client_id: 'service' });
+    for (const caller of ['service', 'orders'])
+      for (const token of [signed, opaque]) {
+        const headers = { ...credentialsOf(caller), 'content-type': type };
+        expect((await postForm(`${service.issuer}/connect/introspect`, { token }, headers)).json).toMatchObject({ sub: 'service' });
+      }
+  });
 
   test('4.5 a refresh token says so', async () => {
     const { refresh_token: token } = await tokensOf({ scope: 'openid offline_access' });

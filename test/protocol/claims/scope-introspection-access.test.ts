@@ -1,10 +1,11 @@
 /** Service specification 4.11: who may use scope introspection, for which scopes, and about whom. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { basic, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
+import { basic, obtainTokens, postForm } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { expectNothingInternal, expectQuietLog } from '../../support/service/leaks.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { askingAt, everyScope, type Person, path } from './asking-for-scopes.js';
 
 let endpoints: Endpoints;
 let alice: Person;
@@ -12,44 +13,14 @@ let aliceAtGlobex: Person;
 let bob: Person;
 let carol: Person;
 
-interface Person {
-  readonly oid: string;
-  readonly tid: string;
-}
-
 const service = useIdp();
+const { ask, personOf } = askingAt(service);
 beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
   [alice, aliceAtGlobex, bob, carol] = (await Promise.all(
     ['alice@acme.test', 'alice@globex.test', 'bob@globex.test', 'carol@acme.test'].map(personOf),
   )) as [Person, Person, Person, Person];
 });
-
-async function personOf(userName: string): Promise<Person> {
-  const [account] = await service.idp.directory.accounts.candidates(userName);
-  if (!account) throw new Error(`no ${userName}`);
-  return { oid: account.person.user.id, tid: account.tenant.id };
-}
-
-const path = '/connect/scope/introspect';
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly json: Json;
-}
-
-/** By GET, with the parameters in the query and the credentials in a header. */
-async function ask(parameters: Record<string, string>, caller = 'orders', headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${service.issuer}${path}?${new URLSearchParams(parameters)}`, {
-    headers: { ...credentialsOf(caller), ...headers },
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: text === '' ? undefined : JSON.parse(text) };
-}
-
-const everyScope = 'openid profile email phone org roles perms address';
 
 describe('Authentication: an API resource or a client, Basic or in the body', () => {
   const url = () => `${service.issuer}${path}?${new URLSearchParams({ sub: bob.oid })}`;

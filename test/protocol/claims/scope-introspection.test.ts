@@ -10,18 +10,15 @@ import { expectQuietLog } from '../../support/service/leaks.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { EVERYWHERE } from '../../support/time/in-time.js';
 import { until } from '../../support/time/until.js';
+import { askingAt, everyScope, type Person, path } from './asking-for-scopes.js';
 
 let endpoints: Endpoints;
 let alice: Person;
 let bob: Person;
 let carol: Person;
 
-interface Person {
-  readonly oid: string;
-  readonly tid: string;
-}
-
 const service = useIdp();
+const { ask, personOf } = askingAt(service);
 beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
   [alice, bob, carol] = (await Promise.all(['alice@acme.test', 'bob@globex.test', 'carol@acme.test'].map(personOf))) as [
@@ -31,30 +28,6 @@ beforeAll(async () => {
   ];
 });
 
-async function personOf(userName: string): Promise<Person> {
-  const [account] = await service.idp.directory.accounts.candidates(userName);
-  if (!account) throw new Error(`no ${userName}`);
-  return { oid: account.person.user.id, tid: account.tenant.id };
-}
-
-const path = '/connect/scope/introspect';
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly json: Json;
-}
-
-/** By GET, with the parameters in the query and the credentials in a header. */
-async function ask(parameters: Record<string, string>, caller = 'orders', headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${service.issuer}${path}?${new URLSearchParams(parameters)}`, {
-    headers: { ...credentialsOf(caller), ...headers },
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: text === '' ? undefined : JSON.parse(text) };
-}
-
 /** By GET with a form, which no `fetch` sends. */
 const askWithForm = (fields: Record<string, string>, lines: string[] = [], query = '') =>
   rawRequest(
@@ -62,8 +35,6 @@ const askWithForm = (fields: Record<string, string>, lines: string[] = [], query
     [`GET ${path}${query} HTTP/1.1`, 'Host: x', 'Content-Type: application/x-www-form-urlencoded', ...lines],
     new URLSearchParams(fields).toString(),
   );
-
-const everyScope = 'openid profile email phone org roles perms address';
 
 describe('4.11 the endpoint', () => {
   test('4.11 is in discovery', async () => {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';
 import { basic, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../../support/client/assertions.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { type IdpInUse, useIdp } from '../../support/service/use-idp.js';
 
@@ -41,7 +42,7 @@ describe('Authentication: required', () => {
     async (client) => {
       const headers = client === 'spa' ? {} : { authorization: basic(client, `${client}-secret`) };
       const fields = { ...grant, ...(client === 'spa' ? { client_id: client } : {}) };
-      for (const type of ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'])
+      for (const type of formTypes)
         expect(await post('token', fields, { ...headers, 'content-type': type })).toMatchObject({
           status: 400,
           json: { error: 'unauthorized_client' },

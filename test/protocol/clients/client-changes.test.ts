@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../../support/client/endpoints.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import type { TestIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -42,8 +43,6 @@ const change = (client: string, patch: Change) => service.idp.directory.clients.
 
 const pkce = createPkce();
 const parameters = { scope: 'openid profile orders.read offline_access', code_challenge: pkce.challenge, code_challenge_method: 'S256' };
-/** A content type of which the first is answered without oidc-provider. */
-const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const token = (client: string, fields: Record<string, string>, type: string) =>
   postForm(`${service.issuer}/connect/token`, fields, { ...credentialsOf(client), 'content-type': type });
 
@@ -60,7 +59,7 @@ async function inHand(client: string): Promise<{ tokens: Json; uses: readonly Re
   };
 }
 
-const ways = clients.flatMap((client) => types.map((type) => [client, type] as const));
+const ways = clients.flatMap((client) => formTypes.map((type) => [client, type] as const));
 
 describe('4.4 a client that is allowed less than before', () => {
   test.each(ways)('gets tokens for the scopes that are left: %s, %s', async (client, type) => {

@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
+import { answerOf, formTypes, plainType, unusualType } from '../../support/requests/both-doors.js';
 import { startIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -22,33 +23,11 @@ beforeAll(async () => {
 
 afterEach(backToPresent);
 
-const headersCompared = [
-  'content-type',
-  'cache-control',
-  'pragma',
-  'vary',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'www-authenticate',
-];
-
-/** What a caller sees of an answer. */
-async function answerTo(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(service.issuer + path, init);
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: headersCompared.map((name) => response.headers.get(name)),
-    body: text.startsWith('{') ? JSON.parse(text) : text,
-  };
-}
-
-const plainType = 'application/x-www-form-urlencoded';
-const unusualType = 'application/x-www-form-urlencoded; charset="utf-8"';
+const answerTo = (path: string, init: RequestInit) => answerOf(service.issuer + path, init);
 
 const introspected = (fields: Record<string, string>, headers: Record<string, string>) =>
   Promise.all(
-    [plainType, unusualType].map((type) =>
+    formTypes.map((type) =>
       answerTo('/connect/introspect', {
         method: 'POST',
         headers: { 'content-type': type, ...headers },
@@ -195,7 +174,7 @@ describe('4.6 a plain revocation is answered like any other', () => {
     });
 
   test.each(['access_token', 'refresh_token'])('of the %s: it and its family are dead', async (name) => {
-    for (const type of [plainType, unusualType]) {
+    for (const type of formTypes) {
       const { tokens: bought } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
       expect(await revoke(bought[name], type)).toEqual({ status: 200, headers: expect.any(Array), body: '' });
       expect(await endpoints.introspect(bought.access_token)).toMatchObject({ text: '{"active":false}' });
@@ -234,7 +213,7 @@ test('tokens of a grant that a host made with `provider.Grant`: answered like an
   const accessToken = await new provider.AccessToken(members).save();
   const refreshTokens = [await new provider.RefreshToken(members).save(), await new provider.RefreshToken(members).save()];
   const headers = { authorization: basic('web', 'web-secret') };
-  const both = <T>(ask: (type: string, index: number) => Promise<T>) => Promise.all([plainType, unusualType].map(ask));
+  const both = <T>(ask: (type: string, index: number) => Promise<T>) => Promise.all(formTypes.map(ask));
 
   const infos = await both((type) =>
     fetch(`${other.issuer}/connect/userinfo${type === plainType ? '' : '?unusual'}`, {

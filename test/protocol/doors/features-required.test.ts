@@ -1,30 +1,15 @@
 /** Option `features`: what obliges every client, FAPI profiles among them. */
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
+import { Agent, authorizeUrl, basic, postForm, signIn } from '../../support/client/agent.js';
 import { createAssertingClient } from '../../support/client/assertions.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
 import { responseOf } from '../../support/client/steps.js';
-import { startIdp, type TestIdp, type TestIdpOptions } from '../../support/service/idp.js';
-import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { redirectUri } from '../../support/service/seed.js';
+import { useFeatures, web, withPkce } from './service-with-features.js';
 
-/** One password to hash. */
-const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
-
-let service: TestIdp;
-afterEach(() => service.close());
-const start = async (features: NonNullable<TestIdpOptions['features']>) => {
-  service = await startIdp({ features, seed });
-};
-const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
-const token = (fields: Record<string, string>, headers: Record<string, string>) =>
-  postForm(`${service.issuer}/connect/token`, fields, headers);
-const web = { authorization: basic('web', 'web-secret') };
-const withPkce = () => {
-  const { verifier, challenge } = createPkce();
-  return { verifier, parameters: { code_challenge: challenge, code_challenge_method: 'S256' } };
-};
+const { discovery, service, start, token } = useFeatures();
 
 describe('FAPI', () => {
   test('2.0: a pushed request, private_key_jwt and DPoP come to a bound token', async () => {

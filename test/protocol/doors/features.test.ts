@@ -1,40 +1,15 @@
 /** Option `features`: what is carried works from the request to the last token. */
 import { createHash, X509Certificate } from 'node:crypto';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { compactDecrypt, decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { testTls } from '../../support/browser/tls.js';
-import {
-  Agent,
-  type Answer,
-  authorizeUrl,
-  basic,
-  createPkce,
-  formOf,
-  type Json,
-  obtainTokens,
-  postForm,
-  signIn,
-} from '../../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, basic, formOf, type Json, obtainTokens, postForm, signIn } from '../../support/client/agent.js';
 import { responseOf, userinfo } from '../../support/client/steps.js';
-import { startIdp, type TestIdp, type TestIdpOptions } from '../../support/service/idp.js';
-import { redirectUri, testSeed } from '../../support/service/seed.js';
+import type { TestIdpOptions } from '../../support/service/idp.js';
+import { redirectUri } from '../../support/service/seed.js';
+import { useFeatures, web, withPkce } from './service-with-features.js';
 
-/** One password to hash. */
-const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
-
-let service: TestIdp;
-afterEach(() => service.close());
-const start = async (features: NonNullable<TestIdpOptions['features']>) => {
-  service = await startIdp({ features, seed });
-};
-const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
-const token = (fields: Record<string, string>, headers: Record<string, string>) =>
-  postForm(`${service.issuer}/connect/token`, fields, headers);
-const web = { authorization: basic('web', 'web-secret') };
-const withPkce = () => {
-  const { verifier, challenge } = createPkce();
-  return { verifier, parameters: { code_challenge: challenge, code_challenge_method: 'S256' } };
-};
+const { discovery, service, start, token } = useFeatures();
 
 describe('OpenID Connect Core §5.5: the claims parameter', () => {
   const claims = JSON.stringify({ userinfo: { phone_number: null }, id_token: { given_name: { essential: true } } });

@@ -8,10 +8,9 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Client, Person, Tenant } from '../../../lib/store/records/records.js';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { authorizationOf, obtainCode, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
+import { plainType as plain, unusualType as unusual } from '../../support/requests/both-doors.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-const plain = 'application/x-www-form-urlencoded';
-const unusual = `${plain}; charset="utf-8"`;
 const ways: [string, string, string, Partial<IdentityProviderOptions>][] = [
   ['directly', plain, '', {}],
   ['by oidc-provider', unusual, '?unusual=yes', {}],

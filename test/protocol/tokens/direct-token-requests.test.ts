@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
+import { answerOf, formTypes, plainType, unusualType } from '../../support/requests/both-doors.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -32,29 +33,7 @@ beforeAll(async () => {
   });
 });
 
-const headersCompared = [
-  'content-type',
-  'cache-control',
-  'pragma',
-  'vary',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'www-authenticate',
-];
-
-/** What a caller sees of an answer. */
-async function answerTo(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(service.issuer + path, init);
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: headersCompared.map((name) => response.headers.get(name)),
-    body: text.startsWith('{') ? JSON.parse(text) : text,
-  };
-}
-
-const plainType = 'application/x-www-form-urlencoded';
-const unusualType = 'application/x-www-form-urlencoded; charset="utf-8"';
+const answerTo = (path: string, init: RequestInit) => answerOf(service.issuer + path, init);
 
 describe('4.4 a plain client credentials request is answered like any other', () => {
   /** Two tokens are never the same; all else is. */
@@ -76,7 +55,7 @@ describe('4.4 a plain client credentials request is answered like any other', ()
     ['a parameter nobody knows', { unknown: 'x' }, 'service'],
     ['a lifetime of its own', {}, 'brief'],
   ])('%s', async (_what, fields, caller) => {
-    const answers = [plainType, unusualType].map((type) =>
+    const answers = formTypes.map((type) =>
       answerTo('/connect/token', {
         method: 'POST',
         headers: { 'content-type': type, ...credentialsOf(caller) },
@@ -89,7 +68,7 @@ describe('4.4 a plain client credentials request is answered like any other', ()
 
   test('and its token introspects the same', async () => {
     const [plain, unusual] = await Promise.all(
-      [plainType, unusualType].map(async (type) => {
+      formTypes.map(async (type) => {
         const headers = { 'content-type': type, ...credentialsOf('service') };
         const response = await fetch(`${service.issuer}/connect/token`, { method: 'POST', headers, body: 'grant_type=client_credentials' });
         const { json } = await endpoints.introspect(((await response.json()) as Json).access_token, 'service');

@@ -6,6 +6,7 @@ import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
 import { responseOf } from '../../support/client/steps.js';
+import { unusualType } from '../../support/requests/both-doors.js';
 import { startIdp } from '../../support/service/idp.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -42,8 +43,6 @@ const redeem = (client: string, code: string | null, codeVerifier?: string, type
     },
     { authorization: basic(client, `${client}-secret`), 'content-type': type },
   );
-/** Answered by oidc-provider, not directly. */
-const unusualType = 'application/x-www-form-urlencoded; charset="utf-8"';
 const refused = { error: 'invalid_request', state: 's' };
 
 describe('4.2 code_challenge: base64url of the SHA-256 hash of the verifier, or plain text for plain', () => {

@@ -5,6 +5,7 @@ import * as openid from 'openid-client';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
+import { formTypes } from '../../support/requests/both-doors.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -28,8 +29,6 @@ beforeAll(async () => {
 });
 
 const pkce = createPkce();
-/** A content type of which the first is answered without oidc-provider. */
-const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const post = (path: string, fields: Record<string, string>, client: string, type: string) =>
   postForm(`${service.issuer}/connect/${path}`, fields, { ...credentialsOf(client), 'content-type': type });
 
@@ -56,7 +55,7 @@ describe('RFC 9449: a token that is bound to a key', () => {
     expect(tokens.token_type).toBe('dpop');
     const jkt = await proof.calculateThumbprint();
     for (const caller of [client, 'orders'])
-      for (const type of types)
+      for (const type of formTypes)
         expect((await post('introspect', { token: tokens.access_token }, caller, type)).json).toMatchObject({
           active: true,
           token_type: 'DPoP',
@@ -79,7 +78,7 @@ describe('RFC 9449: a token that is bound to a key', () => {
 
   test('a token that is bound to none says nothing of it', async () => {
     const { access_token: token } = await endpoints.clientCredentials();
-    for (const type of types) {
+    for (const type of formTypes) {
       const { json } = await post('introspect', { token }, 'orders', type);
       expect(json).toMatchObject({ active: true, token_type: 'Bearer' });
       expect(json).not.toHaveProperty('cnf');
@@ -90,7 +89,7 @@ describe('RFC 9449: a token that is bound to a key', () => {
 describe('RFC 9449 §5.2: a client with dpop_bound_access_tokens', () => {
   const refused = { status: 400, json: { error: 'invalid_grant' } };
 
-  test.each(types)('gets no token without a proof: %s', async (type) => {
+  test.each(formTypes)('gets no token without a proof: %s', async (type) => {
     expect(await post('token', { grant_type: 'client_credentials' }, 'bound', type)).toMatchObject(refused);
     const code = (await codeUrl('bound')).searchParams.get('code') ?? '';
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };

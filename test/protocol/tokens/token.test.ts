@@ -2,9 +2,10 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
-import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
+import { Agent, basic, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
+import { obtainCode, redeem } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -165,48 +166,27 @@ describe('4.4 authorization code', () => {
   });
 
   test('4.4 a wrong verifier, another redirect URI and another client get invalid_grant', async () => {
-    const pkce = createPkce();
-    const agent = (await obtainTokens(service.issuer)).agent;
-    const code = async () => {
-      const url = authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
-      return new URL((await agent.get(url)).location ?? '').searchParams.get('code') ?? '';
-    };
-    const redeem = async (fields: Record<string, string>, client?: string) =>
-      endpoints.token(
-        { grant_type: 'authorization_code', code: await code(), redirect_uri: redirectUri, code_verifier: pkce.verifier, ...fields },
-        client,
-      );
-    expect(await redeem({ code_verifier: createPkce().verifier })).toMatchObject(invalidGrant);
-    expect(await redeem({ code_verifier: 'short' })).toMatchObject({ status: 400 });
-    expect(await redeem({ redirect_uri: 'http://127.0.0.1:9/other' })).toMatchObject(invalidGrant);
-    expect(await redeem({}, 'jwt')).toMatchObject(invalidGrant);
-    expect(await redeem({})).toMatchObject({ status: 200 });
+    const agent = new Agent();
+    const redeemed = async (fields: Record<string, string>, client = 'web') =>
+      redeem(service.issuer, { ...(await obtainCode(service.issuer, agent)), client }, fields);
+    expect(await redeemed({ code_verifier: createPkce().verifier })).toMatchObject(invalidGrant);
+    expect(await redeemed({ code_verifier: 'short' })).toMatchObject({ status: 400 });
+    expect(await redeemed({ redirect_uri: 'http://127.0.0.1:9/other' })).toMatchObject(invalidGrant);
+    expect(await redeemed({}, 'jwt')).toMatchObject(invalidGrant);
+    expect(await redeemed({})).toMatchObject({ status: 200 });
   });
 
   test('4.4 scope beside a code is ignored; one the client may not have is invalid_scope, and the code is still good', async () => {
-    const pkce = createPkce();
-    const { agent } = await obtainTokens(service.issuer);
-    const { location = '' } = await agent.get(
-      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
-    );
-    const code = new URL(location).searchParams.get('code') ?? '';
-    const redeem = (scope: string) =>
-      endpoints.token({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier, scope });
+    const held = await obtainCode(service.issuer, new Agent());
     for (const scope of ['nonsense', 'openid invoices.read'])
-      expect(await redeem(scope)).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
-    expect(await redeem('openid profile')).toMatchObject({ status: 200, json: { scope: 'openid' } });
+      expect(await redeem(service.issuer, held, { scope })).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
+    expect(await redeem(service.issuer, held, { scope: 'openid profile' })).toMatchObject({ status: 200, json: { scope: 'openid' } });
   });
 
   test('design §10: a code lives for a minute', async () => {
-    const pkce = createPkce();
-    const { agent } = await obtainTokens(service.issuer);
-    const { location = '' } = await agent.get(
-      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
-    );
-    const code = new URL(location).searchParams.get('code') ?? '';
+    const held = await obtainCode(service.issuer, new Agent());
     passTime(61);
-    const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
-    expect(await endpoints.token(fields)).toMatchObject(invalidGrant);
+    expect(await redeem(service.issuer, held)).toMatchObject(invalidGrant);
   });
 });
 

@@ -17,15 +17,15 @@ beforeAll(async () => {
   other = await testKeyOf('other.example.com');
 });
 
-const request = () =>
-  logoutRequestXml({
-    id: '_out',
-    entityId: idpEntityId,
-    destination: sloUrl,
-    nameId: persistent,
-    sessionIndex: 'session-1',
-    notOnOrAfter: Date.now() + 300_000,
-  });
+const requested = () => ({
+  id: '_out',
+  entityId: idpEntityId,
+  destination: sloUrl,
+  nameId: persistent,
+  sessionIndex: 'session-1',
+  notOnOrAfter: Date.now() + 300_000,
+});
+const request = () => logoutRequestXml(requested());
 const response = () => logoutResponseXml({ entityId: idpEntityId, destination: sloUrl, inResponseTo: '_in', status: { code: 'Success' } });
 
 const states = [undefined, '', 'plain', `a+b c&d=e/?#'"%20é😀\r\n`];
@@ -81,15 +81,7 @@ describe('SAML Bindings §3.5.4: the POST binding', () => {
   });
 
   test('node-saml takes a LogoutRequest that carries its signature', async () => {
-    const parts = {
-      id: '_out',
-      entityId: idpEntityId,
-      destination: sloUrl,
-      nameId: persistent,
-      sessionIndex: 'session-1',
-      notOnOrAfter: Date.now() + 300_000,
-    };
-    const fields = postFields('SAMLRequest', logoutRequestXml(parts, key.signer), undefined);
+    const fields = postFields('SAMLRequest', logoutRequestXml(requested(), key.signer), undefined);
     const { profile } = await nodeSaml(key.certificate).validatePostRequestAsync(fields as { SAMLRequest: string });
     expect(profile).toMatchObject({ nameID: persistent.value, sessionIndex: 'session-1' });
     await expect(nodeSaml(other.certificate).validatePostRequestAsync(fields as { SAMLRequest: string })).rejects.toThrow(/signature/i);

@@ -15,6 +15,12 @@ export interface CodeInHand {
 export const responseOf = ({ location }: Pick<Answer, 'location'>): URLSearchParams =>
   new URLSearchParams(location === undefined ? '' : new URL(location).search);
 
+/** The members of a response but for `session_state`, which is another each time. */
+export function steadyMembersOf(answer: Pick<Answer, 'location'>): Record<string, string> {
+  const { session_state: _, ...members } = Object.fromEntries(responseOf(answer));
+  return members;
+}
+
 /** A code for the agent, which signs in as Alice unless it is signed in. */
 export async function obtainCode(issuer: string, agent: Agent, client = 'web', parameters: Parameters = {}): Promise<CodeInHand> {
   const { verifier, challenge } = createPkce();

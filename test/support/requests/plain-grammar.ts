@@ -1,6 +1,7 @@
 /** Requests to the endpoints that have two ways of answering: most are what callers send, the others differ from it in one or more things. */
 
 import type { TwinRequest } from '../service/twins.js';
+import { plainType, unusualType } from './both-doors.js';
 import { randomFrom } from './request-grammar.js';
 
 /** What a client can be known by, and what it holds. */
@@ -26,9 +27,8 @@ export interface PlainMaterial {
   readonly proofs: readonly string[];
 }
 
-const plainType = 'application/x-www-form-urlencoded';
 const contentTypes = [
-  `${plainType}; charset="utf-8"`,
+  unusualType,
   `${plainType};charset=UTF-8`,
   plainType.toUpperCase(),
   `${plainType}; charset=latin1`,

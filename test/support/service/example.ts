@@ -72,6 +72,20 @@ export async function startExample(name: string, env: Record<string, string>, ar
   };
 }
 
+export interface RunningDemo extends RunningExample {
+  /** Where the identity provider is. */
+  readonly idp: string;
+  /** Where the application is that people sign in to. */
+  readonly rp: string;
+}
+
+/** Starts the demo on ports that nobody has. */
+export async function startDemo(args: readonly string[] = [], env: Record<string, string> = {}): Promise<RunningDemo> {
+  const [port, rpPort] = [await freePort(), await freePort()];
+  const demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort), ...env }, args);
+  return Object.assign(demo, { idp: `http://localhost:${port}`, rp: `http://localhost:${rpPort}` });
+}
+
 interface RunOptions {
   readonly args?: readonly string[];
   /** What it reads from standard input. */

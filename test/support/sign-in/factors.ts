@@ -2,6 +2,15 @@
 import { createHmac } from 'node:crypto';
 import { type Agent, type Answer, formOf, signIn } from '../client/agent.js';
 
+/** People of Acme for a seed, each with their name as user name and password. */
+export const namedPeople = (names: readonly string[]) =>
+  names.map((name) => ({
+    givenName: name,
+    familyName: 'P',
+    email: `${name}@acme.test`,
+    user: { userName: name, devPassword: name },
+  }));
+
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 const bytesOf = (base32: string): Buffer => {

@@ -1,10 +1,10 @@
 /** A service with operators, and browsers in which they act as others by the pages. */
 import { decodeJwt } from 'jose';
 import type { IdentityProviderOptions } from 'tenant-idp';
-import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, postForm, signIn } from '../client/agent.js';
+import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, signIn } from '../client/agent.js';
 import { isSignInPage, membersOf } from '../client/authorization-response.js';
-import { authorizationOf } from '../client/steps.js';
-import { redirectUri, testSeed } from '../service/seed.js';
+import { redeem } from '../client/steps.js';
+import { testSeed } from '../service/seed.js';
 
 type Parameters = Record<string, string>;
 
@@ -116,13 +116,7 @@ export function impersonatingAt({ issuer }: Served) {
     },
     silently: (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.get(url({ prompt: 'none', ...parameters })),
     async redeem(response: Answer, client = 'web'): Promise<Json> {
-      const fields = {
-        grant_type: 'authorization_code',
-        code: membersOf(response).code ?? '',
-        redirect_uri: redirectUri,
-        code_verifier: pkce.verifier,
-      };
-      return (await postForm(`${issuer}/connect/token`, fields, authorizationOf(client))).json;
+      return (await redeem(issuer, { client, code: membersOf(response).code ?? '', verifier: pkce.verifier })).json;
     },
     /** Whom the browser is signed in as: the ID token of a request that shows no page. */
     async now(agent: Agent) {

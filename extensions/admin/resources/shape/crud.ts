@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TObject } from '@sinclair/typebox';
 import { IdpError, type Operation, type OperationRequest, pageOf, type Reach } from '../../../../lib/extension-door.js';
-import { filled, viewOf, without } from './forms.js';
+import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
 type Params = Readonly<Record<string, string>>;
@@ -115,7 +115,6 @@ export function crud<Row extends { readonly id: string }>(options: CrudOptions<R
   }
 
   const reach = (given: Reach | undefined) => (given === undefined ? {} : { reach: given });
-  const location = (answer: Fields, params: Params) => filled(one, { ...params, [idParam]: String(answer.id) });
   return [
     ...(query
       ? [
@@ -143,7 +142,6 @@ export function crud<Row extends { readonly id: string }>(options: CrudOptions<R
             answer: item,
             status: 201,
             errors,
-            location,
             handle: create,
           }),
         ]
@@ -178,10 +176,7 @@ export function crud<Row extends { readonly id: string }>(options: CrudOptions<R
 
 const plural = (name: string): string => name.replaceAll('-', ' ');
 
-type AnyOperation = Omit<Operation, 'handle' | 'location'> & {
-  readonly handle: (request: Request) => unknown;
-  readonly location?: (answer: Fields, params: Params) => string;
-};
+type AnyOperation = Omit<Operation, 'handle'> & { readonly handle: (request: Request) => unknown };
 
 /** An operation of forms that are known at run time alone. */
 const operation = (given: AnyOperation): Operation => given as unknown as Operation;

@@ -7,7 +7,7 @@
  */
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
-import type { CallerState } from '../../../contract/extension.js';
+import type { CallerState } from '../../../contract/clients/caller.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite } from '../../artifacts/unit-of-work.js';

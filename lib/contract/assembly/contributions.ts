@@ -1,15 +1,21 @@
-/** What extensions add to one whole, where each part has one owner. */
+/**
+ * Assembly: what extensions add becomes one whole, where each part has one owner.
+ *
+ * Here are the parts that somebody asks for by name; `sign-in-offers` and `added-configuration` put together what all of them have a share in. `checks`
+ * looks at extensions that no compiler saw, before any of this.
+ */
 
 import type { TSchema } from '@sinclair/typebox';
-import type { Seed, SeedPiece } from '../directory/index.js';
-import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
-import type { ApiResource, Client } from '../store/records/records.js';
-import type { ClientEndpoint } from './clients/client-endpoint.js';
-import type { GrantType } from './clients/grant-type.js';
-import type { Extension, ExtensionContext } from './extension.js';
-import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
-import { sharedClaims } from './shared-claims.js';
-import type { ActingRule } from './sign-in/acting-rule.js';
+import type { Seed, SeedPiece } from '../../directory/index.js';
+import { ConfigError, type ErrorEntry, errorTable } from '../../errors.js';
+import type { ApiResource, Client } from '../../store/records/records.js';
+import type { ClientEndpoint } from '../clients/client-endpoint.js';
+import type { GrantType } from '../clients/grant-type.js';
+import type { Extension } from '../extension.js';
+import type { ExtensionContext } from '../extension-context.js';
+import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from '../resources.js';
+import { sharedClaims } from '../shared-claims.js';
+import type { ActingRule } from '../sign-in/acting-rule.js';
 
 /**
  * Members of the discovery document.

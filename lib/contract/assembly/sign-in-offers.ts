@@ -1,13 +1,14 @@
 /** What people can sign in by and be asked for here: put together from all extensions. */
 
-import type { Awaitable } from '../claims/contract.js';
-import type { SignInMeans } from '../directory/index.js';
-import type { ConfigProblem } from '../errors.js';
-import { ConfigError } from '../errors.js';
-import type { Extension, ExtensionContext } from './extension.js';
-import { sharedClaims } from './shared-claims.js';
-import { type Demand, demands, type Requirement, requirementErrors } from './sign-in/requirement.js';
-import type { SignInMethod } from './sign-in/sign-in-method.js';
+import type { Awaitable } from '../../claims/contract.js';
+import type { SignInMeans } from '../../directory/index.js';
+import type { ConfigProblem } from '../../errors.js';
+import { ConfigError } from '../../errors.js';
+import type { Extension } from '../extension.js';
+import type { ExtensionContext } from '../extension-context.js';
+import { sharedClaims } from '../shared-claims.js';
+import { type Demand, demands, type Requirement, requirementErrors } from '../sign-in/requirement.js';
+import type { SignInMethod } from '../sign-in/sign-in-method.js';
 
 export interface SignInOffers {
   /** In the order that they are asked in. */

@@ -1,17 +1,17 @@
 /** What a compiler would have said about extensions and their claim sets, for those written without one; and whether they fit together. */
 
-import type { ClaimMapping, ClaimSet } from '../claims/contract.js';
-import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../claims/declarations.js';
-import { type FoundProblems, formatPath, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
-import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
-import { eventNames } from '../events.js';
-import { findArtifactProblems } from './artifacts.js';
-import { findCollectionProblems } from './collections.js';
-import type { Extension } from './extension.js';
-import { findSectionConflicts, findSectionProblems } from './pages/account-section.js';
-import { findAdditionConflicts, findPageProblems } from './pages/page-additions.js';
-import { sharedClaims } from './shared-claims.js';
-import type { ReportProblem } from './work.js';
+import type { ClaimMapping, ClaimSet } from '../../claims/contract.js';
+import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../../claims/declarations.js';
+import { type FoundProblems, formatPath, type OptionPath, unknownMembers, valueAt, wrong } from '../../config-problem.js';
+import { type ConfigProblem, type ErrorEntry, errorTable } from '../../errors.js';
+import { eventNames } from '../../events.js';
+import { findArtifactProblems } from '../artifacts.js';
+import { findCollectionProblems } from '../collections.js';
+import type { Extension } from '../extension.js';
+import { findSectionConflicts, findSectionProblems } from '../pages/account-section.js';
+import { findAdditionConflicts, findPageProblems } from '../pages/page-additions.js';
+import { sharedClaims } from '../shared-claims.js';
+import type { ReportProblem } from '../work.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 

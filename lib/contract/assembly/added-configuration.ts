@@ -1,6 +1,7 @@
 /** What extensions add to the configuration of oidc-provider: members of their own, and never another's. */
-import { ConfigError, type ConfigProblem } from '../errors.js';
-import type { Extension, ExtensionContext } from './extension.js';
+import { ConfigError, type ConfigProblem } from '../../errors.js';
+import type { Extension } from '../extension.js';
+import type { ExtensionContext } from '../extension-context.js';
 
 /** Members that extensions may add names to. */
 const groups = ['features', 'routes', 'ttl'] as const;

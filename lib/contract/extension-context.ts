@@ -1,0 +1,199 @@
+/** What an extension gets from the service. */
+import type { Static, TObject } from '@sinclair/typebox';
+import type { Context, Middleware } from 'koa';
+import type {
+  Account,
+  Directory,
+  Enqueued,
+  ExtensionCollection,
+  ExtensionData,
+  ExtensionRows,
+  RowsOfAllTenants,
+} from '../directory/index.js';
+import type { Locale } from '../display/locales.js';
+import type { Attribution, EventMap, EventName } from '../events.js';
+import type { GuardedFetch } from '../fetch/guarded-fetch.js';
+import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
+import type { Logger } from '../logger.js';
+import type { Sessions } from '../sessions.js';
+import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
+import type { Branding } from '../store/records/records.js';
+import type { BearerState } from './bearer.js';
+import type { AccountClaims, ExtensionPseudonyms } from './clients/account-claims.js';
+import type { CibaNotification } from './clients/authentication-requests.js';
+import type { AccountSection } from './pages/account-section.js';
+import type { Look, Mail } from './pages/letter.js';
+import type { PageAddition } from './pages/page-additions.js';
+import type { ScopeWords } from './pages/scope-words.js';
+import type { View } from './pages/view.js';
+import type { MountedOperation } from './resources.js';
+import type { ActingHere } from './sign-in/acting.js';
+import type { Interactions } from './sign-in/interactions.js';
+import type { BrowserSignIn, SignOutAsk } from './sign-in/logout-participant.js';
+import type { AskedElsewhere } from './sign-in/requirement.js';
+import type { OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
+import type { ExtensionKeys, Seal } from './work.js';
+
+/** All an extension may touch. */
+export interface ExtensionContext {
+  readonly issuer: string;
+  /** In production, pages keep to themselves what only a developer needs. */
+  readonly production: boolean;
+  /** Languages of the pages, the first for whoever wants none of them. */
+  readonly locales: readonly Locale[];
+  /** The look of the service, for what has none of its own: the option `branding`. */
+  readonly branding: Branding;
+  /** The absolute URL of a path below the issuer. */
+  url(path: string): string;
+  /** The prefix of everything that is not the protocol's: `/idp`. */
+  readonly own: string;
+  readonly directory: Directory;
+  /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
+  readonly browserStateCookie: string;
+  readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  /**
+   * Middleware that lets pass who shows a live access token for the API resource, with these scopes, and puts it on `ctx.state.accessToken`.
+   * 401 `invalid_token` and 403 `insufficient_scope` come with `WWW-Authenticate`. The API resource and the scopes have to exist when the service starts.
+   * @see RFC 6750
+   */
+  bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
+  /** All operations of the admin API, which extensions contribute. */
+  operations(): readonly MountedOperation[];
+  /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
+  collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
+  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
+  /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
+  readonly ofInstance: string;
+  /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
+  artifact(kind: ArtifactKind): ExtensionArtifacts;
+  /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
+  readonly keptData: Pick<ExtensionData, 'export' | 'removeTenant'>;
+  /**
+   * Enqueues what has to reach somebody: durable, at least once, from whichever node is there. It is held for two seconds, so that it can be enqueued before
+   * the change that it announces; `release()` sends it at once. The queue is not encrypted: put ids in it, and no secrets.
+   * @throws TypeError for a kind that no extension takes.
+   */
+  deliver(kind: string, data: Readonly<Record<string, unknown>>, options?: { readonly batch?: string }): Promise<Enqueued>;
+  /**
+   * Raises an event that an extension declares, about an account: kept in the person's document until it is dispatched.
+   * @param cause names what happened: told again, by any node, it stays one event.
+   * @param by who made it happen.
+   * @throws TypeError for a type that no extension declares.
+   */
+  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
+  /** Undefined without the option `subjectSalt`. */
+  readonly pseudonyms?: ExtensionPseudonyms;
+  /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */
+  seal(purpose: string): Seal;
+  /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
+  readonly fetch: GuardedFetch;
+  readonly keys: ExtensionKeys;
+  /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
+  sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
+  /** Algorithms that there are keys for. */
+  readonly signingAlgorithms: readonly string[];
+  readonly sessions: Sessions;
+  /**
+   * Whether somebody who signed in like this has all that is asked for elsewhere, and that the tenant and the requirements that `refuse` ask of everybody: for
+   * approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   */
+  isSufficient(
+    account: Account,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
+    asked: AskedElsewhere,
+  ): Promise<boolean>;
+  /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
+  signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
+  /**
+   * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other: answers 303. It comes back
+   * to the application's `returnTo`, whose route calls {@link signInAnswer}.
+   * @throws TypeError for an application that there is not.
+   */
+  requireSignIn(ctx: Context, ask: SignInAsk): Promise<void>;
+  /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
+  signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
+  readonly postedForms: PostedForms;
+  /** Has the browser post a form to another site: a page that submits itself. @throws TypeError for an action that is no http or https URL */
+  sendForm(ctx: Context, form: OutgoingForm): Promise<void>;
+  /**
+   * Signs the browser out as the end-session endpoint does, for a caller that knows by itself that the person wants it: clients and participants are told
+   * before anything ends; then session, grants and tokens are over, those of a session that was set aside included.
+   * @returns where to go on: `next`, or what has to be called or visited on the way to it; undefined when the session is not of this browser, or over
+   */
+  signOut(ctx: Context, ask: SignOutAsk): Promise<string | undefined>;
+  /**
+   * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
+   * before. For a form that was posted: the caller checks its token.
+   * @param next a URL that the caller trusts
+   * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
+   */
+  endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /**
+   * Ends the sign-in with `act` of this name wherever it is: its sessions, grants and tokens. The clients are told over the back channel, and who acted is
+   * signed in again as before by the next request of their browser.
+   * @param oid the user
+   * @param name as in `acting` of the sign-in
+   */
+  endActingOf(oid: string, name: string): Promise<void>;
+  /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
+  acting(ctx: Context): Promise<ActingHere | undefined>;
+  /**
+   * Middleware for routes on which people do what nobody does in their name: set a password, link an account, accept an invitation, allow something. Where
+   * somebody acts as somebody else, a page says so, with status 403.
+   */
+  readonly inPerson: Middleware;
+  /** Scopes with the words of who declared them. */
+  scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
+  /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
+  view(ctx: Context, view: View): Promise<void>;
+  /** Whose look a page without an interaction has, or a mail: the tenant, and the client if it is there. */
+  brandingOf(tid: string, clientId?: string): Promise<Look>;
+  /** The host's mail; undefined without the option `mail`. */
+  readonly mail?: Mail;
+  /** The tenant of personal accounts: the option `personalTenant`. */
+  readonly personalTenant?: string;
+  /** How people hear of requests to sign in: the option `ciba`. */
+  readonly ciba: {
+    readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+    readonly email?: boolean;
+  };
+  /** The texts of all extensions in a language. */
+  texts(locale: Locale): Readonly<Record<string, string>>;
+  /** What extensions add to the pages of a sign-in. */
+  readonly pageAdditions: readonly PageAddition[];
+  /** The sections of the account page, which extensions contribute. */
+  readonly accountSections: readonly AccountSection[];
+  /** A token that proves a form came from our page of this interaction. */
+  readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
+  /** Counts attempts: how many there are with this one, and when the count starts again. @param window milliseconds */
+  attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
+  readonly countWrongSecret: CountWrongSecret;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: { readonly permission: string; readonly notify?: boolean };
+  readonly lifetimes: {
+    /** Seconds of a link that proves an e-mail address. */
+    readonly emailProof: number;
+    /** Seconds of a sign-in, whatever its person does meanwhile. */
+    readonly session: number;
+    /** Seconds that somebody may act as a user, at most. */
+    readonly impersonation: number;
+    /** Seconds of an authentication request of CIBA. */
+    readonly authenticationRequest: number;
+    /** Seconds that events are kept. */
+    readonly events: number;
+  };
+  readonly limits: {
+    readonly signInFailures: number;
+    readonly signInWindow: number;
+    readonly signInFailuresPerAccount: number;
+    readonly signInFailuresPerAddress: number;
+    readonly adminRequestsPerMinute: number;
+    readonly authenticationRequestsPerMinute: number;
+  };
+  readonly logger: Logger;
+  /** What names a request in the log, and on the page about an error. */
+  requestId(ctx: Context): string;
+}

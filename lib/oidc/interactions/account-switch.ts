@@ -1,0 +1,50 @@
+/**
+ * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
+ * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
+ */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction as ProviderInteraction } from 'oidc-provider';
+import type { SignIn } from '../../contract/sign-in/interaction.js';
+import { subOf } from '../../directory/index.js';
+import type { OurSession } from '../accounts/login-context.js';
+import { keyOf } from '../artifacts/ids.js';
+import type { OidcParts } from '../context.js';
+import { LogoutNotices } from '../sessions/logout-notices.js';
+import { changeSession, endWithAside } from '../sessions/sessions.js';
+
+/** @param find the sign-in of this browser, which the other account is for */
+export function createAccountSwitch(
+  parts: OidcParts,
+  provider: () => Provider,
+  find: (ctx: Context) => Promise<ProviderInteraction | undefined>,
+) {
+  const { directory, artifacts, browserState } = parts;
+  return async (ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> => {
+    const { uid, accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+    if (!accountId || (accountId === oid && !act)) return;
+    const details = await find(ctx);
+    const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
+    const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
+    if (details?.session) {
+      details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
+      await details.persist();
+    }
+    if (isSamePerson) {
+      await changeSession(artifacts, keyOf('Session', uid), (session) => ({
+        ...session,
+        accountId: oid,
+        loginTs,
+        amr: [...amr],
+        idp,
+        method,
+        provenAt: undefined,
+      }));
+      return;
+    }
+    const notices = new LogoutNotices(parts);
+    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
+    browserState.clear(ctx);
+    notices.release();
+  };
+}
