@@ -37,7 +37,7 @@ export async function makeRecords(root: AdminClient, tid: string): Promise<Tenan
 }
 
 /** The record that the parameter of a path means. */
-const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
+export const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
   if (parameter === 'tid') return records.tid;
   const [, collection = ''] = path.split(`/{${parameter}}`)[0]?.match(/\/([a-z-]+)$/) ?? [];
   return {
