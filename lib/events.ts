@@ -34,6 +34,8 @@ export interface EventMap {
   UserActivated: { readonly AggregateId: string };
   /** Every sign-in and token of the user before this moment is void. */
   UserSignedOut: { readonly AggregateId: string };
+  /** Somebody who may had a link mailed to the user that resets the password. */
+  UserPasswordResetRequested: { readonly AggregateId: string };
   /** The user has another password than before. */
   UserPasswordChanged: { readonly AggregateId: string };
   /** The person of the user has another e-mail address than before, which may not be proven yet. */
@@ -173,6 +175,7 @@ export const eventNames = [
   'UserEnabled',
   'UserActivated',
   'UserSignedOut',
+  'UserPasswordResetRequested',
   'UserPasswordChanged',
   'UserEmailChanged',
   'UserEmailVerified',

@@ -18,6 +18,8 @@ export function registerFormats(): void {
 
 /** Problems that one answer tells, at most. */
 const MOST_PROBLEMS = 20;
+/** Objects and lists within each other, in a body. */
+const MOST_DEPTH = 32;
 
 type Schema = NonNullable<MountedOperation['body']>;
 
@@ -45,18 +47,19 @@ function converted(schema: Schema | undefined, value: unknown): unknown {
 export async function bodyOf(ctx: Context, { body }: MountedOperation): Promise<unknown> {
   if (!body) return undefined;
   const given = await readBody(ctx);
-  const problems = [...hostileNames(given), ...[...Value.Errors(body, given)].map(({ path, message }) => ({ path, expected: message }))];
+  const problems = [...hostileParts(given), ...[...Value.Errors(body, given)].map(({ path, message }) => ({ path, expected: message }))];
   const [first] = problems;
   if (first) throw new IdpError('invalid_record', { ...first, problems: problems.slice(0, MOST_PROBLEMS) });
   return given;
 }
 
-/** Names that mean something to a store or to JavaScript, wherever the body has members of any name. */
-function hostileNames(value: unknown, path = ''): readonly { readonly path: string; readonly expected: string }[] {
+/** Names that mean something to a store or to JavaScript, wherever the body has members of any name, and what is nested deeper than stores take. */
+function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly path: string; readonly expected: string }[] {
   if (typeof value !== 'object' || value === null) return [];
+  if (depth === MOST_DEPTH) return [{ path, expected: `at most ${MOST_DEPTH} levels` }];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const isHostile = !Array.isArray(value) && (/^\$|\0/.test(name) || ['__proto__', 'constructor', 'prototype'].includes(name));
-    return isHostile ? [{ path: at, expected: 'another name' }] : hostileNames(member, at);
+    return isHostile ? [{ path: at, expected: 'another name' }] : hostileParts(member, at, depth + 1);
   });
 }

@@ -9,6 +9,7 @@ import { createAttempt } from './attempt.js';
 import { feed } from './feed.js';
 import { deadLetters, positions, webhooks } from './records.js';
 import { createReplay, REPLAY } from './replay.js';
+import { removeOld } from './retention.js';
 import { createSecrets } from './secrets.js';
 import { createSender, type Sender } from './sender.js';
 import { webhookOperations } from './webhooks.js';
@@ -37,9 +38,7 @@ export const events = (): Extension => {
       {
         name: 'events.retention',
         intervalSeconds: 600,
-        async run(signal) {
-          await context.directory.eventFeed.prune({ signal, keepAfter: await senderOf(context).oldestPosition() });
-        },
+        run: async (signal) => removeOld(context, signal, await senderOf(context).oldestPosition()),
       },
     ],
     close: async () => sender?.close(),

@@ -19,21 +19,27 @@ export interface Sender {
 const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
 /** Milliseconds after which a receiver that takes nothing is switched off. */
 const FAILING_MS = 5 * 86_400_000;
-/** Events that a webhook gets before it is looked at anew. */
+/** Events that a webhook gets before it is looked at anew, and milliseconds after which it gets no more of them: others wait. */
 const MOST_AT_ONCE = 100;
+const TURN_MS = 10_000;
 const CONCURRENCY = 16;
+/** Of these, those of one tenant, whose receivers may be as slow as they like. */
+const CONCURRENCY_OF_TENANT = 4;
 const PAGE = 100;
 /** Milliseconds between two writes of a position that passed over events which nobody asked for. */
 const PASSING_MS = 60_000;
 
 export function createSender(context: ExtensionContext, attempt: Attempt): Sender {
   const { directory, logger } = context;
-  const working = new Map<string, Promise<void>>();
+  const working = new Map<string, { readonly tid: string; readonly sending: Promise<void> }>();
+  /** The last webhook that was begun with: the next round goes on after it, so that each has its turn. */
+  let lastBegun: string | undefined;
   /** How far each webhook was read, and when its position was written: what nobody asked for need not be read twice. */
   const read = new Map<string, { readonly version: number; readonly upTo: string; readonly writtenAt: number }>();
 
-  async function* active(): AsyncGenerator<WebhookRow> {
-    for (let after: string | undefined; ; ) {
+  /** In the order of their ids, from after one of them on, to the end. */
+  async function* active(from?: string): AsyncGenerator<WebhookRow> {
+    for (let after = from; ; ) {
       const rows = await context.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
       yield* rows.filter(({ status }) => status === 'active');
       after = rows.at(-1)?.id;
@@ -45,8 +51,10 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const rows = context.collection(positions, tid);
     const row = await rows.get(id);
     if (row) return row;
-    await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
-    return positionOf({ id, tid, from } as WebhookRow);
+    const made = await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
+    const known = made ?? (await rows.get(id));
+    if (!known) throw new IdpError('not_found');
+    return known;
   }
 
   /** Undefined when another node moved it meanwhile. */
@@ -115,7 +123,8 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
 
   async function work(given: WebhookRow, signal: AbortSignal): Promise<void> {
     let position: PositionRow | undefined = await positionOf(given);
-    for (let sent = 0; position && sent < MOST_AT_ONCE && !signal.aborted; sent += 1) {
+    const until = performance.now() + TURN_MS;
+    for (let sent = 0; position && sent < MOST_AT_ONCE && performance.now() < until && !signal.aborted; sent += 1) {
       if (position.nextAttemptAt !== undefined && Date.parse(position.nextAttemptAt) > Date.now()) return;
       const webhook: WebhookRow | undefined = await context.collection(webhooks, given.tid).get(given.id);
       if (webhook?.status !== 'active') return;
@@ -137,23 +146,38 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     read.set(id, { version, upTo, writtenAt: isDue ? Date.now() : writtenAt });
   }
 
+  /** Each once, beginning after the last that was begun with. */
+  async function* inTurn(): AsyncGenerator<WebhookRow> {
+    const last = lastBegun;
+    yield* active(last);
+    if (last === undefined) return;
+    for await (const webhook of active()) {
+      if (webhook.id > last) return;
+      yield webhook;
+    }
+  }
+
+  const isFull = (tid: string): boolean =>
+    tid !== context.ofInstance && [...working.values()].filter((one) => one.tid === tid).length >= CONCURRENCY_OF_TENANT;
+
   return {
     async round(signal) {
       const head = await directory.eventFeed.head();
-      const begun = new Set<string>();
-      for await (const webhook of active()) {
-        const { id, version } = webhook;
-        begun.add(id);
+      const seen = new Set<string>();
+      for await (const webhook of inTurn()) {
+        const { id, tid, version } = webhook;
+        seen.add(id);
         const known = read.get(id);
         const isRead = known?.version === version && known.upTo >= head;
         if (signal.aborted || working.size >= CONCURRENCY) return;
-        if (isRead || working.has(id)) continue;
+        if (isRead || working.has(id) || isFull(tid)) continue;
+        lastBegun = id;
         const sending = work(webhook, signal)
           .catch((err: unknown) => logger.error({ err, webhook: id }, 'a webhook could not be served; another attempt follows'))
           .finally(() => working.delete(id));
-        working.set(id, sending);
+        working.set(id, { tid, sending });
       }
-      for (const id of read.keys()) if (!begun.has(id)) read.delete(id);
+      for (const id of read.keys()) if (!seen.has(id)) read.delete(id);
     },
 
     async oldestPosition() {
@@ -166,7 +190,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     },
 
     async close() {
-      await Promise.all(working.values());
+      await Promise.all([...working.values()].map(({ sending }) => sending));
     },
   };
 }

@@ -17,7 +17,7 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
     scope: 'idp.users:write',
     summary: 'E-mails a user a link that resets the password',
     errors: ['mail_not_configured', 'email_required', 'reset_unavailable', 'user_privileged'],
-    async handle({ params, directory, administrator, newId }) {
+    async handle({ params, directory, administrator, by, newId }) {
       const { user } = await directory.forTenant(params.tid).users.require(params.id);
       const account = await directory.accounts.findByOid(user.id);
       if (!account) throw new IdpError('not_found');
@@ -27,7 +27,7 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       if (!mail) throw new IdpError('mail_not_configured');
       if (!directory.passwordResets.isPossible(account)) throw errors('reset_unavailable');
       if (directory.accounts.emailOf(person) === undefined) throw new IdpError('email_required');
-      const due: DueReset = { oid: user.id, requestId: newId(), isAssisted: true };
+      const due: DueReset = { oid: user.id, requestId: newId(), by };
       (await deliver(RESET, { ...due })).release();
     },
   }),

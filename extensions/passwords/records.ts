@@ -1,5 +1,5 @@
 /** What waits for the queue, which holds ids alone, and what a browser did a moment ago. */
-import type { ArtifactKind } from '../../lib/extension-door.js';
+import type { ArtifactKind, Attribution } from '../../lib/extension-door.js';
 
 /** A name that somebody typed who forgot a password, until it is looked up. */
 export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
@@ -40,7 +40,8 @@ export interface DueReset {
   readonly clientId?: string;
   readonly uid?: string;
   readonly locale?: string;
-  readonly isAssisted?: boolean;
+  /** Who had it sent to somebody else. */
+  readonly by?: Attribution;
 }
 
 /** An event that its person is to hear of. */

@@ -62,6 +62,20 @@ describe('service specification 4.12: persons and users', () => {
     const foreign = await root.post(`/tenants/${tid.Globex}/persons`, dora({ id }));
     expect([again.status, foreign.text]).toEqual([409, again.text]);
     expect(again.json.errors).toEqual([{ pointer: '/id' }]);
+
+    const [userId, recordId] = ['01890a5d-ac96-774b-bcce-b302099a8002', '01890a5d-ac96-774b-bcce-b302099a8003'];
+    const user = (userName: string) => dora({ user: { id: userId, userName } });
+    const bodies = [
+      ['persons', () => user(`taken${count}`)],
+      ['groups', () => ({ id: recordId, name: `Taken ${count++}` })],
+      ['subsidiaries', () => ({ id: recordId, name: 'Taken' })],
+    ] as const;
+    for (const [list, body] of bodies) {
+      expect((await acme.post(`${at}/${list}`, body())).status).toBe(201);
+      const answers = [await acme.post(`${at}/${list}`, body()), await root.post(`/tenants/${tid.Globex}/${list}`, body())];
+      expect([list, ...answers.map(({ status }) => status)]).toEqual([list, 409, 409]);
+      expect(answers[1]?.text).toBe(answers[0]?.text);
+    }
   });
 
   test('no password or other credential can be set through the API', async () => {
@@ -110,6 +124,24 @@ describe('service specification 4.12: persons and users', () => {
     }
     const poisoned = await acme(`${at}/persons`, { method: 'POST', body: '{"givenName":"D","attributes":{"__proto__":{"a":1}}}' });
     expect(poisoned.json.code).toBe('invalid_request');
+  });
+
+  test('H2: what is nested deeper than stores take is refused', async () => {
+    const nested = (depth: number) => ({
+      method: 'POST',
+      body: `{"givenName":"D","familyName":"D","attributes":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`,
+    });
+    expect((await acme(`${at}/persons`, nested(31))).status).toBe(201);
+    for (const depth of [10_000, 5_000, 32]) {
+      const { status, json } = await acme(`${at}/persons`, nested(depth));
+      expect([depth, status, json.errors]).toEqual([
+        depth,
+        422,
+        [{ pointer: `/attributes${'/a'.repeat(31)}`, expected: 'at most 32 levels' }],
+      ]);
+    }
+    const lists = await acme(`${at}/persons`, { method: 'POST', body: `{"givenName":${'['.repeat(30_000)}${']'.repeat(30_000)}}` });
+    expect(lists.status).toBe(422);
   });
 
   test('DELETE of a user keeps the person, of a person erases', async () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { validate } from '@readme/openapi-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
-import { makeRecords } from '../support/administration/admin-matrix.js';
+import { makeRecords, meant } from '../support/administration/admin-matrix.js';
 import { drawing, oneOf, sample } from '../support/requests/schema-samples.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -45,9 +45,10 @@ describe('the OpenAPI document', () => {
     const drawn = operations.filter(({ method, path }) => !path.endsWith('/disable') && `${method} ${path}` !== 'DELETE /tenants/{tid}');
     for (let request = 0; request < REQUESTS; request += 1) {
       const { method, path, operation } = oneOf(draw, drawn);
-      const url = path.replace(/\{(\w+)\}/g, (_, name) =>
-        name === 'tid' && draw() < 0.8 ? own.tid : oneOf(draw, draw() < 0.7 ? ids : odd),
-      );
+      const url = path.replace(/\{(\w+)\}/g, (_, name) => {
+        const isRight = draw() < (name === 'tid' ? 0.8 : 0.3);
+        return (isRight && meant(path, name, own)) || oneOf(draw, draw() < 0.7 ? ids : odd);
+      });
       const options = { document, draw, oddness: oneOf(draw, [0, 0, 0.05, 0.3]), ids };
       const query = (operation.parameters as { in: string; name: string; schema: object }[])
         .filter((parameter) => parameter.in === 'query' && draw() < 0.3)

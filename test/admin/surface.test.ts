@@ -1,8 +1,17 @@
 /** service specification 4.12: the surface of the admin API, whatever the resource. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken } from '../support/administration/admin.js';
+import {
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../support/administration/admin.js';
 import { basic, postForm } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 
 const service = useIdp({
   seed: { ...adminSeed, clients: [...adminSeed.clients, adminClient('mixed', ['*'], ['orders.read', ...adminScopes])] },
@@ -91,5 +100,32 @@ describe('service specification 4.12: the surface', () => {
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(201);
     expect((await send('Twice')).json.code).toBe('idempotency_conflict');
+  });
+
+  test('a key is of one client and one tenant, for 24 hours', async () => {
+    const key = { 'idempotency-key': 'of-many' };
+    const { Acme, Globex } = await tenantIds(root);
+    const groups = `/tenants/${Acme}/groups`;
+    const made = await root.post(groups, { name: 'Keyed' }, key);
+    const elsewhere = await root.post(`/tenants/${Globex}/groups`, { name: 'Keyed' }, key);
+    const another = administer(service.issuer, await adminToken(service.issuer, 'acme'));
+    const ofAnother = await another.post(groups, { name: 'Keyed by another' }, key);
+    expect([made, elsewhere, ofAnother].map(({ status }) => status)).toEqual([201, 201, 201]);
+
+    const again = async () => administer(service.issuer, await adminToken(service.issuer, 'root')).post(groups, { name: 'Keyed' }, key);
+    try {
+      passTime(86_000);
+      const replayed = await again();
+      expect([replayed.status, replayed.text, replayed.headers.get('idempotency-replayed')]).toEqual([201, made.text, 'true']);
+      expect(replayed.headers.get('location')).toBe(made.headers.get('location'));
+      passTime(86_500);
+      const anew = await again();
+      expect([anew.json.code, anew.headers.get('idempotency-replayed')]).toEqual(['conflict', null]);
+      // What was refused is refused again.
+      const refused = await again();
+      expect([refused.text, refused.headers.get('idempotency-replayed')]).toEqual([anew.text, 'true']);
+    } finally {
+      backToPresent();
+    }
   });
 });

@@ -17,11 +17,11 @@ beforeAll(async () => {
   ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access profile email org roles perms' }));
 });
 
-async function told(): Promise<readonly Json[]> {
+async function told(oid = alice.id): Promise<readonly Json[]> {
   const userinfo = (await (
     await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })
   ).json()) as Json;
-  const fields = { sub: alice.id, tid: userinfo.tid, scope: 'profile email org roles perms' };
+  const fields = { sub: oid, tid: userinfo.tid, scope: 'profile email org roles perms' };
   const introspected = await postForm(`${service.issuer}/connect/scope/introspect`, fields, { authorization: basic('web', 'web-secret') });
   const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
   const { json } = await postForm(`${service.issuer}/connect/token`, refresh, { authorization: basic('web', 'web-secret') });
@@ -41,8 +41,8 @@ describe('claims after each write', () => {
   });
 
   test('of a user', async () => {
-    await root.patch(`${at}/users/${alice.id}`, { emailVerified: true });
-    for (const claims of await told()) expect(claims.email_verified).toBe(true);
+    await root.patch(`${at}/users/${alice.id}`, { emailVerified: true, userName: 'abbot' });
+    for (const claims of await told()) expect(claims).toMatchObject({ email_verified: true, preferred_username: 'abbot' });
   });
 
   test('of a group, and of who is in it', async () => {
@@ -64,6 +64,30 @@ describe('claims after each write', () => {
     await root.remove(`${at}/subsidiaries/${subsidiary.id}`);
     await root.patch(at, { name: 'Acme Group' });
     for (const claims of await told()) expect(claims.company_name).toBe('Acme Group');
+  });
+
+  test('of a link, and of its end', async () => {
+    const own = tokens;
+    const globex = `/tenants/${(await tenantIds(root)).Globex}`;
+    const [bob] = (await root(`${globex}/users?userName=bob@globex.test`)).json.items;
+    const [carol] = (await root(`${at}/users?userName=carol@acme.test`)).json.items;
+    const link = `${globex}/users/${bob.id}/link/${carol.id}`;
+    const signedIn = async (password: string) =>
+      (await obtainTokens(service.issuer, { scope: 'openid offline_access email', userName: 'bob@globex.test', password })).tokens;
+
+    expect((await root.post(link)).status).toBe(200);
+    tokens = await signedIn('carol');
+    expect(decodeJwt(tokens.id_token)).toMatchObject({ sub: carol.id, oid: bob.id });
+    for (const claims of await told(bob.id)) expect([claims.sub, claims.oid]).toEqual([carol.id, bob.id]);
+    const { refresh_token: linked } = tokens;
+
+    expect((await root.remove(link)).status).toBe(200);
+    const fields = { grant_type: 'refresh_token', refresh_token: linked };
+    const { json } = await postForm(`${service.issuer}/connect/token`, fields, { authorization: basic('web', 'web-secret') });
+    expect(json.error).toBe('invalid_grant');
+    tokens = await signedIn('bob');
+    for (const claims of await told(bob.id)) expect([claims.sub, claims.oid]).toEqual([bob.id, undefined]);
+    tokens = own;
   });
 
   test('a disabled user has none, and no token works', async () => {

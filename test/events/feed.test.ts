@@ -75,7 +75,7 @@ describe('design §8: the feed', () => {
     const [event] = await all(root, `/tenants/${answer.json.id}/events`);
     expect(event).toMatchObject({ type: 'TenantCreated', subject: answer.json.id, tid: answer.json.id, actor: 'client:root' });
     expect(event?.requestid).toEqual(expect.any(String));
-    expect(answer.headers.get('request-id') ?? event?.requestid).toBe(event?.requestid);
+    expect(answer.headers.get('x-request-id')).toBe(event?.requestid);
   });
 
   test('a cursor that is none is refused', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { ExtensionContext } from 'tenant-idp/extension';
 import { events } from '../../extensions/events/index.js';
+import { deadLetters } from '../../extensions/events/records.js';
 import { adminClient, administer, adminToken } from '../support/administration/admin.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/client/webhook-receiver.js';
 import { testSeed } from '../support/service/seed.js';
@@ -77,4 +78,28 @@ test('lifetimes.events: the job takes away what is older, but for what a webhook
     return !(await isListed(waiting)());
   });
   expect((await listed()).length).toBeGreaterThan(0);
+});
+
+test('what was given up for a webhook goes with the event', async () => {
+  const [tenant] = await service.idp.directory.tenants.find();
+  const tid = tenant?.id ?? '';
+  const letters = context.collection(deadLetters, tid);
+  const giveUp = async () => {
+    const { id } = await service.idp.tenant(tid).persons.create({ givenName: 'Given', familyName: 'Up' });
+    const { events: found } = await until(
+      () => context.directory.eventFeed.read({ limit: 1000 }),
+      (page) => page.events.some(({ subject }) => subject === id),
+    );
+    const event = { ...found.find(({ subject }) => subject === id) };
+    await letters.insert({ webhookId: 'any', event, attempts: 7, problem: 'none', at: new Date().toISOString() }, { id });
+    return id;
+  };
+  // After the events of the test before.
+  passTime(3 * DAY);
+  const old = await giveUp();
+  passTime(6 * DAY);
+  const later = await giveUp();
+  expect((await letters.list({ limit: 10 })).map(({ id }) => id).sort()).toEqual([old, later].sort());
+  await retention();
+  expect((await letters.list({ limit: 10 })).map(({ id }) => id)).toEqual([later]);
 });

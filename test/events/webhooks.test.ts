@@ -187,6 +187,28 @@ describe('design §8: webhooks', () => {
     },
   );
 
+  test('receivers that keep one tenant’s events waiting hold up nobody else’s', async () => {
+    const slow = await startWebhookReceiver();
+    open.push(slow);
+    let free = () => {};
+    const held = new Promise<number>((resolve) => {
+      free = () => resolve(204);
+    });
+    slow.answer(() => held);
+    const many = Array.from({ length: 20 }, () => webhook({ types: ['PersonCreated'], url: slow.url }, `/tenants/${acme}/webhooks`));
+    const paths = (await Promise.all(many)).map(({ path }) => path);
+    const { path } = await webhook({ types: ['PersonCreated'] });
+    await created(acme);
+    await until(() => slow.hooks.length >= 4);
+    await receiver.received(about(await created()));
+    // They have their share of what is sent at once; more would come once somebody gave up on them.
+    expect(slow.hooks.length).toBe(4);
+    free();
+    await until(() => slow.hooks.length >= 20);
+    const root = await as('root');
+    for (const one of [...paths, path]) await root(one, { method: 'DELETE' });
+  });
+
   test('a test delivery is sent at once, and is in no feed', async () => {
     const { id, secret, path } = await webhook();
     const root = await as('root');
@@ -242,6 +264,18 @@ describe('design §8: webhooks', () => {
       'http://10.0.0.1/',
     ])
       expect((await root('/webhooks', { method: 'POST', body: { url } })).status).toBe(422);
+  });
+
+  test('nothing is sent to an address inside, whatever leads there', async () => {
+    const root = await as('root');
+    for (const url of ['https://10.0.0.1/', 'https://169.254.169.254/latest', 'https://[fd00::1]/']) {
+      const { path } = await webhook({ url, types: ['PersonCreated'] });
+      expect((await root(`${path}/test`, { method: 'POST' })).json).toEqual({
+        isTaken: false,
+        problem: expect.stringContaining('is not a public address'),
+      });
+      await root(path, { method: 'DELETE' });
+    }
   });
 
   test('each change of a webhook is an event, with its actor', async () => {

@@ -6,6 +6,7 @@ import { captureMail, linkIn } from '../support/administration/invitations.js';
 import { recordedEvents } from '../support/administration/recorded-events.js';
 import { Agent, type Json } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const scopes = ['idp.persons:write', 'idp.tenants:read', 'idp.invitations:read', 'idp.invitations:write'];
 const captured = captureMail();
@@ -144,5 +145,7 @@ describe('4.12 invitations by the admin API', () => {
     expect(ids.size).toBe(1);
     await captured.to(person.email);
     expect((await root(`${at}/invitations?userId=${person.user.id}`)).json.items).toHaveLength(1);
+    await until(async () => (await directory.collection('deliveries').find({})).length === 0);
+    expect(captured.mails.filter(({ to }) => to === person.email)).toHaveLength(1);
   });
 });

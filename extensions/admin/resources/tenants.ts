@@ -28,7 +28,7 @@ interface Query {
 /** The few tenants of who does not administer all. The cursor is the id of the last one. */
 const ownTenants =
   ({ administrator: { account, client }, directory }: Request) =>
-  async ({ limit = 50, after, sort = 'createdAt', name = '', status: wanted }: Query) => {
+  async ({ limit = 50, after, name = '', sort = name === '' ? 'createdAt' : 'name', status: wanted }: Query) => {
     const ids = account ? [account.tenant.id] : client.adminTenants;
     const found = (await Promise.all(ids.map(directory.tenants.get))).flatMap((tenant) => tenant ?? []);
     const key = (tenant: Tenant) => (sort.endsWith('name') ? tenant.name.toLowerCase() : tenant.createdAt.toISOString()) + tenant.id;

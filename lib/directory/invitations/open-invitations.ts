@@ -41,7 +41,7 @@ export function createOpenInvitations(
       const person = await createPersonRows(context, tid).get(row.personId);
       checkSending(rules, person ?? {});
       const serial = (person?.user?.invitation?.serial ?? 0) + 1;
-      const { release } = await settling.announce({ id, serial });
+      const { release } = await settling.announce({ id, serial, by: context.by });
       await change(row, (open, current) => {
         checkSending(rules, current);
         // Somebody else resends it at the same time: theirs is as good.

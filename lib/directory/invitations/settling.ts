@@ -1,8 +1,10 @@
 import { IdpError } from '../../errors.js';
+import type { Attribution } from '../../events.js';
 import type { Delivery, Invitation, Person } from '../../store/records/records.js';
 import type { Credentials } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
 import type { MailedLinks } from '../mailed-links.js';
+import { attributedEvent } from '../outbox/attribution.js';
 import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
@@ -20,6 +22,8 @@ export interface InvitationWork {
   readonly serial?: number;
   /** The offer of an acceptance. */
   readonly credentialId?: string;
+  /** Who has the link sent. */
+  readonly by?: Attribution;
 }
 
 /** An invitation whose link is to be sent now. */
@@ -70,7 +74,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
   }
 
   async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
-    const { id, serial, credentialId } = delivery.data as unknown as InvitationWork;
+    const { id, serial, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
     const isEarly = Date.now() - delivery.createdAt.getTime() < PATIENCE_MS;
     const invitation = await settle(id);
     const person = invitation && (await personOf(invitation));
@@ -89,7 +93,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
     if (serial === undefined || open?.id !== id || open.serial !== serial || open.expiresAt.getTime() <= Date.now()) return;
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
-    const sent = pendingEvent('InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId });
+    const sent = attributedEvent(pendingEvent('InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
     // Who was erased or accepted it meanwhile has it all the same.
     await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date() }, sent)).catch(IdpError.unless('not_found'));
   }

@@ -4,6 +4,7 @@
  * The person's document has the number of the one link that is good, and when it ends. The link is made from the keys of the service when it is mailed.
  */
 import { IdpError } from '../../errors.js';
+import type { Attribution } from '../../events.js';
 import type { PasswordReset, PersonWithUser, Tenant } from '../../store/records/records.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials } from '../accounts/credentials.js';
@@ -11,6 +12,8 @@ import type { ChangePassword } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
+import { attributedEvent } from '../outbox/attribution.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { accountEmailOf, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
@@ -26,8 +29,8 @@ export interface ResetRequest {
   readonly clientId?: string;
   /** The sign-in that the request was made in. */
   readonly uid?: string;
-  /** Whether somebody else asked, who may: then a user without a password gets a link too. */
-  readonly isAssisted?: boolean;
+  /** Who asked for somebody else, and may: then a user without a password gets a link too, and an event tells of it. */
+  readonly by?: Attribution;
 }
 
 /** A link that is to be mailed now. */
@@ -116,10 +119,10 @@ export function createPasswordResets({
     read: links.read,
     open,
 
-    async begin(userId, { requestId, clientId, uid, isAssisted = false }) {
+    async begin(userId, { requestId, clientId, uid, by }) {
       const account = await accounts.findByOid(userId);
       if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
-      if (!isAssisted && !(await credentials.isSet(userId))) return undefined;
+      if (!by && !(await credentials.isSet(userId))) return undefined;
       const person = await persons.update(account.person.id, (row) => {
         if (!hasUser(row) || row.user.id !== userId || row.user.passwordReset?.requestId === requestId) return row;
         const passwordReset: PasswordReset = {
@@ -129,8 +132,12 @@ export function createPasswordResets({
           ...(clientId === undefined ? {} : { clientId }),
           ...(uid === undefined ? {} : { uid }),
         };
-        return { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
+        const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
+        return by
+          ? withEvents(next, attributedEvent(pendingEvent('UserPasswordResetRequested', row.tid, { AggregateId: userId }), by))
+          : next;
       });
+      if (by) context.nudge();
       const reset = person?.user?.passwordReset;
       if (!hasUser(person) || !reset || reset.requestId !== requestId) return undefined;
       const to = accountEmailOf(person);

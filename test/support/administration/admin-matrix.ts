@@ -13,7 +13,10 @@ export interface TenantRecords {
   readonly person: string;
   readonly group: string;
   readonly subsidiary: string;
-  readonly invitation?: string;
+  readonly invitation: string;
+  readonly webhook: string;
+  readonly connection: string;
+  readonly session?: string;
   readonly impersonation?: string;
   readonly serviceProvider?: string;
 }
@@ -25,11 +28,16 @@ export async function makeRecords(root: AdminClient, tid: string): Promise<Tenan
   const subsidiary = (await root.post(`${at}/subsidiaries`, { name: unique })).json.id;
   const group = (await root.post(`${at}/groups`, { name: unique })).json.id;
   const { id: person, user } = (await root.post(`${at}/persons`, { givenName: 'M', familyName: unique, user: { userName: unique } })).json;
-  return { tid, user: user.id, person, group, subsidiary };
+  const invitation = (await root.post(`${at}/invitations`, { userId: user.id, send: false })).json.id;
+  // Nothing is sent to it.
+  const webhook = (await root.post(`${at}/webhooks`, { url: 'http://127.0.0.1:9/hooks', types: ['WebhookTested'] })).json.id;
+  const provider = { name: unique, issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
+  const connection = (await root.post(`${at}/connections`, provider)).json.id;
+  return { tid, user: user.id, person, group, subsidiary, invitation, webhook, connection };
 }
 
 /** The record that the parameter of a path means. */
-const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
+export const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
   if (parameter === 'tid') return records.tid;
   const [, collection = ''] = path.split(`/{${parameter}}`)[0]?.match(/\/([a-z-]+)$/) ?? [];
   return {
@@ -38,16 +46,21 @@ const meant = (path: string, parameter: string, records: TenantRecords): string 
     groups: records.group,
     subsidiaries: records.subsidiary,
     invitations: records.invitation,
+    webhooks: records.webhook,
+    connections: records.connection,
+    sessions: records.session,
     impersonations: records.impersonation,
     'saml-service-providers': records.serviceProvider,
     link: records.user,
   }[collection];
 };
 
-/** Members of bodies that name records of the tenant. */
+/** Members of bodies, and filters of lists, that name records of the tenant. */
 const references: readonly (readonly [member: string, kind: keyof TenantRecords])[] = [
   ['subsidiaryId', 'subsidiary'],
   ['userId', 'user'],
+  ['personId', 'person'],
+  ['operatorId', 'user'],
 ];
 
 export interface Leak {
@@ -63,31 +76,35 @@ export interface MatrixOptions {
   readonly client: AdminClient;
   readonly own: TenantRecords;
   readonly foreign: TenantRecords;
-  /** `METHOD /path` of operations that would end what the others are about. */
-  readonly except?: readonly string[];
+  /** Parameters that are no secret to the client: with a foreign one it would change what the others are about. */
+  readonly known?: readonly string[];
+  /** Operations to try. @default all */
+  readonly isTried?: (path: string) => boolean;
 }
 
-/** The answers that differ, and how many were compared. */
+/** The answers that differ, how many were compared, and the parameters of paths that no record was there for. */
 export async function leaksOf({
   issuer,
   client,
   own,
   foreign,
-  except = [],
-}: MatrixOptions): Promise<{ readonly leaks: readonly Leak[]; readonly compared: number }> {
+  known = [],
+  isTried = () => true,
+}: MatrixOptions): Promise<{ readonly leaks: readonly Leak[]; readonly compared: number; readonly untried: ReadonlySet<string> }> {
   const { operations, document } = await documented(issuer);
   const leaks: Leak[] = [];
+  const untried = new Set<string>();
   let compared = 0;
   for (const { method, path, operation } of operations) {
-    if (!path.startsWith('/tenants/{tid}') || except.includes(`${method} ${path}`)) continue;
+    if (!path.startsWith('/tenants/{tid}') || !isTried(path)) continue;
     const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
     const schema = (Object.values(operation.requestBody?.content ?? {}) as Json[])[0]?.schema;
     const draw = drawing(path.length);
     const body = schema && (sample(schema, { document, draw, fullness: method === 'PATCH' ? 0.2 : 0 }) as Json);
     if (body && 'ids' in (schema.properties ?? {})) body.ids = [];
-    const ask = async (ids: Readonly<Record<string, string | undefined>>, sent: unknown = body): Promise<string> => {
+    const ask = async (ids: Readonly<Record<string, string | undefined>>, sent: unknown = body, query = ''): Promise<string> => {
       const url = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? meant(path, name, own) ?? ABSENT);
-      const { status, text } = await client(url, { method, ...(sent === undefined ? {} : { body: sent }) });
+      const { status, text } = await client(url + query, { method, ...(sent === undefined ? {} : { body: sent }) });
       const named = Object.values(ids).flatMap((id) => id ?? []);
       return `${status} ${named.reduce((all, id) => all.replaceAll(id, 'ID'), text)}`;
     };
@@ -96,7 +113,8 @@ export async function leaksOf({
       compared += 1;
       if (first !== second) leaks.push({ operation: `${method} ${path}`, field, foreign: first, absent: second });
     };
-    for (const parameter of parameters) {
+    for (const parameter of parameters.filter((name) => !known.includes(name))) {
+      if (meant(path, parameter, foreign) === undefined) untried.add(parameter);
       const others = parameter === 'tid' ? Object.fromEntries(parameters.map((name) => [name, meant(path, name, foreign)])) : {};
       await compare(
         parameter,
@@ -109,6 +127,11 @@ export async function leaksOf({
       const [id = ''] = [foreign[kind]];
       await compare(member, ask({ [member]: id }, { ...body, [member]: id }), ask({ [member]: ABSENT }, { ...body, [member]: ABSENT }));
     }
+    const filters = (operation.parameters as Json[]).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+    for (const [filter, kind] of references.filter(([name]) => filters.includes(name))) {
+      const [id = ''] = [foreign[kind]];
+      await compare(`?${filter}`, ask({ [filter]: id }, body, `?${filter}=${id}`), ask({ [filter]: ABSENT }, body, `?${filter}=${ABSENT}`));
+    }
     if (members.includes('ids'))
       await compare('ids', ask({ group: foreign.group }, { ids: [foreign.group] }), ask({ group: ABSENT }, { ids: [ABSENT] }));
     if (members.includes('user')) {
@@ -116,5 +139,5 @@ export async function leaksOf({
       await compare('user.groups.ids', ask({ group: foreign.group }, user(foreign.group)), ask({ group: ABSENT }, user(ABSENT)));
     }
   }
-  return { leaks, compared };
+  return { leaks, compared, untried };
 }

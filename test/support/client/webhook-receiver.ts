@@ -17,19 +17,19 @@ export interface WebhookReceiver {
   /** Resolves once one of these has come, this often. */
   received(isMeant: (hook: Hook) => boolean, times?: number): Promise<readonly Hook[]>;
   /** What it answers from now on; 204 at first. */
-  answer(status: number | ((hook: Hook) => number), headers?: Readonly<Record<string, string>>): void;
+  answer(status: number | ((hook: Hook) => number | Promise<number>), headers?: Readonly<Record<string, string>>): void;
   close(): void;
 }
 
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const hooks: Hook[] = [];
-  let statusOf: (hook: Hook) => number = () => 204;
+  let statusOf: (hook: Hook) => number | Promise<number> = () => 204;
   let answered: Readonly<Record<string, string>> = {};
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const hook = { headers: request.headers, body, event: JSON.parse(body) as IdpEvent };
     hooks.push(hook);
-    response.writeHead(statusOf(hook), answered).end();
+    response.writeHead(await statusOf(hook), answered).end();
   });
   server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

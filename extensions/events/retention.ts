@@ -1,0 +1,24 @@
+/** How long events are kept: in the feed, and beside it those that were given up for a webhook. */
+import { type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { deadLetters } from './records.js';
+
+const PAGE = 100;
+
+/** @param keepAfter events after this cursor stay: a webhook is to get them yet. */
+export async function removeOld(context: ExtensionContext, signal: AbortSignal, keepAfter: string | undefined): Promise<void> {
+  const { eventFeed } = context.directory;
+  await eventFeed.prune({ signal, keepAfter });
+  const [oldest] = (await eventFeed.read({ limit: 1 })).events;
+  if (oldest) await removeLettersBefore(context, signal, oldest.sequence);
+}
+
+/** What is in the feed no more, nobody sends again. */
+async function removeLettersBefore(context: ExtensionContext, signal: AbortSignal, sequence: string): Promise<void> {
+  for (let after: string | undefined; !signal.aborted; ) {
+    const page = await context.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { id, tid, event } of page)
+      if (String(event.sequence) < sequence) await context.collection(deadLetters, tid).remove(id).catch(IdpError.unless('not_found'));
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) return;
+  }
+}
