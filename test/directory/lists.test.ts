@@ -204,12 +204,13 @@ describe.each([
     const [tid = ''] = await Promise.all(names.slice(0, 1).map(async (name) => (await tenants.create({ name })).id));
     for (const name of names.slice(1)) await tenants.create({ name });
     const { groups, subsidiaries } = forTenant(tid);
-    for (const name of names) {
+    // What is made in one millisecond is listed by id.
+    for (const [index, name] of names.entries()) {
       await groups.create({ name });
       await subsidiaries.create({ name });
-      await permissions.create({ id: `p.${name}`, name });
-      await clients.create({ id: `c-${name}`, name });
-      await apiResources.create({ id: `a-${name}`, name, scopes: [] });
+      await permissions.create({ id: `p.${index}.${name}`, name });
+      await clients.create({ id: `c-${index}-${name}`, name });
+      await apiResources.create({ id: `a-${index}-${name}`, name, scopes: [] });
     }
     const services: readonly {
       list(query?: { sort?: 'name' | '-createdAt'; name?: string; limit?: number; after?: string }): Promise<Listed<{ name: string }>>;
@@ -227,8 +228,8 @@ describe.each([
       ).toEqual(['alpha', 'alphabet', 'Beta', 'Zeta']);
     }
     await tenants.disable(tid);
-    await clients.update('c-Beta', { status: 'disabled' });
-    await apiResources.update('a-alpha', { status: 'disabled' });
+    await clients.update('c-2-Beta', { status: 'disabled' });
+    await apiResources.update('a-1-alpha', { status: 'disabled' });
     const off = async (service: { list(query: { status: 'disabled' }): Promise<Listed<{ name: string }>> }) =>
       (await service.list({ status: 'disabled' })).items.map(({ name }) => name);
     expect([await off(tenants), await off(clients), await off(apiResources)]).toEqual([['Zeta'], ['Beta'], ['alpha']]);
