@@ -19,11 +19,13 @@ export interface Sender {
 const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
 /** Milliseconds after which a receiver that takes nothing is switched off. */
 const FAILING_MS = 5 * 86_400_000;
-/** Events that a webhook gets before it is looked at anew, and milliseconds after which it gets no more of them: others wait. */
+/** Events of a webhook's turn, at most. */
 const MOST_AT_ONCE = 100;
+/** Milliseconds of a webhook's turn, after which it begins no other event: others wait. */
 const TURN_MS = 10_000;
+/** Webhooks whose turn it is, at once. */
 const CONCURRENCY = 16;
-/** Of these, those of one tenant, whose receivers may be as slow as they like. */
+/** The same of one tenant, because its receivers may be as slow as they like. */
 const CONCURRENCY_OF_TENANT = 4;
 const PAGE = 100;
 /** Milliseconds between two writes of a position that passed over events which nobody asked for. */

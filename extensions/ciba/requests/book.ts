@@ -18,7 +18,7 @@ export interface Entry {
   readonly clientId: string;
   /** When it began, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** The same of its end. */
+  /** When it ends, likewise. */
   readonly expiresAt: number;
 }
 
@@ -55,11 +55,10 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
     },
     async enter(oid, entry, decided) {
       const { lifetimeSeconds } = bookKind;
-      // Most have none.
+      // Most people have no book, and then there is nothing to read.
       if (await books().put(oid, { entries: [entry], begun: [entry.createdAt] } satisfies Book, { lifetimeSeconds })) return [];
-      /** Entries whose records were read, and of these the ones that wait no more. */
-      let read: readonly string[] = [];
-      let over: ReadonlySet<string> = new Set();
+      /** Whether an entry waits no more, of those whose records were read. */
+      const isDecided = new Map<string, boolean>();
       for (;;) {
         let unread: readonly Entry[] = [];
         let replaced: readonly Entry[] | undefined;
@@ -70,8 +69,8 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
             const now = Date.now();
             const begun = book.begun.filter((at) => at > now - RECENT_MS);
             const entries = book.entries.filter(isWaiting);
-            unread = entries.filter(({ id }) => !read.includes(id));
-            const waiting = entries.filter(({ id }) => !over.has(id));
+            unread = entries.filter(({ id }) => !isDecided.has(id));
+            const waiting = entries.filter(({ id }) => !isDecided.get(id));
             const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
             replaced = undefined;
             if (unread.length > 0 || begun.length >= MAX_RECENT || others.length >= MAX_PENDING) return value;
@@ -81,8 +80,8 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
           { lifetimeSeconds },
         );
         if (unread.length === 0) return replaced;
-        read = [...read, ...unread.map(({ id }) => id)];
-        over = new Set([...over, ...(await decided(unread))]);
+        const over = await decided(unread);
+        for (const { id } of unread) isDecided.set(id, over.has(id));
       }
     },
   };
