@@ -31,6 +31,26 @@ describe('outbox (design §8)', () => {
     ]);
   });
 
+  test('performance: an event that this node wrote is looked for in its own collection; the others are looked at each second', async () => {
+    const looks = new Map<string, number>();
+    const store = withCollections(memoryDirectory(), (rows, name) => ({
+      find(where, page) {
+        if ('byOutbox' in where) looks.set(name, (looks.get(name) ?? 0) + 1);
+        return rows.find(where, page);
+      },
+    }));
+    await using t = await testDirectory({ store });
+    const heard = new Set<string>();
+    t.directory.events.on('UserCreated', ({ subject }) => void heard.add(subject));
+    const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+    for (let index = 0; index < 100; index += 1) {
+      const { userId } = await userIn(t.directory, tid, `bob ${index}`);
+      while (!heard.has(userId)) await new Promise((resolve) => setImmediate(resolve));
+    }
+    const { persons = 0, groups = 0 } = Object.fromEntries(looks);
+    expect({ persons: persons >= 100, groups: groups >= 1 && groups < persons / 2 }).toEqual({ persons: true, groups: true });
+  });
+
   test('a listener that throws or rejects is called again alone, until it takes the event; one that was stopped hears no more', async () => {
     const logged: unknown[] = [];
     await using t = await testDirectory({ backOff: [5, 5, 5], logger: { ...silentLogger, error: (...data) => void logged.push(data) } });
