@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
 import type { RedisServer } from '../test/support/stores/redis-server.js';
-import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
-import { type Contestant, startContestant } from './contestant.js';
-import { fill } from './fill.js';
-import { interleave, type Slices } from './interleave.js';
-import { startRedisServer } from './redis-server.js';
-import { rows } from './rows.js';
+import { rows } from './requests/rows.js';
+import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './results/comparison.js';
+import { interleave, type Slices } from './results/interleave.js';
+import { type Contestant, startContestant } from './servers/contestant.js';
+import { fill } from './servers/fill.js';
+import { startRedisServer } from './servers/redis-server.js';
 import { settings } from './settings.js';
 
 /** `control` is `few` again: what the machine does to two that are alike. */

@@ -10,9 +10,9 @@ import { createKeyring } from '../lib/store/keyring.js';
 import { createCheckedDirectory } from '../lib/store/records/checked-directory.js';
 import { collections } from '../lib/store/records/collections.js';
 import { keyedCollections, withKeys } from '../lib/store/records/derived-keys.js';
-import { fixed, formatTable } from './comparison.js';
+import { fixed, formatTable } from './results/comparison.js';
+import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
-import { bootstrapInterval, median } from './statistics.js';
 
 const FEW = 1000;
 /** The latency with many persons, in that with few. */

@@ -7,10 +7,11 @@
  * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (parts of rows' names, comma-separated; all rows),
  * `BENCH_AGAINST` (`plain,control,published`), `BENCH_PROFILE` (folder for a V8 CPU profile of ours), `BENCH_TOKENS` (1000000), `BENCH_PERSONS` (100000).
  */
-import { pinLoad, pinning } from './cores.js';
+
 import { measureGrowth } from './growth.js';
 import { measureLists } from './lists.js';
 import { measureSaml } from './saml.js';
+import { pinLoad, pinning } from './servers/cores.js';
 import { measureSideBySide } from './side-by-side.js';
 import { measureSignIns } from './sign-in.js';
 import { measureStartUp } from './start-up.js';

@@ -8,8 +8,8 @@ import { newMessageId } from '../extensions/saml/xml/write.js';
 import { pemOf } from '../test/support/saml/keys/test-keys.js';
 import { acsUrl, idpEntityId, persistent, signed, spEntityId, successOf } from '../test/support/saml/outbound/messages.js';
 import { nodeSaml } from '../test/support/saml/outbound/verifiers.js';
-import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
-import type { Slice } from './load.js';
+import type { Slice } from './requests/load.js';
+import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './results/comparison.js';
 import { settings } from './settings.js';
 
 const { Constants, IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } = samlify;

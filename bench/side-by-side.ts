@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
-import type { Contestant } from './contestant.js';
-import { startContestants } from './contestants.js';
-import { interleave } from './interleave.js';
-import { startRedisServer } from './redis-server.js';
-import { formatReport, type Measurement } from './report.js';
-import { rows } from './rows.js';
+import { rows } from './requests/rows.js';
+import { interleave } from './results/interleave.js';
+import { formatReport, type Measurement } from './results/report.js';
+import type { Contestant } from './servers/contestant.js';
+import { startContestants } from './servers/contestants.js';
+import { startRedisServer } from './servers/redis-server.js';
 import { settings } from './settings.js';
 
 /** Every row at this library and at bare oidc-provider, all on one Redis. */

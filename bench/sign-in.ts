@@ -5,9 +5,9 @@ import { startIdp } from '../test/support/service/idp.js';
 import { testSeed } from '../test/support/service/seed.js';
 import { enrol } from '../test/support/sign-in/factors.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET } from '../test/support/sign-in/upstream-provider.js';
-import { fixed, formatTable } from './comparison.js';
+import { fixed, formatTable } from './results/comparison.js';
+import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
-import { bootstrapInterval, median } from './statistics.js';
 
 /** What silent sign-on under a requirement may take, in that without. */
 const AT_MOST = 1.1;

@@ -1,9 +1,9 @@
 /** What a process pays before its first answer: CPU time of the import, and of the import with a service. Each sample is a process of its own. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { fixed, formatTable } from './comparison.js';
+import { fixed, formatTable } from './results/comparison.js';
+import { median } from './results/statistics.js';
 import { settings } from './settings.js';
-import { median } from './statistics.js';
 import { signingKeys } from './world.js';
 
 const run = promisify(execFile);

@@ -10,7 +10,8 @@ export class SortedIds {
   }
 
   add(id: string): void {
-    const at = this.#firstFrom(id);
+    const last = this.#ids.at(-1);
+    const at = last === undefined || compareTexts(last, id) < 0 ? this.#ids.length : this.#firstFrom(id);
     if (this.#ids[at] !== id) this.#ids.splice(at, 0, id);
   }
 

@@ -78,11 +78,11 @@ export interface ExtensionContext {
   deliver(kind: string, data: Readonly<Record<string, unknown>>, options?: { readonly batch?: string }): Promise<Enqueued>;
   /**
    * Raises an event that an extension declares, about an account: kept in the person's document until it is dispatched.
-   * @param cause names what happened: told again, by any node, it stays one event.
+   * @param cause names what happened: told again, by any node, it stays one event. Undefined where nothing is told twice, which spares a look-up.
    * @param by who made it happen.
    * @throws TypeError for a type that no extension declares.
    */
-  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
+  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;
   /** Undefined without the option `subjectSalt`. */
   readonly pseudonyms?: ExtensionPseudonyms;
   /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */

@@ -184,8 +184,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
   const log = createEventLog(collections.events);
-  const sources = [...outboxes, ...(options.eventSources ?? [])].map((name) => store.collection<Source>(name).withRemoved());
+  const names = [...outboxes, ...(options.eventSources ?? [])];
+  const sources = new Map(names.map((name) => [name, store.collection<Source>(name).withRemoved()]));
   const outbox = createOutbox({ sources, log, trials, lease: () => lease('events'), logger });
+  store.onOutboxed(outbox.note);
   const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
   const context: DirectoryContext = {

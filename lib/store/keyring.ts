@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { ConfigError, IdpError } from '../errors.js';
+import { drawBytes } from './random-bytes.js';
 
 /** Encrypts and hashes values that are stored. Each purpose has keys of its own. */
 export interface Keyring {
@@ -36,7 +37,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
 
   return {
     encrypt(purpose, record, plaintext) {
-      const iv = randomBytes(IV_BYTES);
+      const iv = drawBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, newest.key(`encrypt ${purpose}`), iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(associatedData(purpose, record));
       const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);

@@ -171,7 +171,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['caches/', 'outages/'],
     ['records/', 'times/'],
     ['artifact-key.ts', 'index-order.ts', 'keyring.ts'],
-    ['artifact-store.ts', 'directory-store.ts'],
+    ['artifact-store.ts', 'directory-store.ts', 'random-bytes.ts'],
   ],
   'lib/directory/': [
     ['index.ts'],

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { decodeJwt } from 'jose';
 import type { Requirement } from 'tenant-idp/extension';
 import { Agent, type Answer, titleOf } from '../support/client/agent.js';
-import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { submit } from '../support/sign-in/factors.js';
 import { backToPresent } from '../support/time/clock.js';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { backToPresent } from '../support/time/clock.js';
 import { atOnce } from '../support/time/rounds.js';
 import { until } from '../support/time/until.js';

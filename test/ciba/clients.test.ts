@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { postForm } from '../support/client/agent.js';
 import { assertionType } from '../support/client/assertions.js';
-import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
-import { useDocumentHost } from '../support/client/document-host.js';
+import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
+import { useDocumentHost } from '../support/client/receivers/document-host.js';
 import { backToPresent } from '../support/time/clock.js';
 
 const keysHost = useDocumentHost();

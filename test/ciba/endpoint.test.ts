@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../support/client/agent.js';
 import { createAssertingClient } from '../support/client/assertions.js';
-import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
 

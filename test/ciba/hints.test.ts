@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { createSigningClient } from '../support/client/request-objects.js';
 import { testSeed } from '../support/service/seed.js';
 import { backToPresent } from '../support/time/clock.js';

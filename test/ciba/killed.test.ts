@@ -1,7 +1,7 @@
 /** Issue 16: a node that dies between two writes leaves one truth. The commit that it did not get to is refused here. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { backToPresent } from '../support/time/clock.js';
 
 const store = memoryArtifacts();

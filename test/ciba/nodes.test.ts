@@ -8,7 +8,7 @@ import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapter
 import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
 import { postForm } from '../support/client/agent.js';
-import { CIBA_GRANT, callsTo, cibaClient } from '../support/client/call-centre.js';
+import { CIBA_GRANT, callsTo, cibaClient } from '../support/client/ciba/call-centre.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { testKeys } from '../support/service/keys.js';
 import { type Nodes, startNodes } from '../support/service/nodes.js';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
-import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
 import { atOnce } from '../support/time/rounds.js';

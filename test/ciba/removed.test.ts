@@ -1,7 +1,7 @@
 /** Threats D3, F5: a request dies with its user, and neither its client nor anybody else learns why. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
-import { type CibaAnswer, callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { type CibaAnswer, callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';

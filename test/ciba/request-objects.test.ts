@@ -1,8 +1,8 @@
 /** CIBA Core §7.1.1 and service specification 4.10: `request` and `request_uri` with some or all parameters. Threats C3, C5. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
-import { useDocumentHost } from '../support/client/document-host.js';
+import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
+import { useDocumentHost } from '../support/client/receivers/document-host.js';
 import { createSigningClient } from '../support/client/request-objects.js';
 import { backToPresent } from '../support/time/clock.js';
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, titleOf } from '../support/client/agent.js';
-import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
+import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import type { testSeed } from '../support/service/seed.js';
 import { submit } from '../support/sign-in/factors.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';

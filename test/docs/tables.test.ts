@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { rows } from '../../bench/rows.js';
+import { rows } from '../../bench/requests/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { seedSchema } from '../../lib/directory/seed/schema.js';

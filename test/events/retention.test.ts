@@ -4,7 +4,7 @@ import type { ExtensionContext } from 'tenant-idp/extension';
 import { events } from '../../extensions/events/index.js';
 import { deadLetters } from '../../extensions/events/records.js';
 import { adminClient, administer, adminToken } from '../support/administration/admin.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/client/webhook-receiver.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/client/receivers/webhook-receiver.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Webhook } from 'standardwebhooks';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type AdminClient, adminClient, administer, adminToken } from '../support/administration/admin.js';
-import { type Hook, startWebhookReceiver, type WebhookReceiver } from '../support/client/webhook-receiver.js';
+import { type Hook, startWebhookReceiver, type WebhookReceiver } from '../support/client/receivers/webhook-receiver.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Extension } from 'tenant-idp/extension';
 import { basic, postForm } from '../support/client/agent.js';
-import { cibaClient, withClients } from '../support/client/call-centre.js';
+import { cibaClient, withClients } from '../support/client/ciba/call-centre.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { startIdp } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';

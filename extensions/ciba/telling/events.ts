@@ -35,7 +35,7 @@ export const createAnnounce =
 export const createTellBegun =
   ({ ciba, deliver, emit, mail }: Pick<ExtensionContext, 'ciba' | 'deliver' | 'emit' | 'mail'>) =>
   async (request: AuthenticationRequest, account: Account, by: Attribution): Promise<void> => {
-    await emit('BackchannelAuthenticationRequested', account, about(request), `ciba ${request.id} requested`, by);
+    await emit('BackchannelAuthenticationRequested', account, about(request), undefined, by);
     const kinds = [...(ciba.notify ? [NOTIFY] : []), ...(ciba.email && mail ? [MAIL] : [])];
     for (const kind of kinds) (await deliver(kind, { id: request.id })).release();
   };

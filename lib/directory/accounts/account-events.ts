@@ -1,6 +1,7 @@
 import { v5 } from 'uuid';
 import type { Attribution, EventMap } from '../../events.js';
 import type { DirectoryContext } from '../context.js';
+import { newId } from '../identifiers.js';
 import { attributedEvent, checkAttribution } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Account } from './accounts.js';
@@ -8,11 +9,11 @@ import type { Account } from './accounts.js';
 /** Events of an account that the protocol raises. The person's document keeps them until they are dispatched, as it keeps the directory's own. */
 export interface AccountEvents {
   /**
-   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event.
+   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event. Without one, each call is an occurrence of its own.
    * @param by who made the change
    * @throws IdpError `invalid_record` for an attribution that no event can carry.
    */
-  raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
+  raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;
 }
 
 export function createAccountEvents({ collections: { persons, events }, nudge }: DirectoryContext, issuer: string): AccountEvents {
@@ -20,8 +21,8 @@ export function createAccountEvents({ collections: { persons, events }, nudge }:
   return {
     async raise(type, { person }, data, cause, by = {}) {
       checkAttribution(by);
-      const id = v5(JSON.stringify(['event', type, cause]), namespace);
-      if (await events.has({ byEvent: [id] })) return;
+      const id = cause === undefined ? newId() : v5(JSON.stringify(['event', type, cause]), namespace);
+      if (cause !== undefined && (await events.has({ byEvent: [id] }))) return;
       await persons.update(person.id, (row) => {
         if (row.user?.id !== person.user.id || row.pendingEvents.some((event) => event.id === id)) return row;
         return withEvents(row, attributedEvent({ ...pendingEvent(type, row.tid, data), id }, by));

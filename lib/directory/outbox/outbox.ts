@@ -23,15 +23,17 @@ export interface Outbox {
   waiting(): Promise<ReadonlySet<string>>;
   /** Begins to dispatch. Events of an earlier process wait for it, so that listeners can be registered first. */
   start(): void;
-  /** Looks for events at once. */
+  /** A write of this node left events in a row of the collection, where {@link nudge} is going to look. */
+  note(collection: string): void;
+  /** Dispatches what was noted, at once. What other nodes wrote, and what failed, is looked for every second. */
   nudge(): void;
   /** Moves the events that are left, then stops. The next start calls listeners that have not taken theirs. */
   close(): Promise<void>;
 }
 
 export interface OutboxOptions {
-  /** Collections whose rows have events in them. */
-  readonly sources: readonly SourceRows[];
+  /** Collections whose rows have events in them, by name. */
+  readonly sources: ReadonlyMap<string, SourceRows>;
   readonly log: EventLog;
   readonly trials: EventTrials;
   /** Takes or renews the right to dispatch; false while another node has it. */
@@ -55,8 +57,9 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
   const working = new Map<string, Promise<void>>();
   /** Documents with nothing to do before an instant, in the version that said so. */
   const held = new Map<string, { readonly version: number; readonly until: number }>();
+  /** Those to look at next. Each look asks the store, so the others are spared it. */
+  const due = new Set<SourceRows>();
   let running: Promise<void> | undefined;
-  let again = false;
   let isOpen = false;
   let renewedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -101,8 +104,8 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
     for (const event of done) trials.forget(event.id);
     if (left?.outbox === undefined) held.delete(id);
     else if (!isAll && left.version === version + 1) held.set(id, { version: left.version, until });
-    else if (left.version > version) again = true;
-    if (again && isOpen) nudge();
+    else if (left.version > version) due.add(rows);
+    if (isOpen) nudge();
   }
 
   async function strikeOff(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
@@ -142,35 +145,46 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
   }
 
   async function run(): Promise<void> {
-    while (again) {
-      again = false;
-      for (const source of sources) await drain(source);
+    for (const source of due) {
+      // First, because what is written from here on may be missed.
+      due.delete(source);
+      await drain(source);
     }
   }
 
   function nudge(): void {
-    again = true;
+    if (due.size === 0) return;
     running ??= run()
       .catch((err: unknown) => {
+        due.clear();
         if (!isToldAlready(err)) logger.error({ err }, 'events could not be dispatched; another attempt follows');
       })
       .finally(() => {
         running = undefined;
-        if (again && isOpen) setImmediate(nudge);
+        if (isOpen) setImmediate(nudge);
       });
+  }
+
+  function lookEverywhere(): void {
+    for (const source of sources.values()) due.add(source);
+    nudge();
   }
 
   return {
     async waiting() {
       const ids = new Set<string>();
-      for (const source of sources)
+      for (const source of sources.values())
         for (const row of await source.find({ byOutbox: ['yes'] })) for (const { id } of eventsOf(row)) ids.add(id);
       return ids;
     },
     start() {
       isOpen = true;
-      timer = setInterval(nudge, INTERVAL_MS).unref();
-      nudge();
+      timer = setInterval(lookEverywhere, INTERVAL_MS).unref();
+      lookEverywhere();
+    },
+    note(collection) {
+      const source = sources.get(collection);
+      if (source) due.add(source);
     },
     nudge() {
       if (isOpen) nudge();
@@ -179,11 +193,12 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
       if (!isOpen) return;
       isOpen = false;
       clearInterval(timer);
-      do {
-        nudge();
+      lookEverywhere();
+      while (running !== undefined) {
         await running;
         await settled(working.values());
-      } while (again);
+        nudge();
+      }
     },
   };
 }

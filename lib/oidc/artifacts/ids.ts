@@ -1,7 +1,8 @@
-import { createHmac, randomFillSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { artifactKey, SLOT_LENGTH, slotOf } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
+import { drawText } from '../../store/random-bytes.js';
 import { modelOf, type TaggedKind, tagOf } from './models.js';
 
 /**
@@ -11,19 +12,7 @@ import { modelOf, type TaggedKind, tagOf } from './models.js';
 const RANDOM = 32;
 const UID = 22;
 
-/** Random bytes are drawn many at once: a draw costs more than all the rest of making an id. None is used twice. */
-const pool = Buffer.alloc(4096);
-let drawn = pool.length;
-
-function random(length: number): string {
-  const bytes = Math.ceil((length * 3) / 4);
-  if (drawn + bytes > pool.length) {
-    randomFillSync(pool);
-    drawn = 0;
-  }
-  drawn += bytes;
-  return pool.toString('base64url', drawn - bytes, drawn).slice(0, length);
-}
+const random = (length: number): string => drawText(Math.ceil((length * 3) / 4), 'base64url').slice(0, length);
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>

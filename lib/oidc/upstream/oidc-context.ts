@@ -1,5 +1,6 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Class, Payload } from './base-model.js';
+import { createShapes } from './params.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 
@@ -25,6 +26,7 @@ export interface ContextHooks {
 
 /** Parameters are rewritten before the first check reads them; API scopes count as known. */
 export function contextClass(Base: Class, hooks: ContextHooks): Class {
+  const shaped = createShapes();
   return class extends Base {
     #body: Query | undefined;
     #params: Payload | undefined;
@@ -62,7 +64,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
     }
     /** The first step of an endpoint whose errors are answered. */
     set params(params: Payload) {
-      this.#params = params;
+      this.#params = shaped(params);
       hooks.check(this.ctx);
       this.#settle();
     }

@@ -49,3 +49,12 @@ declare module 'oidc-provider/lib/helpers/validate_dpop.js' {
   export { validateDpop as default };
   export function checkDpopReplay(provider: object, ctx: object, proof: DpopProof, clientId: string): Promise<void>;
 }
+
+declare module 'oidc-provider/lib/helpers/params.js' {
+  class Params {
+    constructor(names: ReadonlySet<string>, given: Readonly<Record<string, unknown>>);
+  }
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { Params as default };
+}

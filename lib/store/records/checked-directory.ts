@@ -3,7 +3,7 @@ import { IdpError } from '../../errors.js';
 import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
 import { withKeys } from './derived-keys.js';
-import type { PendingEvent } from './records.js';
+import type { Outboxed, PendingEvent } from './records.js';
 import { findKept, isRemoved, type RemovedRow, remainderOf, withoutRemoved } from './removed-rows.js';
 import { hasRowChecks, isRemainder, wrongMember as wrongMemberOf } from './row-checks.js';
 
@@ -28,6 +28,8 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
 
 export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
+  /** Tells of each write that leaves events in a row, by the name of the collection. */
+  onOutboxed(listener: (collection: string) => void): void;
   /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
   problems(): Promise<readonly UnreadableRow[]>;
 }
@@ -59,6 +61,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
   const bad = new Map<string, UnreadableRow>();
   // A store in this process hands out the same object at each read.
   const good = new WeakSet<Row>();
+  const listeners: ((collection: string) => void)[] = [];
 
   function isGood(collection: string, row: Row): boolean {
     if (good.has(row)) return true;
@@ -87,9 +90,14 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
     };
 
+    const tellOutboxed = (): void => {
+      for (const listener of listeners) listener(name);
+    };
+
     /** A row that was checked when it was written. */
     const known = (row: R): R => {
       good.add(row);
+      if ((row as Partial<Outboxed>).outbox !== undefined) tellOutboxed();
       return row;
     };
 
@@ -170,6 +178,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
           const kept = isGood(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
           return isThere ? (remainderOf(id, [...kept, ...events]) as unknown as Unsaved<R>) : row;
         });
+        if (isThere) tellOutboxed();
         return isThere;
       },
       withRemoved: () => ({
@@ -187,6 +196,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
     collection: <R extends Row>(name: string) => checked(name, store.collection<R>(name)),
     health: () => store.health(),
     close: () => store.close(),
+    onOutboxed: (listener) => void listeners.push(listener),
     async problems() {
       for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
         const kept = await store.collection(row.collection).get(row.id);

@@ -5,7 +5,7 @@ import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from '
 import type { ExtensionContext } from 'tenant-idp';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../../support/client/assertions.js';
-import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../../support/client/steps.js';
 import { testKeys } from '../../support/service/keys.js';
 import { expectQuietLog } from '../../support/service/leaks.js';

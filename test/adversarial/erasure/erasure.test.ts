@@ -10,7 +10,7 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withServer } from '../../servers/when.js';
 import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/client/agent.js';
-import { callsTo, cibaClient } from '../../support/client/call-centre.js';
+import { callsTo, cibaClient } from '../../support/client/ciba/call-centre.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
 import { startIdp, type TestIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';

@@ -2,7 +2,7 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
-import { callLoopback } from '../../support/client/logout-receiver.js';
+import { callLoopback } from '../../support/client/receivers/logout-receiver.js';
 import { obtainCode, redeem, responseOf, userinfo } from '../../support/client/steps.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { useIdp } from '../../support/service/use-idp.js';

@@ -1,6 +1,6 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { Agent, createPkce, postForm } from '../../support/client/agent.js';
-import { callLoopback } from '../../support/client/logout-receiver.js';
+import { callLoopback } from '../../support/client/receivers/logout-receiver.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../../support/client/steps.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri } from '../../support/service/seed.js';

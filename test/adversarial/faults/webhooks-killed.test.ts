@@ -12,7 +12,7 @@ import { createIdentityProvider } from 'tenant-idp';
 import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { administer, adminToken } from '../../support/administration/admin.js';
 import type { EventNodeSettings, FromEventNode, KillPoint, ToEventNode } from '../../support/administration/event-node.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../../support/client/webhook-receiver.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/client/receivers/webhook-receiver.js';
 import { testKeys } from '../../support/service/keys.js';
 import { silentLogger } from '../../support/service/test-directory.js';
 import { withMongo } from '../../support/stores/mongo.js';

@@ -5,7 +5,7 @@ import { type AdminClient, adminClient, administer, adminToken } from '../../sup
 import { tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, formOf, type Json } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
-import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { isActive, userinfo } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';

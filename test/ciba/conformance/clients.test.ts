@@ -1,7 +1,7 @@
 /** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: who asks, and by which proof. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { callsTo, useCallCentre } from '../../support/client/call-centre.js';
-import { createPlanClient, expectError, expectPending, planCalls, planOptions, ways } from '../../support/client/ciba-plan.js';
+import { callsTo, useCallCentre } from '../../support/client/ciba/call-centre.js';
+import { createPlanClient, expectError, expectPending, planCalls, planOptions, ways } from '../../support/client/ciba/ciba-plan.js';
 import { backToPresent } from '../../support/time/clock.js';
 
 const first = await createPlanClient('first');

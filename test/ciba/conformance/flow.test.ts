@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { type CibaAnswer, callsTo, laterInTest, useCallCentre } from '../../support/client/call-centre.js';
+import { type CibaAnswer, callsTo, laterInTest, useCallCentre } from '../../support/client/ciba/call-centre.js';
 import {
   createPlanClient,
   expectError,
@@ -11,7 +11,7 @@ import {
   planCalls,
   planOptions,
   ways,
-} from '../../support/client/ciba-plan.js';
+} from '../../support/client/ciba/ciba-plan.js';
 import { backToPresent } from '../../support/time/clock.js';
 
 const first = await createPlanClient('first');

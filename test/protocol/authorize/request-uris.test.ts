@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Agent, type Answer, createPkce, obtainTokens } from '../../support/client/agent.js';
-import { useDocumentHost } from '../../support/client/document-host.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
+import { useDocumentHost } from '../../support/client/receivers/document-host.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
 import { steadyMembersOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';

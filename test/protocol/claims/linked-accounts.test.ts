@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../../support/client/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../../support/client/endpoints.js';
-import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 

@@ -5,7 +5,7 @@ import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT }
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
 import { assertionType } from '../../support/client/assertions.js';
 import { membersOf } from '../../support/client/authorization-response.js';
-import { CIBA_GRANT, callsTo, cibaClient } from '../../support/client/call-centre.js';
+import { CIBA_GRANT, callsTo, cibaClient } from '../../support/client/ciba/call-centre.js';
 import { credentialsOf, endpointsOf } from '../../support/client/endpoints.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
 import { startIdp } from '../../support/service/idp.js';

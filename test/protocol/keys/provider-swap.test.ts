@@ -6,7 +6,7 @@ import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { withCollections } from '../../store/with-collections.js';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf } from '../../support/client/endpoints.js';
-import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { startInstances } from '../../support/service/instances.js';
 import { DAY, keySet, kidOf, kidsAt, ofNodes, seed, soon, useRotatingKeys, verifies } from '../../support/service/rotating-keys.js';
 import { redirectUri } from '../../support/service/seed.js';

@@ -9,7 +9,7 @@ import type { Delivery, Person, PersonWithUser, Tenant } from '../../../lib/stor
 import { recordedEvents } from '../../support/administration/recorded-events.js';
 import { type Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf, isActive } from '../../support/client/endpoints.js';
-import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { type Instances, startInstances } from '../../support/service/instances.js';
 import { testSeed } from '../../support/service/seed.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';

@@ -9,7 +9,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { describeInBrowser, launch } from '../../support/browser/chromium.js';
 import { Agent, type Json, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf, isActive } from '../../support/client/endpoints.js';
-import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { startIdp } from '../../support/service/idp.js';
 import { testKeys } from '../../support/service/keys.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../../support/service/seed.js';

@@ -6,7 +6,7 @@ import type { Extension } from 'tenant-idp/extension';
 import { saml } from 'tenant-idp/extensions/saml';
 import { serviceProviders } from '../../../extensions/saml/service-providers/records.js';
 import type { Json } from '../../support/client/agent.js';
-import { useDocumentHost } from '../../support/client/document-host.js';
+import { useDocumentHost } from '../../support/client/receivers/document-host.js';
 import { asAdministrator, samlOptions } from '../../support/saml/service/administration.js';
 import { ofInstance } from '../../support/saml/service-providers/given.js';
 import { plain } from '../../support/saml/service-providers/metadata.js';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
-import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { callLoopback, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { introspect } from '../../support/client/steps.js';
 import { alice, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { messageIn, travel } from '../../support/saml/service-providers/travel.js';

@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
-import { callLoopback } from '../client/logout-receiver.js';
+import { callLoopback } from '../client/receivers/logout-receiver.js';
 import { testKeys } from './keys.js';
 import type { FromNode, NodeSettings, ToNode } from './nodes.js';
 import { cheapPasswords } from './seed.js';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, createPkce, formOf, type Json, postForm } from '../client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../client/assertions.js';
-import { type LogoutReceiver, startLogoutReceiver } from '../client/logout-receiver.js';
+import { type LogoutReceiver, startLogoutReceiver } from '../client/receivers/logout-receiver.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../client/steps.js';
 import { redirectUri, testSeed } from '../service/seed.js';
 import { until } from './until.js';

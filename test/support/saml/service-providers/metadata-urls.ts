@@ -2,7 +2,7 @@
 import { beforeAll } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import type { AdminClient } from '../../administration/admin.js';
-import { useDocumentHost } from '../../client/document-host.js';
+import { useDocumentHost } from '../../client/receivers/document-host.js';
 import { asAdministrator, useSaml } from '../service/administration.js';
 import { ofInstance } from './given.js';
 

@@ -1,0 +1,69 @@
+/** Decoupled sign-in (CIBA): a client asks for a person, and redeems what the person approved. */
+import { callerName, chorePaths } from '../servers/chores.js';
+import { authorizationOf } from '../world.js';
+import type { Connection } from './connection.js';
+import type { Row } from './row.js';
+
+/** Each is asked once where that is enough: ours replaces a request that waits, and refuses the sixth of a person. */
+const PEOPLE = 10_000;
+
+const authorization = authorizationOf('call-centre');
+
+/** Whoever was asked longest ago, for each issuer. */
+const asked = new Map<string, number>();
+function nextOf(issuer: string): string {
+  const index = asked.get(issuer) ?? 0;
+  asked.set(issuer, index + 1);
+  return callerName(index % PEOPLE);
+}
+
+/** People of an issuer, made once. */
+const made = new Map<string, Promise<unknown>>();
+function havePeople(connection: Connection, issuer: string): Promise<unknown> {
+  const making = made.get(issuer) ?? connection.get(chorePaths.people(PEOPLE));
+  made.set(issuer, making);
+  return making;
+}
+
+/** @returns the `auth_req_id`. */
+async function ask(connection: Connection, userName: string): Promise<string> {
+  const fields = { scope: 'openid profile', login_hint: userName, binding_message: 'W4SCT' };
+  const { body } = await connection.post('/connect/ciba', fields, { authorization });
+  return (JSON.parse(body) as { auth_req_id: string }).auth_req_id;
+}
+
+export const decoupledRows: readonly Row[] = [
+  {
+    name: 'CIBA request',
+    settles: true,
+    async prepare(connection, issuer) {
+      await havePeople(connection, issuer);
+      return async () => {
+        await ask(connection, nextOf(issuer));
+      };
+    },
+  },
+  {
+    name: 'CIBA redemption',
+    settles: true,
+    async prepare(connection, issuer) {
+      await havePeople(connection, issuer);
+      const approved: string[] = [];
+      const redeem = async () => {
+        const fields = { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: approved.pop() ?? '' };
+        const { body } = await connection.post('/connect/token', fields, { authorization });
+        if (!body.includes('"id_token"')) throw new Error(`the token endpoint answered ${body}`);
+      };
+      return Object.assign(redeem, {
+        async supply(passes: number) {
+          while (approved.length < passes) {
+            const userName = nextOf(issuer);
+            const authReqId = await ask(connection, userName);
+            await connection.get(chorePaths.approve(userName, authReqId));
+            approved.push(authReqId);
+          }
+        },
+      });
+    },
+  },
+];

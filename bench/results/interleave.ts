@@ -1,0 +1,36 @@
+import { type Load, type Participant, prepareLoad, type Slice } from '../requests/load.js';
+import type { Row } from '../requests/row.js';
+import { settings } from '../settings.js';
+
+const WARM_UP = 1200;
+
+/** Slices of each, round by round. */
+export type Slices<Name extends string> = Readonly<Partial<Record<Name, readonly Slice[]>>>;
+
+/** Runs a row at each participant in turn, in many short slices: whatever disturbs the machine for a while disturbs all. */
+export async function interleave<Name extends string>(
+  row: Row,
+  participants: Readonly<Partial<Record<Name, Participant>>>,
+): Promise<Slices<Name>> {
+  const { rounds, slice } = settings;
+  process.stderr.write(`${row.name} …\n`);
+  const loads: { readonly load: Load; readonly slices: Slice[] }[] = [];
+  const slicesOf: Partial<Record<Name, Slice[]>> = {};
+  try {
+    for (const [name, participant] of Object.entries(participants) as [Name, Participant][]) {
+      const slices: Slice[] = [];
+      slicesOf[name] = slices;
+      loads.push({ load: await prepareLoad(participant, row), slices });
+    }
+    for (const { load } of loads) await load.run(Math.min(WARM_UP, slice * rounds));
+    for (let round = 0; round < rounds; round += 1) {
+      // Rotated and every other time reversed: nobody always runs after the same one.
+      const first = round % loads.length;
+      const order = [...loads.slice(first), ...loads.slice(0, first)];
+      for (const { load, slices } of round % 2 === 0 ? order : order.reverse()) slices.push(await load.run(slice));
+    }
+  } finally {
+    for (const { load } of loads) load.close();
+  }
+  return slicesOf;
+}

@@ -1,0 +1,139 @@
+/**
+ * oidc-provider by itself: static clients, claims that are there already, and nothing between it and its adapter. What is not set is its
+ * default: tokens end with the session they come from, as ours do.
+ */
+import type { RequestListener } from 'node:http';
+import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import { api, apiScope, jwtLifetime, requestLifetime, signingKeys, staticClients, userScopes } from '../world.js';
+import { serveAsChild } from './child.js';
+import { type Chores, withChores } from './chores.js';
+import { createPlainRedisAdapters } from './plain-redis.js';
+import { createPublishedRedisAdapters } from './published-redis.js';
+
+const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '' } = process.env;
+const createAdapters = BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters;
+
+/** The claims that ours answers at userinfo, and the scopes that grant them. */
+const claims = JSON.parse(BENCH_CLAIMS) as { sub: string } & Record<string, unknown>;
+const claimsByScope = {
+  openid: ['sub', 'tid', 'oid'],
+  profile: ['family_name', 'given_name', 'name', 'preferred_username', 'picture'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
+  org: ['orgid', 'orgin', 'company_name'],
+  roles: ['role'],
+  perms: ['perm'],
+};
+
+/** First-party clients: whoever is signed in has allowed everything. */
+async function loadExistingGrant(ctx: KoaContextWithOIDC) {
+  const { client, session, provider } = ctx.oidc;
+  if (!client || !session?.accountId) return undefined;
+  const known = session.grantIdFor(client.clientId);
+  if (known) return provider.Grant.find(known);
+  const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
+  grant.addOIDCScope(`${userScopes} ${apiScope}`);
+  grant.addResourceScope(`urn:${api}`, `${userScopes} ${apiScope}`);
+  await grant.save();
+  return grant;
+}
+
+const configuration = {
+  adapter: createAdapters(BENCH_REDIS),
+  clients: staticClients,
+  claims: claimsByScope,
+  conformIdTokenClaims: false,
+  cookies: { keys: ['not a secret, it signs cookies of a measurement'] },
+  features: {
+    backchannelLogout: { enabled: true },
+    ciba: {
+      enabled: true,
+      processLoginHint: () => claims.sub,
+      triggerAuthenticationDevice: () => {},
+      validateRequestContext: () => {},
+      verifyUserCode: () => {},
+    },
+    clientCredentials: { enabled: true },
+    devInteractions: { enabled: false },
+    introspection: { enabled: true },
+    jwtIntrospection: { enabled: true },
+    pushedAuthorizationRequests: { enabled: true },
+    resourceIndicators: { enabled: false },
+    revocation: { enabled: true },
+    rpInitiatedLogout: { enabled: true },
+  },
+  findAccount: (_ctx: unknown, accountId: string) => ({ accountId, claims: () => claims }),
+  interactions: { url: () => '/sign-in' },
+  issueRefreshToken: (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) => client.grantTypeAllowed('refresh_token'),
+  jwks: { keys: [...signingKeys] },
+  loadExistingGrant,
+  pkce: { required: () => true },
+  responseTypes: ['code'],
+  rotateRefreshToken: true,
+  routes: {
+    authorization: '/connect/authorize',
+    backchannel_authentication: '/connect/ciba',
+    pushed_authorization_request: '/connect/par',
+    token: '/connect/token',
+    introspection: '/connect/introspect',
+    revocation: '/connect/revocation',
+    userinfo: '/connect/userinfo',
+    jwks: '/.well-known/openid-configuration/jwks',
+  },
+  scopes: [...Object.keys(claimsByScope), 'offline_access', apiScope],
+  ttl: {
+    AccessToken: 3600,
+    AuthorizationCode: 60,
+    BackchannelAuthenticationRequest: requestLifetime,
+    ClientCredentials: 3600,
+    Grant: 86_400,
+    IdToken: 300,
+    RefreshToken: 86_400,
+    Session: 3600,
+  },
+} as unknown as Configuration;
+
+/** JWT access tokens, which oidc-provider issues for a resource alone. */
+const jwtConfiguration: Configuration = {
+  ...configuration,
+  features: {
+    ...configuration.features,
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => `urn:${api}`,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, _resource, { idTokenSignedResponseAlg: alg }) => ({
+        scope: `${userScopes} ${apiScope}`,
+        audience: api,
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: jwtLifetime,
+        jwt: { sign: { alg: alg === 'ES256' ? 'ES256' : 'RS256' } },
+      }),
+    },
+  },
+};
+
+const serve =
+  (served: Configuration) =>
+  (issuer: string): RequestListener => {
+    const provider = new Provider(issuer, served);
+    const callback = provider.callback();
+    return withChores((req, res) => {
+      // A sign-in page that asks nothing.
+      if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
+      else void callback(req, res);
+    }, choresOf(provider));
+  };
+
+/** Everybody is the one person, who is there already. */
+const choresOf = (provider: Provider): Chores => ({
+  async people() {},
+  async approve(_userName, authReqId) {
+    const grant = new provider.Grant({ clientId: 'call-centre', accountId: claims.sub });
+    grant.addOIDCScope('openid profile');
+    await grant.save();
+    await provider.backchannelResult(authReqId, grant, { amr: ['pwd'], authTime: Math.floor(Date.now() / 1000) });
+  },
+});
+
+await serveAsChild([serve(configuration), serve(jwtConfiguration)]);

@@ -1,0 +1,48 @@
+/** Who is measured, each in a process and a database of its own, and how they are started. */
+import { Connection } from '../requests/connection.js';
+import { obtainTokens } from '../requests/requests.js';
+import { userScopes } from '../world.js';
+import { type Contestant, startContestant } from './contestant.js';
+
+/** `plain`: oidc-provider on a plain, correct adapter; `control`: the same again; `published`: on its published example; `ours`. */
+export const sides = ['plain', 'ours', 'control', 'published'] as const;
+export type Side = (typeof sides)[number];
+export type Contestants = Readonly<Partial<Record<Side, Contestant>>>;
+
+export interface ContestantsOptions {
+  /** URL of the Redis server. */
+  readonly redis: string;
+  /** Whom ours is measured against. */
+  readonly against: readonly string[];
+  /** Folder that gets a V8 CPU profile of ours. */
+  readonly profile?: string | undefined;
+}
+
+/** @param started takes each as it starts, so that all can be stopped whatever happens. */
+export async function startContestants(
+  { redis, against, profile }: ContestantsOptions,
+  started: (one: Contestant) => void,
+): Promise<Contestants> {
+  // Ours reads NODE_ENV once, to refuse an http issuer in production; what is measured does not depend on it, in oidc-provider neither.
+  const ours = await startContestant({ module: 'ours', env: { NODE_ENV: 'development', BENCH_REDIS: `${redis}/0` }, profile });
+  started(ours);
+  const contestants: Partial<Record<Side, Contestant>> = { ours };
+  const claims = await claimsOf(ours);
+  for (const [index, side] of sides.entries()) {
+    if (side === 'ours' || !against.includes(side)) continue;
+    const env = { NODE_ENV: 'production', BENCH_ADAPTER: side, BENCH_REDIS: `${redis}/${index + 1}`, BENCH_CLAIMS: claims };
+    const contestant = await startContestant({ module: 'bare', env });
+    started(contestant);
+    contestants[side] = contestant;
+  }
+  return contestants;
+}
+
+/** What userinfo answers at ours, so that all answer the same. */
+async function claimsOf({ issuer }: Contestant): Promise<string> {
+  const connection = new Connection(issuer);
+  const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);
+  const { body } = await connection.get('/connect/userinfo', { authorization: `Bearer ${token}` });
+  connection.close();
+  return body;
+}

@@ -1,0 +1,57 @@
+/** tenant-idp with every standard claim computed from the directory, once for each Redis that it is given. */
+import { setTimeout } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { redisArtifacts, redisOptions } from '../../adapters/redis/index.js';
+import { createIdentityProvider, type IdentityProvider } from '../../lib/index.js';
+import { requestLifetime, seed, signingKeys } from '../world.js';
+import { serveAsChild } from './child.js';
+import { type Chores, callerName, withChores } from './chores.js';
+
+const quiet = () => {};
+const logger = { debug: quiet, info: quiet, warn: quiet, error: console.error };
+const { BENCH_REDIS = '' } = process.env;
+
+const choresOf = ({ directory, ciba, tenant }: IdentityProvider): Chores => ({
+  async people(count) {
+    const [acme] = await directory.tenants.find();
+    const { persons } = tenant(acme?.id ?? '');
+    for (let index = 0; index < count; index += 1) {
+      const userName = callerName(index);
+      const user = { userName, emailVerified: true, status: 'active' } as const;
+      await persons.create({ givenName: 'Alice', familyName: 'Adams', email: userName, user });
+    }
+    await haveBeenTold(directory);
+  },
+  async approve(userName) {
+    const [account] = await directory.accounts.candidates(userName);
+    const oid = account?.person.user.id ?? '';
+    const [request] = await ciba.pendingOf(oid);
+    const { outcome } = await ciba.approve(request?.id ?? '', { oid, amr: ['pwd'], idp: 'local', authTime: Math.floor(Date.now() / 1000) });
+    if (outcome !== 'decided') throw new Error(`the approval of ${userName} is ${outcome}`);
+  },
+});
+
+/** Waits until no event is left to dispatch: it would be at the cost of what is measured next. */
+async function haveBeenTold({ eventFeed }: Pick<IdentityProvider['directory'], 'eventFeed'>): Promise<void> {
+  for (let last = '', head = await eventFeed.head(); head !== last; ) {
+    last = head;
+    await setTimeout(1_000);
+    head = await eventFeed.head();
+  }
+}
+
+await serveAsChild(
+  BENCH_REDIS.split(' ').map((url) => async (issuer) => {
+    const artifacts = redisArtifacts({ client: new Redis(url, redisOptions) });
+    const idp = await createIdentityProvider({
+      issuer,
+      seed,
+      keys: { signing: signingKeys },
+      artifacts,
+      logger,
+      lifetimes: { authenticationRequest: requestLifetime },
+      limits: { authenticationRequestsPerMinute: 1_000_000 },
+    });
+    return withChores(idp.callback(), choresOf(idp));
+  }),
+);

@@ -1,0 +1,37 @@
+/** Issue 11 C: the whole service over a Redis that starts late, or takes no writes. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, expect, test } from '@jest/globals';
+import { redisArtifacts } from 'tenant-idp/adapters/redis';
+import { withServer } from '../../servers/when.js';
+import { freePort } from '../../support/service/example.js';
+import { startIdp } from '../../support/service/idp.js';
+import { redisClient } from '../../support/stores/redis-clients.js';
+import { RedisServer } from '../../support/stores/redis-server.js';
+
+withServer('REDIS_URL', () => {
+  const ends: (() => unknown)[] = [];
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+
+  test('C: a Redis that comes up after 4 s is waited for; one that has too few replicas to take writes is read-only', async () => {
+    const port = await freePort();
+    const client = redisClient(`redis://127.0.0.1:${port}`);
+    ends.push(() => client.disconnect());
+    const starting = startIdp({ artifacts: redisArtifacts({ client }) });
+    starting.catch(() => {});
+    await pause(4000);
+    const server = await RedisServer.start({ port });
+    ends.push(() => server.stop());
+    const service = await starting;
+    ends.push(() => service.close());
+    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+
+    await client.config('SET', 'min-replicas-to-write', '1');
+    await pause(1100);
+    expect(await service.idp.health()).toMatchObject({ status: 'down', artifacts: 'read-only', directory: 'up' });
+    await client.config('SET', 'min-replicas-to-write', '0');
+    await pause(1100);
+    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+  });
+});

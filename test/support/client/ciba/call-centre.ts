@@ -1,0 +1,98 @@
+/** A call centre: a client that asks for people by CIBA, and the people who answer. */
+import { beforeEach } from '@jest/globals';
+import type { Approver, RequestDecision } from 'tenant-idp';
+import type { TestIdpOptions } from '../../service/idp.js';
+import { testSeed } from '../../service/seed.js';
+import { type IdpInUse, useIdp } from '../../service/use-idp.js';
+import { passTime } from '../../time/clock.js';
+import { type Json, postForm } from '../agent.js';
+import { credentialsOf } from '../endpoints.js';
+
+export const CIBA_GRANT = 'urn:openid:params:grant-type:ciba';
+
+/** A client with the CIBA grant, whose secret is `<id>-secret`. */
+export const cibaClient = (id: string, { metadata = {}, ...more }: Readonly<Record<string, unknown>> = {}) => ({
+  id,
+  name: `Desk ${id}`,
+  secret: `${id}-secret`,
+  metadata: {
+    grant_types: [CIBA_GRANT, 'refresh_token'],
+    response_types: [],
+    redirect_uris: [],
+    backchannel_token_delivery_mode: 'poll',
+    ...(metadata as object),
+  },
+  allowedScopes: ['openid', 'profile', 'email', 'offline_access', 'orders.read'],
+  ...more,
+});
+
+export const withClients = (...clients: readonly object[]) => ({ ...testSeed, clients: [...testSeed.clients, ...clients] }) as never;
+
+export interface CibaAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: Json;
+}
+
+/** Calls of a client, and what people do meanwhile. */
+export const callsTo = ({ idp, issuer }: Pick<IdpInUse, 'idp' | 'issuer'>) => {
+  const accountOf = async (userName: string) => {
+    const [account] = await idp.directory.accounts.candidates(userName);
+    if (!account) throw new Error(`${userName} is nobody`);
+    return { oid: account.person.user.id, tid: account.tenant.id, personId: account.person.id };
+  };
+  const ask = (fields: Record<string, string> = {}, client = 'desk'): Promise<CibaAnswer> =>
+    postForm(`${issuer}/connect/ciba`, { scope: 'openid', ...fields }, credentialsOf(client));
+  const poll = (authReqId: string, client = 'desk'): Promise<CibaAnswer> =>
+    postForm(`${issuer}/connect/token`, { grant_type: CIBA_GRANT, auth_req_id: authReqId }, credentialsOf(client));
+  const newestOf = async (userName: string) => {
+    const [request] = await idp.ciba.pendingOf((await accountOf(userName)).oid);
+    if (!request) throw new Error(`nothing waits for ${userName}`);
+    return request;
+  };
+  const approverOf = async (userName: string, more: Partial<Approver> = {}): Promise<Approver> => ({
+    oid: (await accountOf(userName)).oid,
+    amr: ['pwd'],
+    idp: 'local',
+    authTime: Math.floor(Date.now() / 1000),
+    ...more,
+  });
+  return {
+    accountOf,
+    ask,
+    poll,
+    newestOf,
+    approverOf,
+    /** Approves the request that came last. */
+    approve: async (userName: string, more?: Partial<Approver>): Promise<RequestDecision> =>
+      idp.ciba.approve((await newestOf(userName)).id, await approverOf(userName, more)),
+    deny: async (userName: string): Promise<RequestDecision> => idp.ciba.deny((await newestOf(userName)).id, 'declined'),
+    /** A request that is approved: its `auth_req_id`. */
+    async approved(fields: Record<string, string> = {}, client = 'desk', userName = 'alice@acme.test'): Promise<string> {
+      const { status, json } = await ask({ login_hint: userName, ...fields }, client);
+      if (status !== 200) throw new Error(JSON.stringify(json));
+      const decision = await this.approve(userName);
+      if (decision.outcome !== 'decided') throw new Error(decision.outcome);
+      return json.auth_req_id;
+    },
+  };
+};
+
+/** Longer than a request of the test before counts, or is kept. */
+const ANEW_SECONDS = 2000;
+let tests = 0;
+
+/** A service with call centres, for the tests of a file. Each test begins when the requests of the one before count no more. */
+export function useCallCentre(
+  options: TestIdpOptions | (() => TestIdpOptions | Promise<TestIdpOptions>) = { seed: withClients(cibaClient('desk')) },
+) {
+  const service = useIdp(options);
+  beforeEach(() => {
+    tests += 1;
+    passTime(tests * ANEW_SECONDS);
+  });
+  return service;
+}
+
+/** Lets time pass from when the test began. */
+export const laterInTest = (seconds: number): void => passTime(tests * ANEW_SECONDS + seconds);
