@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { type Account, type Client, chosenLanguage, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
-import { pagePolicy, renderPage } from './render.js';
 import { filled } from './texts/filled.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
 import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
@@ -32,6 +31,9 @@ type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'local
 
 const HSTS = 'Strict-Transport-Security';
 
+/** How pages look. The first one loads it, because a service that only programs talk to shows none. */
+let look: typeof import('./render.js') | undefined;
+
 /** Sends a page: its document, and headers that let it load nothing but itself. */
 export async function show<Name extends PageName>(
   ctx: Context,
@@ -39,6 +41,8 @@ export async function show<Name extends PageName>(
   view: PageView<Name>,
   surroundings: Surroundings,
 ): Promise<void> {
+  look ??= await import('./render.js');
+  const { pagePolicy, renderPage } = look;
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
   const around = frameOf(ctx, host, surroundings);
   const acting = await actingIn(ctx, host);

@@ -4,7 +4,7 @@
  * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
  */
 import type { Context } from 'koa';
-import bodyParser from 'koa-bodyparser';
+import { createBodyParser } from './body-parser.js';
 
 /** Bytes of a form of ours; the OAuth endpoints take as many. */
 const FORM_LIMIT = '56kb';
@@ -26,7 +26,7 @@ const FORM_LIMIT = '56kb';
  * };
  * ```
  */
-export const form = bodyParser({
+export const form = createBodyParser({
   enableTypes: ['form'],
   formLimit: FORM_LIMIT,
   onerror(error) {

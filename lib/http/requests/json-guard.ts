@@ -2,8 +2,8 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Context, Middleware } from 'koa';
-import bodyParser from 'koa-bodyparser';
 import { IdpError } from '../../errors.js';
+import { createBodyParser } from './body-parser.js';
 
 /** What a route takes and gives, as schemas of typebox. */
 export interface JsonShape<In extends TSchema, Out extends TSchema> {
@@ -34,7 +34,7 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
  * ```
  */
 export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promise<unknown> {
-  const read = bodyParser({
+  const read = createBodyParser({
     enableTypes: ['json'],
     jsonLimit: `${maxKilobytes}kb`,
     strict: true,

@@ -1,0 +1,15 @@
+import type { Middleware } from 'koa';
+import type bodyParser from 'koa-bodyparser';
+
+/** Reads bodies. The first one loads the parser, because its packages cost a tenth of a start that may never be sent any. */
+export function createBodyParser(options: bodyParser.Options): Middleware {
+  let read: Middleware | undefined;
+  return async function readBody(ctx, next) {
+    // The function is kept, not the promise, so that the next body tries again where loading failed.
+    if (!read) {
+      const { default: create } = await import('koa-bodyparser');
+      read = create(options);
+    }
+    return read(ctx, next);
+  };
+}
