@@ -32,6 +32,8 @@ async function startDemo({
     issuer,
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
     ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
+    // Its passwords are printed when it starts: to hash them as secrets would only take longer.
+    passwords: { scryptCost: 2 ** 10 },
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },
     impersonation: { permission: supportPermission, notify: true },

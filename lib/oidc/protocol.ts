@@ -24,6 +24,7 @@ import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
+import { createPushedAnswer } from './authorize/pushed-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
@@ -134,7 +135,7 @@ export function createProtocol(
   const hooks: InstanceParts['hooks'] = {
     token: door.admit,
     grant: door.grant,
-    lastSteps: door.lastSteps,
+    lastSteps: handlers ? { ...door.lastSteps, pushed_authorization_request: createPushedAnswer(parts) } : {},
     backchannel:
       answerClient &&
       (async (ctx) => {

@@ -63,14 +63,27 @@ const isSame = (a: string, b: unknown): boolean =>
 /**
  * Parameters that were pushed are kept as a request object without a signature, which the node that reads it checks by its own clock. Its times
  * are moved apart by as much as nodes may differ; when it ends is for its record to say.
+ * @param request the object, or its claims.
  */
 function forAnyClock(request: unknown): unknown {
+  if (typeof request === 'object' && request !== null) return `${UNSIGNED}.${movedApart(request as Json)}.`;
   if (typeof request !== 'string' || !request.endsWith('.')) return request;
   const [header = '', text = ''] = request.split('.');
-  const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Json;
-  if (typeof payload.nbf === 'number') payload.nbf -= MAX_APART;
-  if (typeof payload.exp === 'number') payload.exp += MAX_APART;
-  return `${header}.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.`;
+  return `${header}.${movedApart(JSON.parse(Buffer.from(text, 'base64url').toString()) as Json)}.`;
+}
+
+const encoded = (value: Json): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** The header of an unsigned JWT. @see RFC 7519 §6 */
+const UNSIGNED = encoded({ alg: 'none' });
+
+function movedApart(claims: Json): string {
+  const { nbf, exp } = claims;
+  return encoded({
+    ...claims,
+    ...(typeof nbf === 'number' ? { nbf: nbf - MAX_APART } : {}),
+    ...(typeof exp === 'number' ? { exp: exp + MAX_APART } : {}),
+  });
 }
 
 /** Seconds between the clocks of two nodes that are each as far from the store's as is tolerated. */

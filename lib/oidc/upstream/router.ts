@@ -5,8 +5,10 @@ import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 export interface StepHooks {
   /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
-  /** The last steps of endpoints, in place of oidc-provider's own; absent: its own. */
-  readonly lastSteps: Readonly<Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC) => Promise<void>>>>;
+  /** The last steps of endpoints, in place of oidc-provider's own, which is `theirs`; absent: its own. */
+  readonly lastSteps: Readonly<
+    Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC, theirs: () => Promise<void>) => Promise<void>>>
+  >;
   /** Answers a backchannel authentication request once its client authenticated; absent: oidc-provider does. */
   readonly backchannel?: ((ctx: KoaContextWithOIDC) => Promise<void>) | undefined;
 }
@@ -16,8 +18,16 @@ type Register = (name: string, path: string, ...steps: Step[]) => unknown;
 
 const stepped = new WeakSet<object>();
 
-/** The names of what answers at the end of an endpoint: actions/introspection.js, actions/revocation.js, actions/userinfo.js. */
-const lastSteps = { introspection: 'renderTokenResponse', revocation: 'revokeToken', userinfo: 'respond' } as const;
+/**
+ * The names of what answers at the end of an endpoint: actions/introspection.js, actions/revocation.js, actions/userinfo.js,
+ * actions/authorization/pushed_authorization_requests.js.
+ */
+const lastSteps = {
+  introspection: 'renderTokenResponse',
+  revocation: 'revokeToken',
+  userinfo: 'respond',
+  pushed_authorization_request: 'pushedAuthorizationRequestResponse',
+} as const;
 
 const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
 
@@ -48,8 +58,9 @@ export function placeSteps(provider: Provider, hooks: StepHooks): void {
     }
     const last = isNamed(lastSteps, name) ? hooks.lastSteps[name] : undefined;
     if (!last || !isNamed(lastSteps, name)) return steps;
-    if (steps.at(-1)?.name !== lastSteps[name]) throw new TypeError(`The ${name} endpoint ends in another way than this was written for.`);
-    return steps.with(-1, last);
+    const theirs = steps.at(-1) as ((ctx: KoaContextWithOIDC) => Promise<void>) | undefined;
+    if (theirs?.name !== lastSteps[name]) throw new TypeError(`The ${name} endpoint ends in another way than this was written for.`);
+    return steps.with(-1, (ctx: KoaContextWithOIDC) => last(ctx, () => theirs(ctx)));
   };
   for (const method of ['get', 'post'] as const) {
     const register: Register = router[method];

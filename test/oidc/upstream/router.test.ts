@@ -27,6 +27,15 @@ test('the backchannel authentication endpoint reads its parameters after the cli
 test('what answers at the end of an endpoint is its last step, by a name', () => {
   expectInOrder('actions/introspection.js', 'export default [', 'async function renderTokenResponse(ctx) {', '},\n];');
   expectInOrder('actions/revocation.js', 'export default [', 'async function revokeToken(ctx) {', '},\n];');
+  expectInOrder(
+    'actions/authorization/pushed_authorization_requests.js',
+    'export async function pushedAuthorizationRequestResponse(ctx) {',
+  );
+  expectInOrder(
+    'actions/authorization/index.js',
+    'use(checkExtraParams,                      A, DA,            PAR, BA);',
+    'use(pushedAuthorizationRequestResponse,                      PAR    );',
+  );
   expectInOrder('actions/userinfo.js', 'loadAccessTokenGrant,', 'async function respond(ctx) {', '},\n];');
   expectInOrder(
     'helpers/initialize_app.js',

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import { exportJWK, generateKeyPair } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, basic, createPkce, postForm, signIn } from '../../support/client/agent.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
-import { responseOf } from '../../support/client/steps.js';
+import { redeem, responseOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -215,4 +215,19 @@ test('4.3 a client that was disabled meanwhile cannot use what it pushed', async
   const { status, location } = await new Agent().get(authorize(uri));
   await service.idp.directory.clients.update('web', { status: 'active' });
   expect([status, location]).toEqual([400, undefined]);
+});
+
+test('4.3 a code of a request that was pushed with dpop_jkt takes a proof by that key', async () => {
+  const dpop_jkt = await calculateJwkThumbprint(await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey));
+  for (const [parameters, status] of [
+    [{}, 200],
+    [{ dpop_jkt }, 400],
+  ] as const) {
+    const code = responseOf(await signIn(new Agent(), authorize(await push(parameters)))).get('code') ?? '';
+    const answer = await redeem(service.issuer, { client: 'web', code, verifier: pkce.verifier });
+    expect([answer.status, answer.json.error]).toEqual([
+      status,
+      status === 200 ? undefined : expect.stringMatching(/^invalid_(grant|dpop_proof)$/),
+    ]);
+  }
 });
