@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { type RunningDemo, startDemo } from '../support/service/example.js';
+import { testTogether } from '../support/service/test-together.js';
 
 describeInBrowser('the call centre of the demo in Chromium', () => {
   let browser: Browser;
@@ -52,7 +53,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   }
 
-  test('“Ask alice” → her phone shows the request, with what the agent says → she approves → the tokens appear', async () => {
+  testTogether('“Ask alice” → her phone shows the request, with what the agent says → she approves → the tokens appear', async () => {
     await withTwo(true, async (agent, caller) => {
       await caller.goto(`${rp}/phone`);
       await agent.goto(`${rp}/call-centre`);
@@ -78,7 +79,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     });
   });
 
-  test('the inbox shows a request as it comes; “I don’t recognise this” tells the agent no', async () => {
+  testTogether('the inbox shows a request as it comes; “I don’t recognise this” tells the agent no', async () => {
     await withTwo(true, async (agent, caller) => {
       await caller.goto(`${idp}/idp/ciba`);
       await signIn(caller, 'bob@globex.test', 'bob');

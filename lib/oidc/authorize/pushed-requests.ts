@@ -13,14 +13,12 @@ type Parameters = Readonly<Record<string, unknown>>;
 const PUSHED_LIFETIME_SECONDS = 60;
 
 /** Parameters as oidc-provider keeps those that a client pushed: as the claims of a request object. @param iat seconds since the epoch. */
-const claimsOf = ({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number) => ({
-  ...parameters,
-  iat,
-  iss: clientId,
-  aud: issuer,
-  exp: iat + PUSHED_LIFETIME_SECONDS,
-  nbf: iat,
-});
+function claimsOf({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number) {
+  const claims: Record<string, unknown> = {};
+  // Most of those that a request may have it has not.
+  for (const name in parameters) if (parameters[name] !== undefined) claims[name] = parameters[name];
+  return Object.assign(claims, { iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME_SECONDS, nbf: iat });
+}
 
 /**
  * Answers a pushed request whose parameters oidc-provider has checked. A request object is kept as it is signed, and is left to oidc-provider, which makes
