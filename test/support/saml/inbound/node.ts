@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { createIdentityProvider } from 'tenant-idp';
 import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
+import { fromEverywhere } from '../../client/addresses.js';
 import { testKeys } from '../../service/keys.js';
 import { cheapPasswords, testSeed } from '../../service/seed.js';
 import { type Registered, withServiceProviders } from './front-door.js';
@@ -46,6 +47,8 @@ if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
     cookies: { keys: ['what the nodes of the tests sign cookies with'] },
     subjectSalt: 'salt of the test tenant identities',
     passwords: cheapPasswords,
+    // Forms of one network count as wrong until they are verified, so many at once would be refused by that limit.
+    trustProxy: fromEverywhere(),
     logger: { debug() {}, info() {}, warn() {}, error: console.error },
     extensions: [withServiceProviders(saml(keys ? { keys } : {}), () => registered)],
   });
