@@ -1,5 +1,4 @@
 /** A directory that invites, without a service around it. */
-import type { DirectoryOptions } from '../../lib/directory/index.js';
 import { type TestDirectory, testDirectory } from '../support/service/test-directory.js';
 
 export const ALICE = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', user: { userName: 'alice@acme.test' } };
@@ -9,7 +8,7 @@ export const personalTenant = '0197a000-0000-7000-8000-00000000a001';
 export const rules = { hasMail: true, personalTenant, lifetimeSeconds: 86_400, urlOf: (token: string) => `https://idp.test/${token}` };
 
 /** A tenant whose directory invites. */
-export async function acme(options: Partial<DirectoryOptions> = {}) {
+export async function acme(options: Parameters<typeof testDirectory>[0] = {}) {
   const t = await testDirectory({ invitations: rules, ...options });
   const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });
   await t.directory.tenants.create({ id: personalTenant, name: 'Personal' });

@@ -1,10 +1,13 @@
 /** Invitations in the directory: made, accepted, revoked, listed. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Invitation, Person } from '../../lib/store/records/records.js';
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import type { Delivery, Invitation, Person } from '../../lib/store/records/records.js';
+import { withCollections } from '../store/with-collections.js';
+import { keepLog } from '../support/service/kept-log.js';
 import { codeOf } from '../support/service/test-directory.js';
-import { backToPresent } from '../support/time/clock.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
-import { ALICE, acme, everything, PASSWORD, personalTenant, refOf, rules, sequence } from './acme.js';
+import { ALICE, acme, everything, PASSWORD, personalTenant, refOf, rules, sequence, type World } from './acme.js';
 
 afterEach(backToPresent);
 
@@ -238,5 +241,44 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
     const { person } = await world.invitations.createPerson(ALICE, { send: false });
     await world.persons.remove(person.id);
     expect(await world.t.store.collection('invitations').find({})).toEqual([]);
+  });
+
+  test.each([
+    ['revoked', async ({ invitations }: World, id: string) => void (await invitations.revoke(id))],
+    ['accepted', async (world: World, id: string) => void (await world.acceptance.accept(await refOf(world, id), PASSWORD))],
+  ])('one that was %s needs nothing more when its person is erased at once, which is no failure', async (_, end) => {
+    const { logger, logged } = keepLog();
+    const world = await acme({ logger });
+    await using __ = world.t;
+    world.t.directory.onInvitationDue(async () => {});
+    const { person, invitation } = await world.invitations.createPerson(ALICE, { send: false });
+    await end(world, invitation.id);
+    await world.persons.remove(person.id);
+    passTime(3);
+    const left = async () => (await world.t.store.collection<Delivery>('deliveries').find({})).filter(({ kind }) => kind === 'invitation');
+    await until(async () => logged.length > 0 || (await left()).length === 0);
+    expect(logged).toEqual([]);
+  });
+
+  test('one whose person is written late is sent all the same', async () => {
+    const { logger, logged } = keepLog();
+    const store = withCollections(memoryDirectory(), (rows, name) => ({
+      async insert(row) {
+        if (name === 'persons') {
+          passTime(3);
+          await until(() => logged.length > 0);
+        }
+        return rows.insert(row);
+      },
+    }));
+    const world = await acme({ logger, store });
+    await using _ = world.t;
+    const due: string[] = [];
+    world.t.directory.onInvitationDue(async ({ invitation }) => void due.push(invitation.id));
+    const { invitation } = await world.invitations.createPerson(ALICE, { send: true });
+    passTime(10);
+    await until(() => due.length > 0);
+    expect(due).toEqual([invitation.id]);
+    expect(logged.map(([{ problem }]) => problem)).toEqual(['the person is not there yet']);
   });
 });

@@ -140,7 +140,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
       const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
       const credentialId = passwordHash === undefined ? undefined : newId();
-      await settling.announce({ id: ref.id, ...(credentialId && { credentialId }) });
+      const { release } = await settling.announce({ id: ref.id, ...(credentialId && { credentialId }) });
       if (credentialId !== undefined && passwordHash !== undefined) await credentials.setFirstHash(credentialId, passwordHash);
       const rows = createPersonRows(onBehalf(context, invitation), tenant.id);
       let isOurs = false;
@@ -155,6 +155,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
         throw new IdpError('invitation_over');
       }
       await settling.settle(ref.id);
+      release();
       const account: Account = { person: accepted, tenant };
       const isOwn = credentialId !== undefined && credentialOwner(accepted.user) === accepted.user.id;
       return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account, new Date()) }) };

@@ -60,6 +60,9 @@ export function createInviting(
     });
   }
 
+  const announce = (id: string, { send }: InvitationInput) =>
+    settling.announce({ id, isNew: true, ...(send && { serial: 1, by: context.by }) });
+
   async function isNamed(personId: string, invitationId: string): Promise<boolean> {
     const person = await personRows.get(personId);
     return person?.user?.invitation?.id === invitationId;
@@ -72,7 +75,7 @@ export function createInviting(
       if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
       const client = await checked(input, person);
       const row = rowFor(input, client, { personId: person.id, userId });
-      const { release, withdraw } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
+      const { release, withdraw } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       let replaced: string | undefined;
       try {
@@ -103,7 +106,7 @@ export function createInviting(
       const personId = idFor(personInput.id);
       const userId = idFor(personInput.user.id);
       const row = rowFor(input, client, { personId, userId });
-      const { release, withdraw } = await settling.announce({ id: row.id, ...(input.send && { serial: 1, by: context.by }) });
+      const { release, withdraw } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       try {
         const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };

@@ -18,6 +18,8 @@ const PATIENCE_MS = 60_000;
 /** What is to be done about an invitation. The queue holds ids alone. */
 export interface InvitationWork {
   readonly id: string;
+  /** Announced before its row, and before the document of a person who is made with it. */
+  readonly isNew?: true;
   /** The link to send. */
   readonly serial?: number;
   /** The offer of an acceptance. */
@@ -74,7 +76,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
   }
 
   async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
-    const { id, serial, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
+    const { id, isNew = false, serial, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
     const isEarly = Date.now() - delivery.createdAt.getTime() < PATIENCE_MS;
     const invitation = await settle(id);
     const person = invitation && (await personOf(invitation));
@@ -85,8 +87,10 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       await credentials.forget(credentialId);
     }
     if (!person) {
-      if (isEarly) throw new Error('the person is not there yet');
-      if (invitation) await invitations.remove(id);
+      // The write that was announced may come yet; so may a password, which has to be forgotten then.
+      if (isEarly && (isNew || credentialId !== undefined)) throw new Error('the person is not there yet');
+      // Else the person was there when it was announced. The erasure takes the row along.
+      if (invitation && !isEarly) await invitations.remove(id);
       return;
     }
     const open = user?.invitation;
