@@ -37,6 +37,8 @@ const isSigned = (value: unknown): boolean => typeof value === 'string' && value
 
 const errorOf = (seen: Seen): unknown => members(seen).error;
 const isPage = ({ body }: Seen): boolean => body === 'a page';
+/** An error, or the page that a browser is shown for it, which does not have its name. */
+const isError = (seen: Seen, error: string): boolean => errorOf(seen) === error || (isPage(seen) && seen.status >= 400);
 const isInactive = ({ body }: Seen): boolean => isDeepStrictEqual(body, { active: false });
 const isTo = ({ path }: TwinRequest, endpoint: string): boolean => path.toLowerCase().startsWith(`/connect/${endpoint}`);
 
@@ -209,7 +211,7 @@ export const differences: readonly Difference[] = [
     bare: 'a token with that scope',
     reason: 'a client by itself is no person',
     settle: (bare, ours, { form }) =>
-      form.get('grant_type') === 'client_credentials' && errorOf(ours) === 'invalid_scope' && bare.status === 200 ? ours : undefined,
+      form.get('grant_type') === 'client_credentials' && isError(ours, 'invalid_scope') && bare.status === 200 ? ours : undefined,
   },
   {
     what: 'A refresh token used again within its grace',
@@ -218,7 +220,7 @@ export const differences: readonly Difference[] = [
     reason: 'an answer that was lost on its way signs nobody out',
     settle: (bare, ours, { request, form }) =>
       ours.status === 200 &&
-      ((form.get('grant_type') === 'refresh_token' && errorOf(bare) === 'invalid_grant') ||
+      ((form.get('grant_type') === 'refresh_token' && isError(bare, 'invalid_grant')) ||
         (isTo(request, 'introspect') && members(ours).token_type === 'refresh_token' && isInactive(bare)))
         ? ours
         : undefined,
@@ -231,7 +233,10 @@ export const differences: readonly Difference[] = [
     settle: (bare, ours, { request }) =>
       isTo(request, 'userinfo') &&
       new URL(request.path, 'http://localhost').searchParams.has('scope') &&
-      (bare.status === 403 || members(bare).error_description === 'scope contains invalid characters' || isPartOf(bare, ours))
+      (bare.status === 403 ||
+        isPage(bare) ||
+        members(bare).error_description === 'scope contains invalid characters' ||
+        isPartOf(bare, ours))
         ? ours
         : undefined,
   },
