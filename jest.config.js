@@ -8,8 +8,8 @@ export default {
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
-  // Two cores: test files wait for half of their time. A fourth worker would find no core free, and take time from the servers.
-  maxWorkers: 3,
+  // Two cores: most of its time a test file waits, for a browser, for servers, for a clock.
+  maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   // Half a second, which is the default, is what a busy machine takes to end a process.
   workerGracefulExitTimeout: 20_000,

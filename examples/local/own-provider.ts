@@ -34,7 +34,7 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
       {
         client_id: ownProviderClient.clientId,
         client_secret: ownProviderClient.clientSecret,
-        // An RSA key would take longer to make than the rest of this provider.
+        // An RSA key takes longer to make.
         id_token_signed_response_alg: 'ES256',
         redirect_uris: [`${connection}/callback`],
         post_logout_redirect_uris: [`${connection}/signed-out`],

@@ -4,8 +4,12 @@ import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** @see RFC 7636 §4.1 */
-const verifierPattern = /^[\w.~-]{43,128}$/;
+/** What is wrong with a verifier, in the words of oidc-provider, which answers for some services by itself. @see RFC 7636 §4.1 */
+function problemOf(verifier: string): string | undefined {
+  if (verifier.length < 43) return 'must be a string with a minimum length of 43 characters';
+  if (verifier.length > 128) return 'must be a string with a maximum length of 128 characters';
+  return /[^\w.~-]/.test(verifier) ? 'contains invalid characters' : undefined;
+}
 
 /**
  * Whether a request for a code is refused without a challenge. Its parameters are final: a request object is merged, a pushed request loaded.
@@ -31,7 +35,7 @@ export function hashedPlainChallenge({
   code_challenge: challenge,
   code_challenge_method: method,
 }: Parameters): Record<string, string> | undefined {
-  if (method !== 'plain' || typeof challenge !== 'string' || !verifierPattern.test(challenge)) return undefined;
+  if (method !== 'plain' || typeof challenge !== 'string' || problemOf(challenge) !== undefined) return undefined;
   return { code_challenge: hash('sha256', challenge, 'base64url'), code_challenge_method: 'S256' };
 }
 
@@ -41,8 +45,8 @@ export function hashedPlainChallenge({
  * @see RFC 7636 §4.6, RFC 9700 §4.8.2
  */
 export function checkVerifier(verifier: string | undefined, { codeChallenge, codeChallengeMethod }: Parameters): void {
-  if (verifier !== undefined && !verifierPattern.test(verifier))
-    throw new errors.InvalidRequest('code_verifier is not 43 to 128 unreserved characters');
+  const problem = verifier === undefined ? undefined : problemOf(verifier);
+  if (problem !== undefined) throw new errors.InvalidRequest(`code_verifier ${problem}`);
   if (verifier === undefined && codeChallenge === undefined) return;
   if (codeChallengeMethod !== 'S256' || verifier === undefined || hash('sha256', verifier, 'base64url') !== codeChallenge)
     throw new errors.InvalidGrant('code_verifier does not match code_challenge');

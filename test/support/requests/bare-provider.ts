@@ -6,7 +6,7 @@ import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import Provider, { type Adapter, type AdapterPayload, type Configuration, type JWK } from 'oidc-provider';
 import { keyOf } from '../../../lib/oidc/artifacts/ids.js';
-import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
+import type { Artifact, ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { ApiResource, Client, Group, Person, Tenant } from '../../../lib/store/records/records.js';
 
@@ -87,7 +87,14 @@ export async function startBareProvider({ issuer, keys, ...options }: BareProvid
     jwks: { keys: structuredClone(keys) },
     pairwiseIdentifier: (_ctx: unknown, oid: string, { sectorIdentifier }: { sectorIdentifier: string }) =>
       pseudonym(subjectSalt, sectorIdentifier, oid),
-    pkce: { required: () => true },
+    // As the record says; else a nonce in the ID token binds the code to its request as well.
+    pkce: {
+      required: (ctx: { oidc: { params?: Record<string, unknown> } }, client: { clientId: string; clientAuthMethod: string }) => {
+        const { nonce, scope } = ctx.oidc.params ?? {};
+        if (client.clientAuthMethod === 'none') return true;
+        return clients.get(client.clientId)?.requirePkce ?? !(nonce && `${scope}`.split(' ').includes('openid'));
+      },
+    },
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     rotateRefreshToken: true,
     routes: {
@@ -126,9 +133,22 @@ const recordsOf = (model: string, artifacts: Pick<ArtifactStore, 'read'>): Adapt
     const found = key && (await artifacts.read([{ key }])).get(key);
     if (!found) return undefined;
     const spent = found.consumedAt === undefined ? {} : { consumed: Math.floor(found.consumedAt / 1000) };
-    return { ...JSON.parse(found.value), ...spent, kind: model, jti: id, exp: Math.floor(found.expiresAt / 1000) } as AdapterPayload;
+    return {
+      ...(await membersOf(found, artifacts)),
+      ...spent,
+      kind: model,
+      jti: id,
+      exp: Math.floor(found.expiresAt / 1000),
+    } as AdapterPayload;
   },
 });
+
+/** A spent refresh token leaves to its successor what that has as well. */
+async function membersOf({ value, consumedAt, links }: Artifact, artifacts: Pick<ArtifactStore, 'read'>): Promise<object> {
+  const key = consumedAt === undefined ? undefined : links?.successor;
+  const next = key && (await artifacts.read([{ key }])).get(key);
+  return { ...(next && (await membersOf(next, artifacts))), ...(JSON.parse(value) as object) };
+}
 
 const noRecords: Adapter = {
   find: async () => undefined,
