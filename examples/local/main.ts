@@ -32,7 +32,7 @@ async function startDemo({
     issuer,
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
     ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
-    // Its passwords are printed when it starts: to hash them as secrets would only take longer.
+    // To hash them at full cost would protect nothing, because the demo prints its passwords.
     passwords: { scryptCost: 2 ** 10 },
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },

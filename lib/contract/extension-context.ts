@@ -78,7 +78,7 @@ export interface ExtensionContext {
   deliver(kind: string, data: Readonly<Record<string, unknown>>, options?: { readonly batch?: string }): Promise<Enqueued>;
   /**
    * Raises an event that an extension declares, about an account: kept in the person's document until it is dispatched.
-   * @param cause names what happened: told again, by any node, it stays one event. Undefined where nothing is told twice, which spares a look-up.
+   * @param cause names what happened: told again, by any node, it stays one event. Undefined where nothing is told twice: that saves a look-up.
    * @param by who made it happen.
    * @throws TypeError for a type that no extension declares.
    */

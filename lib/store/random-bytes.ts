@@ -20,8 +20,8 @@ export function drawBytes(length: number): Buffer {
   return Buffer.from(pool.subarray(at, at + length));
 }
 
-/** @param length of the bytes, before they are encoded */
-export function drawText(length: number, encoding: 'base64url' | 'hex'): string {
+/** In base64url. @param length of the bytes, before they are encoded */
+export function drawText(length: number): string {
   const at = draw(length);
-  return pool.toString(encoding, at, at + length);
+  return pool.toString('base64url', at, at + length);
 }

@@ -1,7 +1,8 @@
 /** Globex, whose people sign in at Contoso, and at a provider of the instance. The providers are bare oidc-provider, over HTTP. */
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import { decodeJwt } from 'jose';
+import { CompactSign, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
 import { type Agent, type Answer, authorizeUrl, createPkce } from '../support/client/agent.js';
+import { testKeys } from '../support/service/keys.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
@@ -92,8 +93,6 @@ export function useContoso() {
         const headers = { ...(req.headers as Record<string, string>), 'x-again': 'yes' };
         const answer = await fetch(`${contoso.issuer}/token`, { method: 'POST', headers, body: Buffer.concat(chunks) });
         const tokens = (await answer.json()) as { id_token: string };
-        const { CompactSign, importJWK, decodeProtectedHeader } = await import('jose');
-        const { testKeys } = await import('../support/service/keys.js');
         const header = decodeProtectedHeader(tokens.id_token) as { alg: string; kid?: string };
         const jwk = testKeys.find(({ kid }) => kid === header.kid) ?? testKeys[0];
         const payload = new TextEncoder().encode(JSON.stringify(change(decodeJwt(tokens.id_token))));

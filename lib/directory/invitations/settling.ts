@@ -87,7 +87,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       await credentials.forget(credentialId);
     }
     if (!person) {
-      // The write that was announced may come yet; so may a password, which has to be forgotten then.
+      // The announced write may come yet. So may a password, which then has to be forgotten.
       if (isEarly && (isNew || credentialId !== undefined)) throw new Error('the person is not there yet');
       // Else the person was there when it was announced. The erasure takes the row along.
       if (invitation && !isEarly) await invitations.remove(id);

@@ -23,7 +23,7 @@ export interface Outbox {
   waiting(): Promise<ReadonlySet<string>>;
   /** Begins to dispatch. Events of an earlier process wait for it, so that listeners can be registered first. */
   start(): void;
-  /** A write of this node left events in a row of the collection, where {@link nudge} is going to look. */
+  /** Has {@link nudge} look into the collection, because a write of this node left events in one of its rows. */
   note(collection: string): void;
   /** Dispatches what was noted, at once. What other nodes wrote, and what failed, is looked for every second. */
   nudge(): void;
@@ -57,7 +57,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
   const working = new Map<string, Promise<void>>();
   /** Documents with nothing to do before an instant, in the version that said so. */
   const held = new Map<string, { readonly version: number; readonly until: number }>();
-  /** Those to look at next. Each look asks the store, so the others are spared it. */
+  /** Collections to look at next. The others are left alone, because each look asks the store. */
   const due = new Set<SourceRows>();
   let running: Promise<void> | undefined;
   let isOpen = false;

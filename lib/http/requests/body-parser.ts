@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type bodyParser from 'koa-bodyparser';
 
-/** Reads bodies. The first one loads the parser, because its packages cost a tenth of a start that may never be sent any. */
+/** Reads bodies. The first body loads the parser: its packages cost a tenth of the start of a service, which may never be sent one. */
 export function createBodyParser(options: bodyParser.Options): Middleware {
   let read: Middleware | undefined;
   return async function readBody(ctx, next) {

@@ -12,7 +12,7 @@ import { modelOf, type TaggedKind, tagOf } from './models.js';
 const RANDOM = 32;
 const UID = 22;
 
-const random = (length: number): string => drawText(Math.ceil((length * 3) / 4), 'base64url').slice(0, length);
+const random = (length: number): string => drawText(Math.ceil((length * 3) / 4)).slice(0, length);
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>

@@ -21,8 +21,8 @@ function claimsOf({ issuer }: Issuer, clientId: string, parameters: Parameters, 
 }
 
 /**
- * Answers a pushed request whose parameters oidc-provider has checked. A request object is kept as it is signed, and is left to oidc-provider, which makes
- * an unsigned one of parameters only for it to be taken apart again where it is stored.
+ * Answers a pushed request that oidc-provider has checked. A request object is left to oidc-provider, which keeps it as it is signed. Parameters are kept
+ * here, as claims: oidc-provider would encode them as a JWT, which the stored form takes apart again.
  * @see RFC 9126 §2.2
  */
 export const createPushedAnswer =
