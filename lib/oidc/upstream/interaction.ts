@@ -1,4 +1,5 @@
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { get as insideOf, type ReadCheck } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { type Class, membersOf } from './base-model.js';
 
 /** An interaction and the browser that it is bound to. */
@@ -42,4 +43,36 @@ export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
       }
     }
   };
+}
+
+/**
+ * Leaves out of each authorization request what asks for nothing. actions/authorization/interactions.js iterates over the prompts of the policy and over the
+ * checks of each, and makes some five promises for each check; nearly all of them know at once that they ask for nothing.
+ */
+export function skipWhatAsksNothing(provider: Provider): void {
+  const { interactions } = insideOf(provider).configuration;
+  const { policy } = interactions;
+  interactions.policy = {
+    *[Symbol.iterator]() {
+      const { ctx } = Provider;
+      if (!ctx) return yield* policy;
+      for (const { name, details, checks: all } of policy) {
+        const checks = [...all].flatMap((check) => asking(check, ctx));
+        if (checks.length > 0) yield { name, details, checks };
+      }
+    },
+  };
+}
+
+/** The check with its answer, unless that is no already. What it throws is for who waits for all checks of the prompt. */
+function asking({ reason, description, error, details, check }: ReadCheck, ctx: KoaContextWithOIDC): ReadCheck[] {
+  const answered = (answer: ReadCheck['check']): ReadCheck[] => [{ reason, description, error, details, check: answer }];
+  try {
+    const answer = check(ctx);
+    return answer === false ? [] : answered(() => answer);
+  } catch (thrown) {
+    return answered(() => {
+      throw thrown;
+    });
+  }
 }

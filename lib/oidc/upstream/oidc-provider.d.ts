@@ -4,8 +4,17 @@ declare module 'oidc-provider/lib/actions/end_session.js' {
 }
 
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  import type { interactionPolicy } from 'oidc-provider';
+
+  /** All that is read of a check, and of a prompt. */
+  export type ReadCheck = Pick<interactionPolicy.Check, 'reason' | 'description' | 'error' | 'details' | 'check'>;
+  export type ReadPrompt = Pick<interactionPolicy.Prompt, 'name' | 'details'> & { readonly checks: Iterable<ReadCheck> };
+
   export function get(provider: object): {
-    readonly configuration: { readonly responseTypes: string[] };
+    readonly configuration: {
+      readonly responseTypes: string[];
+      readonly interactions: { policy: Iterable<ReadPrompt> };
+    };
     readonly router: Record<
       'get' | 'post',
       (name: string, path: string, ...steps: ((ctx: never, next: () => Promise<void>) => unknown)[]) => unknown

@@ -11,7 +11,7 @@ import { type Class, customiseIds, type Payload, type SuccessorOf } from './base
 import { type ClientHooks, customiseClient } from './client.js';
 import { customiseGrant, type Held } from './grant.js';
 import { refuseForeignHints } from './id-token.js';
-import { type InteractionHooks, interactionClass } from './interaction.js';
+import { type InteractionHooks, interactionClass, skipWhatAsksNothing } from './interaction.js';
 import { type ContextHooks, contextClass } from './oidc-context.js';
 import { type AddressOf, pinUrlsToIssuer } from './request.js';
 import { placeSteps, type StepHooks } from './router.js';
@@ -74,6 +74,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   customiseGrant(provider, hooks.held);
   allowMoreTypes(provider);
   refuseForeignHints(provider);
+  skipWhatAsksNothing(provider);
   return provider;
 }
 
