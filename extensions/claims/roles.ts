@@ -1,4 +1,7 @@
 import { defineClaims } from '../../lib/extension-door.js';
+import { keptWith } from './kept-with.js';
+
+const namesOf = keptWith((groups: readonly { readonly name: string }[]) => Object.freeze(groups.map(({ name }) => name).sort()));
 
 export const rolesClaims = defineClaims({
   name: 'roles',
@@ -8,7 +11,7 @@ export const rolesClaims = defineClaims({
       scope: 'roles',
       type: 'strings',
       description: 'Names of the groups the user belongs to',
-      value: ({ groups }) => groups.map(({ name }) => name).sort(),
+      value: ({ groups }) => namesOf(groups),
     },
   },
   onError: 'fail',

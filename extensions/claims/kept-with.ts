@@ -1,0 +1,14 @@
+/**
+ * What is made of an object, kept for as long as the object is there. The directory hands out the same groups for a user until one of them changes, and
+ * every token asks for them.
+ */
+export function keptWith<Source extends object, Made>(make: (source: Source) => Made): (source: Source) => Made {
+  const kept = new WeakMap<Source, Made>();
+  return (source) => {
+    const known = kept.get(source);
+    if (known !== undefined) return known;
+    const made = make(source);
+    kept.set(source, made);
+    return made;
+  };
+}
