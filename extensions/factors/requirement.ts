@@ -62,9 +62,9 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     silent: 'refuse',
 
     /** Who set a factor up is asked for it at each sign-in with the password, also where nobody else asks: else a stolen password would do. */
-    async check(account, { amr, idp, act, authTime }, { isSilent }) {
+    check(account, { amr, idp, act, authTime }, { isSilent }) {
       if (isSilent || act || idp !== 'local' || amr.includes('mfa')) return 'met';
-      return (await enrolled.wasEnrolled(account, authTime)) ? 'open' : 'met';
+      return enrolled.wasEnrolled(account, authTime).then((was) => (was ? 'open' : 'met'));
     },
 
     async show(ctx, interaction) {

@@ -46,6 +46,10 @@ export class Deadline {
 export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 
+/** What `next` makes of a value: at once where the value is there, because a promise costs more than most of what waits for one. */
+export const onceThere = <T, U>(value: T | PromiseLike<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
+  isPromise(value) ? Promise.resolve(value).then(next) : next(value);
+
 /** The values once all are there; at once when they are. `Promise.all` makes two promises even of what is no promise. */
 export function allOf<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | Promise<readonly T[]> {
   const pending = values.filter(isPromise).length;

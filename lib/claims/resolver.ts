@@ -2,6 +2,7 @@
 
 import type { Logger } from '../logger.js';
 import type {
+  Awaitable,
   ClaimContext,
   ClaimLookups,
   ClaimMapping,
@@ -12,7 +13,7 @@ import type {
   ClaimTarget,
   DeclaredClaim,
 } from './contract.js';
-import { allOf, Deadline, isPromise } from './deadline.js';
+import { allOf, Deadline, isPromise, onceThere } from './deadline.js';
 import type { ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
 import type { ClaimFailureHandler } from './failures.js';
@@ -23,7 +24,7 @@ import { isOfClaimType } from './types.js';
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
 export interface RequestClaims {
   /**
-   * The claims of these scopes, and those of these names, that go to the target.
+   * The claims of these scopes, and those of these names, that go to the target; a promise only if something has to be waited for.
    * @param audience of an access token.
    * @throws UnavailableError `claims_unavailable`
    */
@@ -32,7 +33,7 @@ export interface RequestClaims {
     target: ClaimTarget,
     names?: ReadonlySet<string>,
     audience?: readonly string[],
-  ): Promise<Record<string, unknown>>;
+  ): Awaitable<Record<string, unknown>>;
 }
 
 export interface ClaimResolver {
@@ -50,7 +51,7 @@ export interface ClaimResolver {
     target: ClaimTarget,
     names?: ReadonlySet<string>,
     audience?: readonly string[],
-  ): Promise<Record<string, unknown>>;
+  ): Awaitable<Record<string, unknown>>;
 }
 
 /**
@@ -67,18 +68,18 @@ export function createClaimResolver(
     const loads: Loads = new Map();
     const lookups = new RememberedLookups(subject);
     return {
-      async resolve(scopes, target, names, audience = []) {
+      resolve(scopes, target, names, audience = []) {
         const outcomes = served.flatMap((set) => {
           const wanted = set.claims.filter(
             (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && goesTo(claim, target, audience),
           );
           return wanted.length > 0 ? [resolveSet(set, wanted, subject, lookups, loads, onFailure)] : [];
         });
-        const settled = allOf(outcomes);
-        const resolved = isPromise(settled) ? await settled : settled;
-        const claims: Record<string, unknown> = {};
-        for (const entries of resolved) for (const [name, value] of entries) if (value !== undefined) claims[name] = value;
-        return claims;
+        return onceThere(allOf(outcomes), (resolved) => {
+          const claims: Record<string, unknown> = {};
+          for (const entries of resolved) for (const [name, value] of entries) if (value !== undefined) claims[name] = value;
+          return claims;
+        });
       },
     };
   };

@@ -39,22 +39,18 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
   );
 
-  /** Answers, or changes, what oidc-provider is not to see as it came. True when it was answered. */
-  async function before(ctx: Context): Promise<boolean> {
+  /** Answers, which is what it does with a form, or changes what oidc-provider is not to see as it came; mostly there is nothing to do. */
+  function before(ctx: Context): Promise<void> | undefined {
     const path = foldedPath(ctx.path);
-    if (parts.backchannel && path === BACKCHANNEL_PATH) {
-      if (ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
-      return false;
+    const isPost = ctx.method === 'POST';
+    if (path === routes.end_session)
+      return isPost ? postedSignOuts.redirect(ctx, provider().urlFor('end_session')) : postedSignOuts.resolve(ctx);
+    if (path === routes.authorization) {
+      if (isPost) return redirectPosted(ctx);
+      return ctx.query.request_uri === undefined ? undefined : requestUris.resolve(ctx);
     }
-    if (path === routes.end_session) {
-      if (ctx.method !== 'POST') await postedSignOuts.resolve(ctx);
-      else await postedSignOuts.redirect(ctx, provider().urlFor('end_session'));
-      return ctx.method === 'POST';
-    }
-    if (path !== routes.authorization) return false;
-    if (ctx.method === 'POST') await redirectPosted(ctx);
-    else if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
-    return ctx.method === 'POST';
+    if (parts.backchannel && path === BACKCHANNEL_PATH && ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
+    return undefined;
   }
 
   /** Writes what the request leaves behind. */
@@ -65,7 +61,8 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     const unit = parts.adapters.unitOf(ctx);
     if (unit.hasWrites) await commitRequest(unit);
     ended?.();
-    await refusals.count(ctx);
+    const counting = refusals.count(ctx);
+    if (counting !== undefined) await counting;
   }
 
   return async (ctx, next) => {
@@ -79,7 +76,11 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return ctx.set(notCached);
     }
-    if (await before(ctx)) return;
+    const changing = before(ctx);
+    if (changing !== undefined) {
+      await changing;
+      if (ctx.method === 'POST') return;
+    }
     await next();
     await after(ctx);
     const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};

@@ -149,7 +149,7 @@ export function createAccounts(
     );
     return found.flat();
   };
-  const byOid = async (oid: string) => (await persons.find({ byUser: [oid] })).filter(hasUser);
+  const byOid = (oid: string) => persons.find({ byUser: [oid] }).then((found) => found.filter(hasUser));
 
   async function* usableByName(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
     if (tids && tids.length <= MANY_TENANTS) {

@@ -5,7 +5,8 @@
  * (`linked-accounts`), what is asked of it (`requirements`), hints, and what scopes, the `claims` parameter and resource indicators ask for.
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
-import type { ClaimLookups, ClaimTarget } from '../../claims/contract.js';
+import type { Awaitable, ClaimLookups, ClaimTarget } from '../../claims/contract.js';
+import { onceThere } from '../../claims/deadline.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../../directory/index.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js';
@@ -27,8 +28,8 @@ export interface FoundByToken {
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
-  /** The account of an `oid`, usable or not, read once for each request. */
-  load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
+  /** The account of an `oid`, usable or not, read once for each request; a promise only until it is read. */
+  load(ctx: object, oid: string): Awaitable<DirectoryAccount | undefined>;
   /** The account of an `oid`, if what began with this sign-in may go on. */
   loadUsable(
     ctx: object,
@@ -71,13 +72,17 @@ export interface ClaimsRequest {
 
 export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
   const { directory, claims: resolver, options, adapters, actings } = parts;
-  const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
+  const loaded = perRequest(() => new Map<string, Awaitable<DirectoryAccount | undefined>>());
 
-  const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
+  const load: Accounts['load'] = (ctx, oid) => {
     const accounts = loaded(ctx);
-    const account = accounts.get(oid) ?? directory.accounts.findByOid(oid);
-    accounts.set(oid, account);
-    return account;
+    if (accounts.has(oid)) return accounts.get(oid);
+    const loading = directory.accounts.findByOid(oid).then((account) => {
+      accounts.set(oid, account);
+      return account;
+    });
+    accounts.set(oid, loading);
+    return loading;
   };
 
   const protocolClaims: Accounts['protocolClaims'] = ({ person, tenant }, login, pseudonym = (oid) => oid) => {
@@ -103,10 +108,10 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(directory, account, record),
     };
-    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names, audience) : {};
+    const resolving = scopes.size + names.size > 0 ? resolver.resolve(subject, scopes, use, names, audience) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     // First, as oidc-provider has them, and last, since no plugin replaces them.
-    return { ...own, ...claims, ...own };
+    return onceThere(resolving, (claims) => ({ ...own, ...claims, ...own }));
   };
 
   /** The sign-in that a token came of. */
@@ -129,7 +134,8 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
     if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
-    return isStrongEnough(account, login) && (await mayAct(ctx, oid, login)) ? account : undefined;
+    if (!isStrongEnough(account, login)) return undefined;
+    return login.act === undefined || (await mayAct(ctx, oid, login)) ? account : undefined;
   };
 
   return {
@@ -143,7 +149,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       const account = await loadUsable(ctx, oid, login, client);
       const record = clientOf(client);
       if (!account || !login || !record) return account;
-      return (await mayMint({ client: record, account, login, scopes })) ? account : undefined;
+      return onceThere(mayMint({ client: record, account, login, scopes }), (may) => (may ? account : undefined));
     },
     claimsOf,
     protocolClaims,

@@ -3,6 +3,7 @@
  * who acts as somebody else.
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Awaitable } from '../../claims/contract.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import type { Directory } from '../../directory/index.js';
 import type { PinnedLogin } from './login-context.js';
@@ -20,11 +21,11 @@ export const refusesActing = (caller: Caller | undefined, login: Pick<PinnedLogi
   login?.act !== undefined && caller?.impersonation === 'refuse';
 
 /** Whether a token of the sign-in is refused by now. */
-export const isRefused = async (
+export const isRefused = (
   directory: Pick<Directory, 'apiResources'>,
   login: Pick<PinnedLogin, 'act'> | undefined,
   wanted: Wanted,
-): Promise<boolean> => login?.act !== undefined && (await findRefusal(directory, wanted)) !== undefined;
+): Awaitable<boolean> => login?.act !== undefined && findRefusal(directory, wanted).then((refusing) => refusing !== undefined);
 
 /** The client or an API resource that refuses who acts as somebody else; undefined when none does. */
 async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<Caller | undefined> {

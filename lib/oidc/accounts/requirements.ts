@@ -3,6 +3,8 @@
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
+import type { Awaitable } from '../../claims/contract.js';
+import { onceThere } from '../../claims/deadline.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, isUsable } from '../../directory/index.js';
@@ -57,36 +59,40 @@ export const isStrongEnough = (account: Account, signIn: KnownSignIn): boolean =
 
 const nothingAsked = parseAcrValues(undefined);
 
-/** What the requirement says of a sign-in; the demand that it serves is judged here. */
-export async function judge(
+/** What the requirement says of a sign-in, at once where it knows; the demand that it serves is judged here. */
+export function judge(
   { serves, check }: Requirement,
   account: Account,
   signIn: KnownSignIn & { readonly authTime: number },
   ask: Ask,
-): Promise<'met' | 'open' | 'refused'> {
+): Awaitable<'met' | 'open' | 'refused'> {
   const { amr = [], idp = 'local', method, provenAt = {}, act, authTime } = signIn;
   const optional = { ...(method === undefined ? {} : { method }), ...(act ? { act } : {}) };
   const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...optional };
-  const found = await check(account, signedIn, ask);
-  if (found !== 'met' || serves === undefined) return found;
-  return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';
+  return onceThere(check(account, signedIn, ask), (found) => {
+    if (found !== 'met' || serves === undefined) return found;
+    return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';
+  });
 }
 
-/** Whether a sign-in meets every requirement that counts where nobody can be asked. */
-async function meetsAll(
-  offers: OidcDependencies['offers'],
+/** Whether a sign-in meets every one of the requirements. */
+function meetsAll(
+  [requirement, ...others]: readonly Requirement[],
   account: Account,
   signIn: KnownSignIn & { readonly authTime: number },
   ask: Ask,
-): Promise<boolean> {
-  for (const requirement of offers.requirements())
-    if (requirement.silent === 'refuse' && (await judge(requirement, account, signIn, ask)) !== 'met') return false;
-  return true;
+): Awaitable<boolean> {
+  if (requirement === undefined) return true;
+  return onceThere(judge(requirement, account, signIn, ask), (found) => found === 'met' && meetsAll(others, account, signIn, ask));
 }
+
+/** Those that count where nobody can be asked. */
+const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
+  offers.requirements().filter(({ silent }) => silent === 'refuse');
 
 /** {@link ExtensionContext.isSufficient} */
 export const createSufficient =
-  ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['isSufficient'] =>
+  (parts: Pick<OidcDependencies, 'offers'>): ExtensionContext['isSufficient'] =>
   async (account, signIn, { client, scopes, acrValues }) => {
     const acr = parseAcrValues(acrValues);
     const { authTime } = signIn;
@@ -94,7 +100,7 @@ export const createSufficient =
     if (acr.tenant !== undefined && acr.tenant !== account.tenant.id) return false;
     if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
     const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };
-    return meetsAll(offers, account, signIn, ask);
+    return meetsAll(silentOf(parts), account, signIn, ask);
   };
 
 export interface SilentMint {
@@ -106,8 +112,8 @@ export interface SilentMint {
 
 /** Whether tokens may be minted from a grant without asking anybody. */
 export const createSilentCheck =
-  ({ offers }: Pick<OidcDependencies, 'offers'>) =>
-  async ({ client, account, login, scopes }: SilentMint): Promise<boolean> => {
+  (parts: Pick<OidcDependencies, 'offers'>) =>
+  ({ client, account, login, scopes }: SilentMint): Awaitable<boolean> => {
     const ask: Ask = { client, scopes, parameters: {}, acr: nothingAsked, isSilent: true };
-    return meetsAll(offers, account, login, ask);
+    return meetsAll(silentOf(parts), account, login, ask);
   };

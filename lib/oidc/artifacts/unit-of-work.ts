@@ -95,13 +95,18 @@ export class UnitOfWork {
    * way round, each of many that use one at once would leave a grant and a code behind.
    * @throws LostWrite
    */
-  async commit(): Promise<void> {
-    if (!this.hasWrites) return;
-    const all = [...this.#writes.values()];
+  commit(): Promise<void> {
+    if (!this.hasWrites) return done;
+    const slots = bySlot([...this.#writes.values()]);
     const merges = new Map(this.#merges);
     this.#writes.clear();
     this.#merges.clear();
-    for (const writes of bySlot(all)) await this.#commitSlot(writes, merges);
+    const [only] = slots;
+    return only && slots.length === 1 ? this.#commitSlot(only, merges) : this.#commitSlots(slots, merges);
+  }
+
+  async #commitSlots(slots: readonly ArtifactWrite[][], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
+    for (const writes of slots) await this.#commitSlot(writes, merges);
   }
 
   async #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
@@ -128,10 +133,13 @@ export class UnitOfWork {
 
   async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      const result = await this.#store.commit(writes).catch((error: unknown) => {
+      let result: Awaited<ReturnType<ArtifactStore['commit']>>;
+      try {
+        result = await this.#store.commit(writes);
+      } catch (error) {
         if (error instanceof UnavailableError) this.#takeBack(writes);
         throw error;
-      });
+      }
       if (result.ok) break;
       const { lost } = result;
       const merge = merges.get(lost);
@@ -144,6 +152,8 @@ export class UnitOfWork {
     for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
   }
 }
+
+const done = Promise.resolve();
 
 function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {
   if (all.length === 1) return [all];

@@ -1,6 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
+import type { Awaitable } from '../../claims/contract.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
@@ -36,20 +37,25 @@ interface Hint {
  */
 export const createLoginHintCheck =
   (parts: OidcParts) =>
-  async (ctx: KoaContextWithOIDC): Promise<void> => {
-    const { params, client } = ctx.oidc;
-    const record = clientOf(client);
+  (ctx: KoaContextWithOIDC): Awaitable<void> => {
+    const { params } = ctx.oidc;
     const token = params?.login_hint_token ?? params?.sso_token;
-    if (typeof token !== 'string' || !params || !client || !record) return;
-    const hint = await readHintToken(parts, client, token);
-    // What is pushed is read for the client to know; it counts when the browser comes with it.
-    if (ctx.oidc.route !== 'authorization') return;
-    const tids = allowedTenants(record.allowedTenants, params.acr_values as string | undefined);
-    const account = await accountOfHint(parts, client, hint, tids);
-    if (!account) return;
-    if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;
-    params.login_hint ??= account.person.user.userName;
+    return typeof token === 'string' ? applyHint(parts, ctx, token) : undefined;
   };
+
+async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: string): Promise<void> {
+  const { params, client } = ctx.oidc;
+  const record = clientOf(client);
+  if (!params || !client || !record) return;
+  const hint = await readHintToken(parts, client, token);
+  // What is pushed is read for the client to know; it counts when the browser comes with it.
+  if (ctx.oidc.route !== 'authorization') return;
+  const tids = allowedTenants(record.allowedTenants, params.acr_values as string | undefined);
+  const account = await accountOfHint(parts, client, hint, tids);
+  if (!account) return;
+  if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;
+  params.login_hint ??= account.person.user.userName;
+}
 
 /** @throws InvalidRequest, {@link HintTokenExpired} */
 export async function readHintToken({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {

@@ -1,5 +1,7 @@
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
+import type { Awaitable } from '../../claims/contract.js';
+import { onceThere } from '../../claims/deadline.js';
 import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';
@@ -20,17 +22,17 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     ctx.oidc.params?.id_token_hint === undefined || idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
   const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => tenantsFor(ctx)?.includes(tenant.id) ?? true;
   /** True without an account: that is for other checks to see. */
-  const isCurrentOfTenant = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
+  const isCurrentOfTenant = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     const { accountId } = sessionOf(ctx);
     if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
-    return accounts.load(ctx, accountId).then((account) => account === undefined || isOfTenant(ctx, account));
+    return onceThere(accounts.load(ctx, accountId), (account) => account === undefined || isOfTenant(ctx, account));
   };
   /** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
-  const isOfAllowedMethod = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
+  const isOfAllowedMethod = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     const session = sessionOf(ctx);
     if (!session.accountId || !ctx.oidc.account) return true;
     if (!isAskedMethod(parseAcrValues(ctx.oidc.params?.acr_values as string | undefined).idp, session)) return false;
-    return accounts.load(ctx, session.accountId).then((account) => account === undefined || isAllowedMethod(account, session));
+    return onceThere(accounts.load(ctx, session.accountId), (account) => account === undefined || isAllowedMethod(account, session));
   };
   /** Accounts of the sign-in that may answer the request. */
   const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
@@ -132,7 +134,7 @@ function signInAgain(ctx: KoaContextWithOIDC, mismatch: string): true {
 }
 
 /** Most requests fit: to find that out takes no promise. */
-const unless = (fits: boolean | Promise<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
+const unless = (fits: Awaitable<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
   fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
 
 /** Into one tenant, which has to be clear, and to let people. */

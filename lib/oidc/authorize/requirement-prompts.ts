@@ -1,6 +1,8 @@
 /** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
+import type { Awaitable } from '../../claims/contract.js';
+import { onceThere } from '../../claims/deadline.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Client } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
@@ -19,17 +21,20 @@ export const requirementOf = (prompt: string): string | undefined => (prompt.sta
 
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
   const { name, error } = requirement;
-  const isOpen = async (ctx: KoaContextWithOIDC): Promise<boolean> => {
+  const isOpen = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     const session = sessionOf(ctx);
     const client = clientOf(ctx.oidc.client);
-    const account = session.accountId ? await accounts.load(ctx, session.accountId) : undefined;
-    // The prompts before this one see to both.
-    if (!account || !client) return false;
-    const found = await judge(requirement, account, ofSession(session), askOf(ctx, client));
-    if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
-    // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
-    if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
-    return found === 'open';
+    const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
+    return onceThere(loading, (account) => {
+      // The prompts before this one see to both.
+      if (!account || !client) return false;
+      return onceThere(judge(requirement, account, ofSession(session), askOf(ctx, client)), (found) => {
+        if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
+        // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
+        if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
+        return found === 'open';
+      });
+    });
   };
   return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
 }
@@ -44,8 +49,19 @@ function askOf(ctx: KoaContextWithOIDC, client: Client): Ask {
 }
 
 function newAsk({ oidc }: KoaContextWithOIDC, client: Client): Ask {
-  const parameters: Record<string, string> = {};
-  for (const [name, value] of Object.entries(oidc.params ?? {})) if (typeof value === 'string') parameters[name] = value;
-  const scopes = parameters.scope?.split(' ').filter(Boolean) ?? [];
-  return { client, scopes, parameters, acr: parseAcrValues(parameters.acr_values), isSilent: false };
+  const { scope, acr_values: acrValues } = (oidc.params ?? {}) as Readonly<Record<string, unknown>>;
+  let parameters: Ask['parameters'] | undefined;
+  return {
+    client,
+    scopes: typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [],
+    /** Few requirements look at them. */
+    get parameters() {
+      parameters ??= Object.fromEntries(Object.entries(oidc.params ?? {}).filter(isText));
+      return parameters;
+    },
+    acr: parseAcrValues(typeof acrValues === 'string' ? acrValues : undefined),
+    isSilent: false,
+  };
 }
+
+const isText = (entry: readonly [name: string, value: unknown]): entry is [string, string] => typeof entry[1] === 'string';

@@ -37,7 +37,7 @@ export interface RefusalCount {
   /** Takes note of those that the provider refuses. */
   watch(provider: Provider): void;
   /** Counts a request, once it was refused. @throws IdpError `too_many_requests` */
-  count(ctx: Context): Promise<void>;
+  count(ctx: Context): Promise<void> | undefined;
 }
 
 export function createRefusalCount(countWrongSecret: CountWrongSecret): RefusalCount {
@@ -50,9 +50,9 @@ export function createRefusalCount(countWrongSecret: CountWrongSecret): RefusalC
           if (error instanceof errors.InvalidClientAuth) refused(ctx).id = presentedId(ctx);
         });
     },
-    async count(ctx) {
+    count(ctx) {
       const { id } = refused(ctx);
-      if (id !== undefined) await countWrongSecret(ctx, id);
+      return id === undefined ? undefined : countWrongSecret(ctx, id);
     },
   };
 }

@@ -77,7 +77,8 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { clientId } = client;
     const iat = epochSeconds();
 
-    await issuance.settle?.();
+    const settling = issuance.settle?.();
+    if (settling) await settling;
     if (refreshToken !== undefined) {
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
       const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);

@@ -1,6 +1,7 @@
 /** A token request whose client authenticated, and the answer: the same whichever door it came by. */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
+import type { Awaitable } from '../../claims/contract.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
@@ -20,7 +21,7 @@ export interface TokenRequest {
   /** Parameters of the grant type; each occurs once. */
   readonly parameters: Readonly<Record<string, string | undefined>>;
   /** The DPoP proof of the request. @throws InvalidDpopProof, UseDpopNonce */
-  proof(): Promise<Proof | undefined>;
+  proof(): Awaitable<Proof | undefined>;
   /** Whether a refresh token that was used before was admitted as a retry. */
   readonly isRetryAdmitted: boolean;
 }

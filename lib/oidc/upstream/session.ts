@@ -47,7 +47,9 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
     static override async find(value: string, ...rest: unknown[]): Promise<object | undefined> {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const session: object | undefined = await super.find?.(value, ...rest);
-      if (!session || !(await hooks.isOver(session))) return session;
+      if (!session) return undefined;
+      const over = hooks.isOver(session);
+      if (!(over instanceof Promise ? await over : over)) return session;
       const ctx = Provider.ctx;
       return ctx && hooks.instead(ctx, session);
     }

@@ -26,17 +26,27 @@ export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[]):
 const eventsOf = (row: object): readonly PendingEvent[] => (row as Partial<RemovedRow>).pendingEvents ?? [];
 
 /** Rows of a look-up that are kept, with as many in each page as it asks for: a page is short only at the end of all. */
-export async function findKept<R extends Row>(
+export function findKept<R extends Row>(
   rows: Pick<Collection<R>, 'find'>,
   where: Where,
   page: Page | undefined,
   isKept: (row: R) => boolean,
 ): Promise<readonly R[]> {
+  if (page) return findKeptPage(rows, where, page, isKept);
+  return rows.find(where).then((all) => (all.every(isKept) ? all : all.filter(isKept)));
+}
+
+async function findKeptPage<R extends Row>(
+  rows: Pick<Collection<R>, 'find'>,
+  where: Where,
+  page: Page,
+  isKept: (row: R) => boolean,
+): Promise<readonly R[]> {
   const found: R[] = [];
-  for (let after = page?.after; ; ) {
-    const all = await rows.find(where, page && { limit: page.limit, ...(after === undefined ? {} : { after }) });
+  for (let after = page.after; ; ) {
+    const all = await rows.find(where, { limit: page.limit, ...(after === undefined ? {} : { after }) });
     const those = all.filter(isKept);
-    if (page === undefined || (found.length === 0 && those.length === all.length)) return those.length === all.length ? all : those;
+    if (found.length === 0 && those.length === all.length) return all;
     found.push(...those);
     if (all.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
     after = all.at(-1)?.id;

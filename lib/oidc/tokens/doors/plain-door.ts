@@ -37,8 +37,8 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
   /** A form whose client authenticated by its secret. */
   async function callOf(ctx: Context) {
     const form = await plainForm(ctx);
-    const caller = form && (await authenticated(form, findClient));
-    return form && caller && { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
+    const caller = form && (await findClient(form.clientId));
+    return form && isAuthenticated(caller, form) ? { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) } : undefined;
   }
 
   return {
@@ -51,7 +51,7 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
       const { caller: client, unit, fields: parameters } = call;
       let body: TokenResponse;
       try {
-        body = await handler({ ctx, unit, client, record, parameters, proof: async () => undefined, isRetryAdmitted: false });
+        body = await handler({ ctx, unit, client, record, parameters, proof: () => undefined, isRetryAdmitted: false });
         await unit.commit();
       } catch (error) {
         unit.reset();
@@ -107,12 +107,9 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
-/** The client that the form's secret belongs to. */
-async function authenticated({ clientId, secret }: PlainForm, findClient: PlainDoorOptions['findClient']): Promise<Client | undefined> {
-  const client = await findClient(clientId);
-  const { secrets = [] } = callerOf(client) ?? {};
-  return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
-}
+/** Whether the form's secret is the client's. */
+const isAuthenticated = (client: Client | undefined, { secret }: PlainForm): client is Client =>
+  client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret);
 
 /** Refused, or spent by another request meanwhile. */
 const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;

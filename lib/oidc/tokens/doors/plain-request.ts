@@ -25,11 +25,18 @@ export interface PlainForm {
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
-/** The fields of a form, and the secret it came with; the body stays to be read. */
+/** The most that oidc-provider takes. */
+const LIMIT = 56 * 1024;
+
+/**
+ * The fields of a form, and the secret it came with. The body came in one piece, which forms do. What was read is put back within the same tick: a request
+ * that is read to its end and left so is over, and nobody could read it again.
+ */
 export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
   if (req.method !== 'POST' || !hasPlainHeaders(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
-  const body = await wholeBody(req);
-  const fields = body && singleFields(body.toString());
+  const length = Number(req.headers['content-length']);
+  const body = length > 0 && length <= LIMIT ? (readUnread(req) ?? (await firstPiece(req))) : undefined;
+  const fields = body?.length === length ? singleFields(body.toString()) : undefined;
   const credentials = fields && credentialsOf(req, fields);
   return credentials && { ...credentials, fields };
 }
@@ -43,20 +50,6 @@ function singleFields(text: string): Fields | undefined {
     if (fields[name] === '') delete fields[name];
   }
   return fields.client_assertion === undefined ? (fields as Fields) : undefined;
-}
-
-/** The most that oidc-provider takes. */
-const LIMIT = 56 * 1024;
-
-/**
- * A body that came in one piece, which forms do. What was read is put back within the same tick: a request that is read to its end and left so
- * is over, and nobody could read it again.
- */
-async function wholeBody(req: IncomingMessage): Promise<Buffer | undefined> {
-  const length = Number(req.headers['content-length']);
-  if (!(length > 0 && length <= LIMIT)) return undefined;
-  const body = readUnread(req) ?? (await firstPiece(req));
-  return body?.length === length ? body : undefined;
 }
 
 function readUnread(req: IncomingMessage): Buffer | null {

@@ -14,7 +14,7 @@ export function createClientCredentials(parts: OidcParts, scopes: Scopes, access
   return async ({ ctx, unit, client, record, parameters, proof: readProof }) => {
     const scope = clientCredentialsScope(ctx, scopes, record, parameters.scope);
     const proof = await readProof();
-    await proof?.use();
+    if (proof) await proof.use();
     requireProof(client, proof);
 
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);

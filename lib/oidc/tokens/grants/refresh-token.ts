@@ -136,7 +136,7 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
     if (missing.length > 0)
       throw new errors.InvalidScope(`refresh token missing requested scope${missing.length > 1 ? 's' : ''}`, missing.join(' '));
 
-    await proof?.use();
+    if (proof) await proof.use();
     if (source.jkt !== undefined && source.jkt !== proof?.jkt) throw new errors.InvalidGrant('failed jkt verification');
 
     const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
