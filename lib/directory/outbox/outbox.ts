@@ -111,8 +111,8 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
   async function strikeOff(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
     const left = await rows.update(id, (row) => without(done, row));
     // A row that was removed while its events were told.
-    if (left && left.outbox === undefined && isLeftOver(left)) await rows.remove(id, left.version);
-    return left;
+    const isSpent = left !== undefined && isLeftOver(left) && left.pendingEvents?.length === 0;
+    return isSpent && (await rows.remove(id, left.version)) ? undefined : left;
   }
 
   const isHeld = ({ id, version }: Source): boolean => {
@@ -224,12 +224,15 @@ const isLeftOver = (row: Source): boolean => row.tid === '' || isRemoved(row);
 const eventsOf = ({ pendingEvents }: Outboxed): readonly PendingEvent[] =>
   Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [];
 
-/** Returns the same row, which writes nothing, when another dispatcher removed the events already. */
+/**
+ * Returns the same row, which writes nothing, when another dispatcher removed the events already. What is left of a removed row stays in the outbox until
+ * it is removed, because nothing else looks for it.
+ */
 function without(done: readonly EventRecord[], record: Source): Unsaved<Source> {
   const { outbox, ...row } = record;
   const ids = new Set(done.map(({ eventId }) => eventId));
   const pendingEvents = eventsOf(record).filter(({ id }) => !ids.has(id));
-  const isLeft = pendingEvents.length > 0;
+  const isLeft = pendingEvents.length > 0 || isLeftOver(record);
   if (pendingEvents.length === record.pendingEvents?.length && isLeft === (outbox !== undefined)) return record;
-  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) };
+  return { ...row, pendingEvents, ...(isLeft && { outbox: 'yes' }) };
 }

@@ -5,6 +5,7 @@ import type { EventRecord, Person } from '../../../lib/store/records/records.js'
 import { withCollections } from '../../store/with-collections.js';
 import { codeOf, ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-directory.js';
+import { until } from '../../support/time/until.js';
 
 const number = (value: number): string => String(value).padStart(16, '0');
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -121,6 +122,26 @@ describe('outbox (design §8)', () => {
     await second.dispatched();
     expect(heard.slice(2)).toEqual([personId]);
     await first[Symbol.asyncDispose]();
+  });
+
+  test('threat H3: what is left of a row that was removed while its events were told goes, whatever fails before', async () => {
+    const memory = memoryDirectory();
+    let failures = 1;
+    const store = withCollections(memory, (rows, name) => ({
+      async remove(id, version) {
+        if (name === 'tenants' && failures-- > 0) throw new Error('killed');
+        return rows.remove(id, version);
+      },
+    }));
+    await using t = await testDirectory({ store });
+    let isTold = (): void => {};
+    t.directory.events.on('TenantCreated', () => new Promise<void>((resolve) => (isTold = resolve)));
+    const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });
+    await settled();
+    await t.directory.tenants.remove(tid);
+    isTold();
+    await until(async () => (await memory.collection('tenants').get(tid)) === undefined);
+    expect(failures).toBeLessThan(0);
   });
 
   test('nothing moves without the lease, and everything once another has given it up', async () => {
