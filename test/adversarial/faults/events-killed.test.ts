@@ -2,12 +2,13 @@
  * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the strike-off of an event; the next node
  * tells it.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
-import type { EventNodeSettings, FromEventNode, KillPoint, ToEventNode } from '../../support/administration/event-node.js';
+import type { KillPoint, ToEventNode } from '../../support/administration/event-node.js';
+import { startEventNode } from '../../support/administration/event-nodes.js';
 import { withMongo } from '../../support/stores/mongo.js';
 import { until } from '../../support/time/until.js';
 
@@ -23,18 +24,11 @@ withMongo('MONGODB_URL', (mongo) =>
     afterAll(() => void node?.kill('SIGKILL'));
 
     const start = async (personId: string, killAt: KillPoint): Promise<ChildProcess> => {
-      const settings: EventNodeSettings = { url: mongo.url, database: mongo.database, personId, killAt };
-      const started = fork(new URL('../../support/administration/event-node.js', import.meta.url), [JSON.stringify(settings)], {
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      const started = await startEventNode({ url: mongo.url, database: mongo.database, personId, killAt }, (message) => {
+        if ('heard' in message) heard.push(message.heard);
       });
-      const ready = new Promise((resolve) => {
-        started.on('message', (message: FromEventNode) => ('heard' in message ? heard.push(message.heard) : resolve(true)));
-      });
-      const ended = once(started, 'exit').then(() => Promise.reject(new Error('The node ended before it was asked to.')));
-      await Promise.race([ready, ended]);
-      ended.catch(() => {});
-      node = started;
-      return started;
+      node = started.node;
+      return node;
     };
     const untilHeard = async (personId: string, times: number): Promise<void> => {
       await until(

@@ -2,7 +2,7 @@
  * Webhooks at least once (design §8, threats G9 and H3): a node is killed with `kill -9` between a write, its event, the delivery of it, and the write of
  * the position; the next node goes on.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -11,7 +11,8 @@ import { Webhook } from 'standardwebhooks';
 import { createIdentityProvider } from 'tenant-idp';
 import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { administer, adminToken } from '../../support/administration/admin.js';
-import type { EventNodeSettings, FromEventNode, KillPoint, ToEventNode } from '../../support/administration/event-node.js';
+import type { KillPoint, ToEventNode } from '../../support/administration/event-node.js';
+import { type EventNode, startEventNode } from '../../support/administration/event-nodes.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/client/receivers/webhook-receiver.js';
 import { testKeys } from '../../support/service/keys.js';
 import { silentLogger } from '../../support/service/test-directory.js';
@@ -27,19 +28,10 @@ withMongo('MONGODB_URL', (mongo) => {
     for (const node of nodes) node.kill('SIGKILL');
   });
 
-  async function start(personId: string, killAt: KillPoint, database = mongo.database): Promise<{ node: ChildProcess; issuer: string }> {
-    const settings: EventNodeSettings = { url: mongo.url, database, personId, killAt };
-    const node = fork(new URL('../../support/administration/event-node.js', import.meta.url), [JSON.stringify(settings)], {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
-    nodes.push(node);
-    const ready = new Promise<string>((resolve) => {
-      node.on('message', (message: FromEventNode) => void ('ready' in message && resolve(message.issuer)));
-    });
-    const ended = once(node, 'exit').then(() => Promise.reject(new Error('The node ended before it was asked to.')));
-    const issuer = await Promise.race([ready, ended]);
-    ended.catch(() => {});
-    return { node, issuer };
+  async function start(personId: string, killAt: KillPoint, database = mongo.database): Promise<EventNode> {
+    const started = await startEventNode({ url: mongo.url, database, personId, killAt });
+    nodes.push(started.node);
+    return started;
   }
   const kill = async (node: ChildProcess) => {
     const ended = once(node, 'exit');

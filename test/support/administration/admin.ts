@@ -111,10 +111,8 @@ export function documented(issuer: string): Promise<Documented> {
 }
 
 async function read(issuer: string): Promise<Documented> {
-  const document = (await (await fetch(`${issuer}/idp/api/v1/openapi.json`)).json()) as Json;
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  ajv.addSchema(document, 'document');
-  const validators = new Map<Json, ValidateFunction>();
+  const text = await (await fetch(`${issuer}/idp/api/v1/openapi.json`)).text();
+  const document = JSON.parse(text) as Json;
   const operations = Object.entries(document.paths as Record<string, Json>).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Json>).map(([method, operation]) => ({
       method: method.toUpperCase(),
@@ -123,16 +121,26 @@ async function read(issuer: string): Promise<Documented> {
       operation,
     })),
   );
-  return {
-    document,
-    operations,
-    validator(schema) {
-      const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'));
-      const validator = validators.get(schema) ?? ajv.compile(inDocument);
-      validators.set(schema, validator);
-      return validator;
-    },
+  return { document, operations, validator: validatorsOf(text.replaceAll(issuer, 'https://issuer.example')) };
+}
+
+/** By the text of a document: services with the same operations share them, because to compile a schema takes longer than a request. */
+const validators = new Map<string, Documented['validator']>();
+
+function validatorsOf(text: string): Documented['validator'] {
+  const known = validators.get(text);
+  if (known) return known;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema(JSON.parse(text), 'document');
+  const compiled = new Map<string, ValidateFunction>();
+  const validator = (schema: Json): ValidateFunction => {
+    const schemaText = JSON.stringify(schema);
+    const made = compiled.get(schemaText) ?? ajv.compile(JSON.parse(schemaText.replaceAll('"#/', '"document#/')));
+    compiled.set(schemaText, made);
+    return made;
   };
+  validators.set(text, validator);
+  return validator;
 }
 
 /** Fails where an exchange is not as the document says. */

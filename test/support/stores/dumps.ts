@@ -86,7 +86,8 @@ function dumpedMongo<Store>(url: string, make: (options: { db: ReturnType<MongoC
     store: make({ db }),
     async dump() {
       const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-      return (await Promise.all(names.map((name) => db.collection(name).find().toArray()))).flat();
+      const rowsOf = async (name: string) => (await db.collection(name).find().toArray()).map((row) => ({ [name]: row }));
+      return (await Promise.all(names.map(rowsOf))).flat();
     },
     async end() {
       await db.dropDatabase();
