@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
+import { withCollections } from '../store/with-collections.js';
 import { startIdp } from '../support/service/idp.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { until } from '../support/time/until.js';
@@ -158,6 +159,30 @@ describe('events of rows', () => {
     await until(() => told.length >= 2);
     expect(heard()).toEqual(['OrderPlaced o-2', 'OrderPlaced updated']);
     expect(await rows.get('o-2')).toMatchObject({ amount: 2 });
+  });
+
+  test('threat H3: a row goes with its last events, and without any, whatever fails in between', async () => {
+    let failures = 1;
+    const failing = withCollections(memoryDirectory(), (rows, name) => ({
+      async remove(id, version) {
+        if (name === orders.name && failures-- > 0) throw new Error('killed');
+        return rows.remove(id, version);
+      },
+    }));
+    let own = context;
+    const other: Extension = {
+      ...extension,
+      routes(_router, given) {
+        own = given;
+      },
+    };
+    const killed = await startIdp({ extensions: [other], directory: failing });
+    const [tenant] = await killed.idp.directory.tenants.find();
+    const rows = own.collection(orders, tenant?.id ?? '');
+    const { id } = await rows.insert({ amount: 1 });
+    await expect(rows.remove(id)).rejects.toThrow('temporarily_unavailable');
+    await until(async () => (await failing.collection(orders.name).get(id)) === undefined);
+    await killed.close();
   });
 
   test('that nobody declares, or of a collection without, are refused', async () => {

@@ -259,10 +259,11 @@ export function createExtensionData({ store, collections, events: declaredEvents
     const left = await keptRows(collection).update(id, (row) => {
       isThere = row.tid === tid;
       if (!isThere) return row;
-      const { version, pendingEvents = [], outbox } = row;
-      return withRaised(collection, { id, version, tid: '', pendingEvents, ...(outbox && { outbox }) }, tid, events);
+      const { version, pendingEvents = [] } = row;
+      // Even without events: the outbox removes what a node leaves that dies right after this.
+      return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
     });
-    if (isThere && left?.outbox === undefined) await keptRows(collection).remove(id);
+    if (isThere && left?.pendingEvents?.length === 0) await keptRows(collection).remove(id, left.version);
     return isThere;
   }
 
