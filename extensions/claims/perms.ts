@@ -1,8 +1,8 @@
 import { defineClaims } from '../../lib/extension-door.js';
 import { keptWith } from './kept-with.js';
 
-const permissionsOf = keptWith((groups: readonly { readonly permissionIds: readonly string[] }[]) =>
-  Object.freeze([...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort()),
+const permissionsOf = keptWith((groups: readonly { readonly permissionIds: readonly string[] }[]): readonly string[] =>
+  [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort(),
 );
 
 export const permsClaims = defineClaims({
@@ -13,7 +13,7 @@ export const permsClaims = defineClaims({
       scope: 'perms',
       type: 'strings',
       description: 'Identifiers of the permissions that the groups of the user carry',
-      value: ({ groups }) => permissionsOf(groups),
+      value: ({ groups }) => [...permissionsOf(groups)],
     },
   },
   onError: 'fail',

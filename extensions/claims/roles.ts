@@ -1,7 +1,7 @@
 import { defineClaims } from '../../lib/extension-door.js';
 import { keptWith } from './kept-with.js';
 
-const namesOf = keptWith((groups: readonly { readonly name: string }[]) => Object.freeze(groups.map(({ name }) => name).sort()));
+const namesOf = keptWith((groups: readonly { readonly name: string }[]): readonly string[] => groups.map(({ name }) => name).sort());
 
 export const rolesClaims = defineClaims({
   name: 'roles',
@@ -11,7 +11,7 @@ export const rolesClaims = defineClaims({
       scope: 'roles',
       type: 'strings',
       description: 'Names of the groups the user belongs to',
-      value: ({ groups }) => namesOf(groups),
+      value: ({ groups }) => [...namesOf(groups)],
     },
   },
   onError: 'fail',

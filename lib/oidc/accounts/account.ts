@@ -108,8 +108,9 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(directory, account, record),
     };
-    const resolving = scopes.size + names.size > 0 ? resolver.resolve(subject, scopes, use, names, audience) : {};
+    // Before claims are begun, which nobody would wait for if this failed.
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
+    const resolving = scopes.size + names.size > 0 ? resolver.resolve(subject, scopes, use, names, audience) : {};
     // First, as oidc-provider has them, and last, since no plugin replaces them.
     return onceThere(resolving, (claims) => ({ ...own, ...claims, ...own }));
   };
