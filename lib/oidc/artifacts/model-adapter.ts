@@ -57,6 +57,8 @@ class ModelAdapter implements Adapter {
   readonly #row: Model;
   readonly #options: ModelAdapterOptions;
   readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
+  /** What a request recorded as used, once and for all. Tried again, it brings the same proof, which is no replay. @see RFC 9449 §11.1 */
+  readonly #usedBy = perRequest(() => new Set<string>());
   /** The session as a request wrote it last, and the version it wrote over. */
   readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
 
@@ -76,6 +78,7 @@ class ModelAdapter implements Adapter {
     const key = this.#keyOf(id);
     if (!key) return undefined;
     const ctx = Provider.ctx;
+    if (this.#row.write === 'at once' && ctx && this.#usedBy(ctx).has(id)) return undefined;
     const unit = this.#unitOf(ctx);
     const reading = unit.read(key, this.#follow(ctx), this.#along(ctx));
     const artifact = reading instanceof Promise ? await reading : reading;
@@ -99,7 +102,7 @@ class ModelAdapter implements Adapter {
     const unit = this.#unitOf(ctx);
     const end = payload.exp ?? epochSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
-    else if (this.#row.write === 'at once') await this.#putOnce(this.#write(id, payload, end), ctx);
+    else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end), ctx);
     else this.#options.tokens.put(unit, this.#model, id, payload, end);
     if (!ctx) await unit.commit();
   }
@@ -208,7 +211,8 @@ class ModelAdapter implements Adapter {
   }
 
   /** Insert-if-absent at once: what a check and a later save would let through twice. @see RFC 7523 §3 */
-  async #putOnce(write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
+  async #use(id: string, write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
+    if (ctx && this.#usedBy(ctx).has(id)) return;
     const unit = new UnitOfWork(this.#options.artifacts);
     unit.put({ ...write, if: 'absent' });
     try {
@@ -218,6 +222,7 @@ class ModelAdapter implements Adapter {
       if (ctx?.oidc.params?.client_assertion) throw new errors.InvalidClientAuth('client assertion tokens must only be used once');
       throw new errors.InvalidDpopProof('DPoP proof JWT replay detected');
     }
+    if (ctx) this.#usedBy(ctx).add(id);
   }
 }
 

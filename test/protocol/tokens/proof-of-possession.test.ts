@@ -6,25 +6,27 @@ import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '..
 import { credentialsOf, type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { discover } from '../../support/client/relying-party.js';
 import { formTypes } from '../../support/requests/both-doors.js';
-import { redirectUri } from '../../support/service/seed.js';
+import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
 let endpoints: Endpoints;
 let agent: Agent;
-const service = useIdp();
-beforeAll(async () => {
+const bound = {
+  id: 'bound',
+  name: 'Always with a proof',
+  secret: 'bound-secret',
+  metadata: {
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    dpop_bound_access_tokens: true,
+  },
+  allowedScopes: ['openid', 'profile', 'offline_access', 'orders.read'],
+};
+const seed = { ...testSeed, clients: [...testSeed.clients, bound] };
+const service = useIdp({ seed });
+const other = useIdp({ seed, configure: () => {} });
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
-  await service.idp.directory.clients.create({
-    id: 'bound',
-    name: 'Always with a proof',
-    secret: 'bound-secret',
-    metadata: {
-      redirect_uris: [redirectUri],
-      grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
-      dpop_bound_access_tokens: true,
-    },
-    allowedScopes: ['openid', 'profile', 'orders.read'],
-  });
   agent = new Agent();
 });
 
@@ -32,18 +34,18 @@ const pkce = createPkce();
 const post = (path: string, fields: Record<string, string>, client: string, type: string) =>
   postForm(`${service.issuer}/connect/${path}`, fields, { ...credentialsOf(client), 'content-type': type });
 
-async function codeUrl(client: string): Promise<URL> {
+async function codeUrl(client: string, issuer = service.issuer): Promise<URL> {
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
   const scope = 'openid profile offline_access orders.read';
-  const { location = '' } = await signIn(agent, authorizeUrl(service.issuer, { client_id: client, scope, ...challenge }));
+  const { location = '' } = await signIn(agent, authorizeUrl(issuer, { client_id: client, scope, ...challenge }));
   return new URL(location);
 }
 
 /** Tokens that are bound to a new key. */
-async function boundTokens(client: string) {
-  const party = await discover(service.issuer, { client });
+async function boundTokens(client: string, issuer = service.issuer) {
+  const party = await discover(issuer, { client });
   const proof = openid.getDPoPHandle(party, await openid.randomDPoPKeyPair('ES256', { extractable: true }));
-  const tokens = await openid.authorizationCodeGrant(party, await codeUrl(client), { pkceCodeVerifier: pkce.verifier }, undefined, {
+  const tokens = await openid.authorizationCodeGrant(party, await codeUrl(client, issuer), { pkceCodeVerifier: pkce.verifier }, undefined, {
     DPoP: proof,
   });
   return { party, proof, tokens };
@@ -104,5 +106,15 @@ describe('RFC 9449 §5.2: a client with dpop_bound_access_tokens', () => {
     const refreshed: Json = await openid.refreshTokenGrant(party, tokens.refresh_token ?? '', undefined, { DPoP: proof });
     expect(refreshed).toMatchObject({ token_type: 'dpop', access_token: expect.any(String) });
     expect(await openid.clientCredentialsGrant(party, undefined, { DPoP: proof })).toMatchObject({ token_type: 'dpop' });
+  });
+
+  test.each([
+    ['here', service],
+    ['by oidc-provider', other],
+  ])('two refreshes at once, each with a proof, get the same successor, answered %s', async (_door, { issuer }) => {
+    const { party, proof, tokens } = await boundTokens('bound', issuer);
+    const refresh = () => openid.refreshTokenGrant(party, tokens.refresh_token ?? '', undefined, { DPoP: proof });
+    const answers = await Promise.all([refresh(), refresh(), refresh()]);
+    expect(new Set(answers.map(({ refresh_token: next }) => next)).size).toBe(1);
   });
 });
