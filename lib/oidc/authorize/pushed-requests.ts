@@ -1,3 +1,4 @@
+import { UnsecuredJWT } from 'jose';
 import type Provider from 'oidc-provider';
 import type { AdapterPayload } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
@@ -56,7 +57,7 @@ export const createPushedAnswer =
  * @see RFC 9126 §2.2
  */
 export async function urlByReference(provider: Provider, options: Issuer, clientId: string, parameters: Parameters): Promise<string> {
-  const request = claimsOf(options, clientId, parameters, epochSeconds());
+  const request = new UnsecuredJWT(claimsOf(options, clientId, parameters, epochSeconds())).encode();
   const { PushedAuthorizationRequest } = provider;
   const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request }).save(PUSHED_LIFETIME_SECONDS);
   const url = new URL(provider.urlFor('authorization'));
@@ -64,4 +65,4 @@ export async function urlByReference(provider: Provider, options: Issuer, client
   return url.href;
 }
 
-type PushedConstructor = new (members: { request: object }) => { save(ttl: number): Promise<string> };
+type PushedConstructor = new (members: { request: string }) => { save(ttl: number): Promise<string> };
