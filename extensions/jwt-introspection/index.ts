@@ -17,8 +17,7 @@ const answerInJwt = ({ issuer, sign }: ExtensionContext): Middleware =>
     await next();
     const { caller } = ctx.state as CallerState;
     if (!caller || ctx.status !== 200 || !ctx.response.is('json') || ctx.accepts('json', TYPE) !== TYPE) return;
-    const answer: unknown = typeof ctx.body === 'string' ? JSON.parse(ctx.body) : ctx.body;
-    const payload = { iss: issuer, aud: caller.id, iat: Math.floor(Date.now() / 1000), token_introspection: answer };
+    const payload = { iss: issuer, aud: caller.id, iat: Math.floor(Date.now() / 1000), token_introspection: ctx.body };
     ctx.body = await sign('token-introspection+jwt', payload, algorithmFor(caller));
     ctx.set('Content-Type', TYPE);
   };

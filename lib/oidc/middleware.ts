@@ -1,13 +1,11 @@
 /** The steps that a request takes around oidc-provider's own. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { CallerState } from '../contract/clients/caller.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import type { RequestUris } from './authorize/request-uris.js';
 import type { RefusalCount } from './clients/authentication.js';
-import { callerOf } from './clients/clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import type { Instances } from './instances.js';
@@ -83,9 +81,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     }
     await next();
     await after(ctx);
-    const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
-    const caller = callerOf(client);
-    if (caller) (ctx.state as CallerState).caller = caller;
+    const { route } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     if (route && !plainDoor) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
     if (isDocument) await documents.keep(ctx);
     if (route && uncached.has(route)) ctx.set(notCached);

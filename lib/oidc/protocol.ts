@@ -29,7 +29,7 @@ import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
-import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
+import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
@@ -133,6 +133,7 @@ export function createProtocol(
   const signedIn = createSignedIn(parts, provider);
   const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
+    authenticated: (ctx) => noteCaller(ctx, ctx.oidc.client),
     token: door.admit,
     grant: door.grant,
     lastSteps: handlers ? { ...door.lastSteps, pushed_authorization_request: createPushedAnswer(parts) } : {},

@@ -1,12 +1,13 @@
 import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { CallerState } from '../../contract/clients/caller.js';
 import { basicCredentials } from '../../http/clients/basic-credentials.js';
 import type { CountWrongSecret } from '../../http/clients/wrong-secrets.js';
 import { perRequest } from '../artifacts/per-request.js';
-
-const authenticated = new Set(['token', 'introspection', 'revocation', 'pushed_authorization_request', 'backchannel_authentication']);
+import { authenticated } from '../upstream/router.js';
+import { callerOf } from './clients.js';
 
 /**
  * A request in which no client names itself, which oidc-provider would call malformed.
@@ -21,6 +22,12 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
   // @see RFC 9110 §15.5.2
   ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
   throw new errors.InvalidClientAuth('no client authentication included');
+}
+
+/** Puts who authenticated on `ctx.state.caller`, at whichever door. A public client only names itself. */
+export function noteCaller({ state }: Pick<Context, 'state'>, client: Client | undefined): void {
+  const caller = client?.clientAuthMethod === 'none' ? undefined : callerOf(client);
+  if (caller) (state as CallerState).caller = caller;
 }
 
 /** What oidc-provider emits when a request is refused, by the endpoints at which clients authenticate. */

@@ -105,10 +105,10 @@ export const createIntrospect =
   ({ options }: OidcParts, describe: DescribeToken, find: FindToken): Introspect =>
   async ({ ctx, unit, caller, token: value }) => {
     const found = await find(unit, value);
-    if (!found) return inactive;
+    if (!found) return inactive();
     const { kind, token, grant } = found;
     const description = await describe(ctx, caller, { ...token, kind }, (grant as Partial<GrantRecord> | undefined)?.login);
-    if (!description) return inactive;
+    if (!description) return inactive();
     const { cnf } = confirmationOf(token);
     return {
       active: true,
@@ -126,4 +126,5 @@ export const createIntrospect =
     };
   };
 
-const inactive = { active: false };
+/** One for each answer, because middleware may add to it. */
+const inactive = () => ({ active: false });

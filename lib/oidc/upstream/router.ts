@@ -3,6 +3,8 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
 export interface StepHooks {
+  /** Takes note of the client of a request, once it authenticated. */
+  authenticated(ctx: KoaContextWithOIDC): void;
   /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
   /** The last steps of endpoints, in place of oidc-provider's own, which is `theirs`; absent: its own. */
@@ -31,25 +33,40 @@ const lastSteps = {
 
 const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
 
+/** Endpoints whose clients authenticate, all by the step of shared/client_auth.js. */
+export const authenticated: ReadonlySet<string> = new Set([
+  'token',
+  'introspection',
+  'revocation',
+  'pushed_authorization_request',
+  'backchannel_authentication',
+]);
+
 /**
- * Adds a step to the token endpoint, after the one that authenticates the client, and puts ours in place of the last ones of other endpoints, and of all that
- * come after authentication at the backchannel authentication endpoint (actions/authorization/index.js). The
- * constructor of Provider registers grants before it registers routes, by the router: helpers/initialize_app.js, actions/token.js.
+ * Adds a step after the one that authenticates the client, and puts ours in place of the last ones of other endpoints, and of all that come after
+ * authentication at the backchannel authentication endpoint (actions/authorization/index.js). The constructor of Provider registers grants before it
+ * registers routes, by the router: helpers/initialize_app.js, actions/token.js.
  */
 export function placeSteps(provider: Provider, hooks: StepHooks): void {
   const { router } = insideOf(provider);
   if (stepped.has(router)) return;
   stepped.add(router);
-  const step = async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+  const noted = (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    hooks.authenticated(ctx);
+    return next();
+  };
+  const admitted = async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    hooks.authenticated(ctx);
     await hooks.token(ctx);
     await next();
   };
-  const placed = (name: string, steps: readonly Step[]): readonly Step[] => {
-    if (name === 'token') {
-      const at = steps.findIndex((each) => each.name === 'authenticateClient');
-      if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
-      return steps.toSpliced(at + 1, 0, step);
-    }
+  const placed = (name: string, given: readonly Step[]): readonly Step[] => {
+    if (!authenticated.has(name)) return withLast(name, given);
+    const at = given.findIndex((each) => each.name === 'authenticateClient');
+    if (at < 0) throw new TypeError(`The ${name} endpoint authenticates its clients in another way than this was written for.`);
+    return withLast(name, given.toSpliced(at + 1, 0, name === 'token' ? admitted : noted));
+  };
+  const withLast = (name: string, steps: readonly Step[]): readonly Step[] => {
     if (name === 'backchannel_authentication' && hooks.backchannel) {
       const at = steps.findIndex((each) => each.name === 'assembleAuthorizationParams');
       if (at < 0)

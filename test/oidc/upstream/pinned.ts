@@ -57,6 +57,7 @@ export const hooks: ProviderHooks = {
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,
   check: () => {},
+  authenticated: () => {},
   token: async () => {},
   lastSteps: {},
   assertionAudiences: (route) => [issuer, `of ${route}`],

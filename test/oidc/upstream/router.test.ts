@@ -13,6 +13,16 @@ test('the token endpoint is registered by `router.post` after the grants; a step
   expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
 });
 
+test('a step of that name authenticates the client at each endpoint that has clients authenticate', () => {
+  for (const action of ['introspection', 'revocation']) expectInOrder(`actions/${action}.js`, 'export default [', '...clientAuth,', '];');
+  expectInOrder(
+    'actions/authorization/index.js',
+    'for (const clientAuthMiddlware of clientAuth)',
+    'use(clientAuthMiddlware,',
+    'use(authenticatedClientId,',
+  );
+});
+
 test('the backchannel authentication endpoint reads its parameters after the client authenticated, by a step of a name', () => {
   expectInOrder(
     'actions/authorization/index.js',

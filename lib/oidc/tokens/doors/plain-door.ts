@@ -7,12 +7,12 @@
  */
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
-import type { CallerState } from '../../../contract/clients/caller.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite } from '../../artifacts/unit-of-work.js';
 import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.js';
-import { type Caller, callerOf, clientOf } from '../../clients/clients.js';
+import { noteCaller } from '../../clients/authentication.js';
+import { callerOf, clientOf } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
 import type { TokenResponse } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
@@ -38,7 +38,9 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
   async function callOf(ctx: Context) {
     const form = await plainForm(ctx);
     const caller = form && (await findClient(form.clientId));
-    return form && isAuthenticated(caller, form) ? { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) } : undefined;
+    if (!form || !isAuthenticated(caller, form)) return undefined;
+    noteCaller(ctx, caller);
+    return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
   }
 
   return {
@@ -77,9 +79,7 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
     async introspection(ctx) {
       const call = await callOf(ctx);
       if (!call?.fields.token) return false;
-      const body = await handlers.introspect({ ...call, token: call.fields.token });
-      (ctx.state as CallerState).caller = callerOf(call.caller) as Caller;
-      return send(ctx, body);
+      return send(ctx, await handlers.introspect({ ...call, token: call.fields.token }));
     },
 
     async revocation(ctx) {
@@ -118,10 +118,11 @@ const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (er
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
+/** As an object, as at the other door: middleware of extensions about an endpoint may look into it. */
 function send(ctx: Context, body: object, cors: Readonly<Record<string, string>> = headers): true {
   ctx.set(cors);
   ctx.set('Content-Type', 'application/json; charset=utf-8');
-  ctx.body = JSON.stringify(body);
+  ctx.body = body;
   return true;
 }
 

@@ -1,0 +1,86 @@
+/** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each. */
+import { describe, expect, test } from '@jest/globals';
+import type { CallerState, Extension, IdentityProviderOptions } from 'tenant-idp';
+import { obtainTokens, postForm } from '../support/client/agent.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { formTypes } from '../support/requests/both-doors.js';
+import { redirectUri } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+
+const endpoints = ['token', 'introspection', 'revocation', 'pushed_authorization_request', 'userinfo'] as const;
+
+interface Seen {
+  readonly caller: string | undefined;
+  readonly body: string;
+}
+
+describe.each<[string, Partial<IdentityProviderOptions>]>([
+  ['answered here', {}],
+  ['answered by oidc-provider', { configure: () => {} }],
+])('middleware about an endpoint, %s', (_case, options) => {
+  const seen: Seen[] = [];
+  const looking: Extension = {
+    name: 'looking',
+    around: Object.fromEntries(
+      endpoints.map((endpoint) => [
+        endpoint,
+        () => async (ctx, next) => {
+          await next();
+          const { caller } = ctx.state as CallerState;
+          seen.push({ caller: caller?.id, body: typeof ctx.body });
+          if (typeof ctx.body === 'object') (ctx.body as Record<string, unknown>).added = endpoint;
+        },
+      ]),
+    ),
+  };
+  const service = useIdp({ ...options, extensions: [looking] });
+  const post = (path: string, fields: Record<string, string>, type: string, headers: Record<string, string>) =>
+    postForm(`${service.issuer}/connect/${path}`, fields, { ...headers, 'content-type': type });
+
+  test.each(formTypes)('sees who authenticated and an object, and adds to one answer alone: %s', async (type) => {
+    seen.length = 0;
+    const asked = { grant_type: 'client_credentials', scope: 'orders.read' };
+    const request = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', nonce: 'n' };
+    const { json: issued } = await post('token', asked, type, credentialsOf('service'));
+    expect(issued).toMatchObject({ access_token: expect.any(String), added: 'token' });
+    const { json: known } = await post('introspect', { token: issued.access_token }, type, credentialsOf('orders'));
+    expect(known).toMatchObject({ active: true, added: 'introspection' });
+    expect((await post('introspect', { token: 'x' }, type, credentialsOf('orders'))).json).toEqual({
+      active: false,
+      added: 'introspection',
+    });
+    expect((await post('revocation', { token: issued.access_token }, type, credentialsOf('service'))).status).toBe(200);
+    expect((await post('par', request, type, credentialsOf('web'))).json).toMatchObject({ added: 'pushed_authorization_request' });
+    expect(seen).toEqual([
+      { caller: 'service', body: 'object' },
+      { caller: 'orders', body: 'object' },
+      { caller: 'orders', body: 'object' },
+      { caller: 'service', body: 'string' },
+      { caller: 'web', body: 'object' },
+    ]);
+  });
+
+  test.each(formTypes)('is told of nobody who did not authenticate: %s', async (type) => {
+    seen.length = 0;
+    const asked = { grant_type: 'client_credentials' };
+    await post('token', asked, type, {});
+    await post('token', asked, type, { authorization: `Basic ${Buffer.from('service:wrong').toString('base64')}` });
+    await post('token', { ...asked, client_id: 'service', client_secret: 'service-secret' }, type, credentialsOf('service'));
+    await post('token', { grant_type: 'refresh_token', refresh_token: 'x', client_id: 'spa' }, type, {});
+    await post('introspect', { token: 'x' }, type, { authorization: `Basic ${Buffer.from('orders:wrong').toString('base64')}` });
+    expect(seen.map(({ caller }) => caller)).toEqual(seen.map(() => undefined));
+    expect(seen).toHaveLength(5);
+  });
+
+  test('sees claims as an object at userinfo, in the common form of the request and in another', async () => {
+    const { tokens } = await obtainTokens(service.issuer);
+    seen.length = 0;
+    for (const query of ['', '?unusual=yes']) {
+      const answer = await fetch(`${service.issuer}/connect/userinfo${query}`, {
+        headers: { authorization: `Bearer ${tokens.access_token}` },
+      });
+      expect(await answer.json()).toMatchObject({ sub: expect.any(String), added: 'userinfo' });
+    }
+    expect(seen).toEqual([0, 1].map(() => ({ caller: undefined, body: 'object' })));
+  });
+});
