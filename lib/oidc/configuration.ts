@@ -27,8 +27,9 @@ import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { getsRefreshToken } from './tokens/grants/refresh-token.js';
-import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
+import { createIntrospectionPolicy, type DescribeToken } from './tokens/introspection.js';
 import { lifetimesOf } from './tokens/lifetimes.js';
+import { mayRevoke } from './tokens/revocation.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -120,7 +121,7 @@ export function createConfiguration(
       pushedAuthorizationRequests: { ...options.features.pushedAuthorizationRequests, enabled: true },
       requestObjects: { ...options.features.requestObjects, enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
       resourceIndicators: resourceIndicators(parts),
-      revocation: { enabled: true, allowedPolicy: mayRevoke },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
     fetch: createFetch(parts),

@@ -192,9 +192,8 @@ class ModelAdapter implements Adapter {
       await this.#options.tokens.endReplayed(unit, payload.jti as string, ctx?.oidc?.client?.clientId);
       return undefined;
     }
-    const spent = again === 'retries' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
-    // The successor says all that the spent one said.
-    return spent?.successor ? { ...spent.successor, jti: payload.jti } : { ...payload, consumed: Math.floor(spentAt / 1000) };
+    const retried = again === 'retries' ? await this.#options.tokens.findRetried(unit, payload.jti as string) : undefined;
+    return retried?.token ?? { ...payload, consumed: Math.floor(spentAt / 1000) };
   }
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {

@@ -4,6 +4,7 @@ import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
+import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
 
@@ -17,7 +18,7 @@ export const createRequestCheck =
     if (!carried || !client || !params || !record) return;
     checkLengths(params);
     if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
-    if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
+    if (carried.plainPkce) checkPlainAllowed(record);
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Client as ClientRecord } from '../../store/records/records.js';
 import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -24,6 +25,11 @@ export function requiresChallenge({ oidc }: KoaContextWithOIDC, client: Client):
   if (record.requirePkce === false) return false;
   const { scope, nonce } = oidc.params ?? {};
   return record.requirePkce !== undefined || !nonce || !String(scope).split(' ').includes('openid');
+}
+
+/** @throws InvalidRequest for the method `plain` of a client that can hash. */
+export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>): void {
+  if (!allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
 }
 
 /**

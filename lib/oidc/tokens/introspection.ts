@@ -86,9 +86,6 @@ export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
 /** An opaque token's id is the token itself: what may be logged and compared is its digest. */
 const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
 
-/** @see RFC 7009 §2.1 */
-export const mayRevoke = (_ctx: KoaContextWithOIDC, client: Client, token: Token): boolean => token.clientId === client.clientId;
-
 export interface IntrospectionRequest {
   readonly ctx: object;
   readonly unit: UnitOfWork;

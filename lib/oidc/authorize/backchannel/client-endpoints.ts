@@ -4,16 +4,15 @@
  * This file hands them to the extension that answers the endpoint, once client, parameters and request object were found good. `client-request-objects`
  * reads what a client signed.
  */
-import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import { parseAcrValues } from '../../../acr-values.js';
 import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
 import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
-import { IdpError } from '../../../errors.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { perRequest } from '../../artifacts/per-request.js';
 import { useOnce } from '../../clients/jwts.js';
 import { userIdOf } from '../../clients/pairwise.js';
+import { refusalOf } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
 import { claimsOfIdToken } from '../../upstream/id-token.js';
 import { checkAuthenticationRequirements, checkLengths, checkScopes } from '../checks.js';
@@ -78,7 +77,7 @@ export function createClientEndpoint(
   return async (request) => {
     const once = answers(request.ctx);
     once.outcome ??= outcomeOf(request);
-    const outcome = await once.outcome.catch((error: unknown) => refused(request.ctx, error));
+    const outcome = await once.outcome.catch((error: unknown) => refusalOf(request.ctx, error));
     if (isRefusal(outcome)) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
     return outcome;
   };
@@ -87,12 +86,3 @@ export function createClientEndpoint(
 type Outcome = Readonly<Record<string, unknown>> | GrantRefusal;
 
 const isRefusal = (outcome: Outcome): outcome is GrantRefusal => typeof (outcome as Partial<GrantRefusal>).error === 'string';
-
-/** An error of the service that the caller caused, as one of OAuth. */
-function refused(ctx: Context, error: unknown): GrantRefusal {
-  if (!(error instanceof IdpError) || error.status >= 500) throw error;
-  if (error.status === 400) return { error: 'invalid_request', description: error.message };
-  const { retryAfterSeconds } = error.details;
-  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-  throw Object.assign(new errors.OIDCProviderError(error.status, error.code), { error_description: error.message });
-}

@@ -1,12 +1,11 @@
 import { errors } from 'oidc-provider';
 import type { Scopes } from '../../accounts/scopes.js';
-import { createId } from '../../artifacts/ids.js';
 import { checkVerifier } from '../../clients/pkce.js';
 import type { OidcParts } from '../../context.js';
 import type { Issue } from '../issue.js';
 import { type GrantType, requirePresent, requireProof } from '../token-request.js';
 import { checkScopeBeside } from './asked-scope.js';
-import { getsRefreshToken } from './refresh-token.js';
+import { firstRefreshToken } from './refresh-token.js';
 
 /** @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 9449 §10 */
 export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
@@ -37,9 +36,7 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
       asked: source.scope as string,
       proof,
       settle: () => proof?.use(),
-      ...(getsRefreshToken(client, new Set((source.scope as string).split(' ')))
-        ? { refreshToken: { id: createId('RefreshToken', source.grantId), rotations: 0 } }
-        : {}),
+      ...firstRefreshToken(client, source.scope as string, source.grantId as string),
     });
   };
 }

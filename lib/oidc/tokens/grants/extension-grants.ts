@@ -3,7 +3,6 @@ import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provi
 import { offeredLevels, reachedLevel } from '../../../acr-values.js';
 import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { subOf } from '../../../directory/index.js';
-import { IdpError } from '../../../errors.js';
 import type { Client } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
 import { boundActing } from '../../accounts/impersonation.js';
@@ -12,13 +11,14 @@ import type { Scopes } from '../../accounts/scopes.js';
 import { createId, createSalt } from '../../artifacts/ids.js';
 import { perRequest } from '../../artifacts/per-request.js';
 import { clientOf } from '../../clients/clients.js';
+import { refusalOf } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
 import { epochSeconds } from '../../epoch-seconds.js';
 import { issueFor } from '../../upstream/grant-types.js';
 import type { Issue } from '../issue.js';
 import { type GrantType, requireProof, type TokenRequest } from '../token-request.js';
 import { checkScopeBeside } from './asked-scope.js';
-import { getsRefreshToken } from './refresh-token.js';
+import { firstRefreshToken } from './refresh-token.js';
 
 /** A grant that is about to be made, and what its tokens are made from. */
 interface Made {
@@ -42,7 +42,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const given = Object.fromEntries(type.parameters.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
     const once = exchanges(ctx);
     once.outcome ??= (async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> }))();
-    const outcome = await once.outcome.catch(refused);
+    const outcome = await once.outcome.catch((error: unknown) => refusalOf(ctx, error));
     if ('error' in outcome) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
     return outcome;
   }
@@ -116,9 +116,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         asked: scope,
         proof,
         settle: () => proof?.use(),
-        ...(getsRefreshToken(client, new Set(scope.split(' ')))
-          ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } }
-          : {}),
+        ...firstRefreshToken(client, scope, grantId),
       });
     },
 
@@ -133,9 +131,3 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 }
 
 type Asked = Pick<TokenRequest, 'ctx' | 'client' | 'record' | 'parameters'>;
-
-/** An error of the service that the caller caused is the extension's refusal. */
-function refused(error: unknown): GrantRefusal {
-  if (error instanceof IdpError && error.status < 500) return { error: 'invalid_request', description: error.message };
-  throw error;
-}

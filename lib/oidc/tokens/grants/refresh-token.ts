@@ -6,10 +6,10 @@ import { digestOfKey, hashedKey } from '../../../store/artifact-key.js';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
 import type { Scopes } from '../../accounts/scopes.js';
-import { keyOf } from '../../artifacts/ids.js';
+import { createId, keyOf } from '../../artifacts/ids.js';
 import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../../artifacts/token-records.js';
 import type { OidcParts } from '../../context.js';
-import type { Issue } from '../issue.js';
+import type { Issuance, Issue } from '../issue.js';
 import { type GrantType, requirePresent, requireProof, type TokenRequest } from '../token-request.js';
 import { checkScopeBeside } from './asked-scope.js';
 
@@ -111,6 +111,10 @@ const senderOf = (ctx: Sender, token: string): string =>
 /** Whoever was granted `offline_access`, if the client refreshes at all. */
 export const getsRefreshToken = (client: Client, scopes: ReadonlySet<string>): boolean =>
   client.grantTypeAllowed('refresh_token') && scopes.has('offline_access');
+
+/** The refresh token that a grant begins with, for the mint; nothing where the client gets none. */
+export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
+  getsRefreshToken(client, new Set(scope.split(' '))) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
 /** Rotates at every use. @see RFC 6749 §6, RFC 9700 §4.14.2 */
 export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
