@@ -1,11 +1,11 @@
 /** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each. */
 import { describe, expect, test } from '@jest/globals';
 import type { CallerState, Extension, IdentityProviderOptions } from 'tenant-idp';
-import { obtainTokens, postForm } from '../support/client/agent.js';
-import { credentialsOf } from '../support/client/endpoints.js';
-import { formTypes } from '../support/requests/both-doors.js';
-import { redirectUri } from '../support/service/seed.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { obtainTokens, postForm } from '../../support/client/agent.js';
+import { credentialsOf } from '../../support/client/endpoints.js';
+import { formTypes } from '../../support/requests/both-doors.js';
+import { redirectUri } from '../../support/service/seed.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 const endpoints = ['token', 'introspection', 'revocation', 'pushed_authorization_request', 'userinfo'] as const;
 

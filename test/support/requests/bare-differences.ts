@@ -236,6 +236,7 @@ export const differences: readonly Difference[] = [
       (bare.status === 403 ||
         isPage(bare) ||
         members(bare).error_description === 'scope contains invalid characters' ||
+        (request.method === 'HEAD' && bare.status === 400) ||
         isPartOf(bare, ours))
         ? ours
         : undefined,
@@ -271,8 +272,10 @@ export const differences: readonly Difference[] = [
     ours: 'names another of them: a scope before a refresh token, an ended grant before an origin, a used token before the form of the rest, no client authentication before a parameter that comes twice',
     bare: 'is refused for the other fault',
     reason: 'the refusal names one of the faults either way',
-    settle: (bare, ours) =>
+    settle: (bare, ours, { request }) =>
       faultsAtOnce.includes(`${errorOf(ours)}, not ${errorOf(bare)}`) ||
+      // Without a body.
+      (request.method === 'HEAD' && bare.status === 400 && `${ours.headers['www-authenticate']}`.includes('error="invalid_token"')) ||
       (ours.status === 401 && `${members(bare).error_description}`.endsWith(' must not be provided twice'))
         ? ours
         : undefined,
