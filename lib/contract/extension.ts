@@ -47,7 +47,7 @@ export interface SeedNames {
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
 export interface Extension {
   readonly name: string;
-  /** Routes below the issuer; a path of the protocol's own is refused. */
+  /** Routes below the issuer; a path that the protocol answers is refused, however it is spelled. */
   readonly routes?: (router: Router, context: ExtensionContext) => void;
   /**
    * How errors of its routes look: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.

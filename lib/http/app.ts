@@ -5,19 +5,19 @@
  * security headers. This room knows the directory and the extension contract; it does not know oidc-provider.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import Router from '@koa/router';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
-import { ConfigError, IdpError } from '../errors.js';
+import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
+import { extensionRouter } from './extension-router.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
@@ -59,8 +59,8 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
-  const { methodsAt, routed, styleAt } = extensionRouter(extensions, context, Object.values(protocol.routes));
   const protocolMethodsOf = protocolMethods(protocol.routes);
+  const { methodsAt, routed, styleAt } = extensionRouter(extensions, context, (path) => protocolMethodsOf(path) !== undefined);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
   const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
@@ -152,52 +152,4 @@ function pathBelow(mountPath: string, url: string): string | undefined {
   // @see RFC 8414 §3.1
   if (pathname(relative) === metadata) return '/.well-known/oauth-authorization-server';
   return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
-}
-
-/** The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does. */
-function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]) {
-  const all = new Router();
-  const routers: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
-  const owners = new Map<string, string>(protocolRoutes.map((path) => [path, 'the protocol']));
-  for (const { name, routes, errors } of extensions) {
-    const own = new Router();
-    routers.push({ own, errors });
-    try {
-      routes?.(own, context);
-    } catch (error) {
-      if (error instanceof IdpError) throw error;
-      throw new Error(`The routes of extension '${name}' could not be made.`, { cause: error });
-    }
-    for (const { path, methods } of own.stack) {
-      for (const method of methods.filter((each) => each !== 'HEAD')) {
-        const route = `${method} ${String(path)}`;
-        const owner = owners.get(route) ?? owners.get(String(path));
-        if (owner && owner !== name)
-          throw new ConfigError('extension_conflict', [
-            { path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` },
-          ]);
-        owners.set(route, name);
-      }
-    }
-    all.use(own.routes());
-  }
-  const methodsOf = (path: string): readonly string[] | undefined => {
-    const methods = all.match(path, '').path.flatMap((layer) => layer.methods);
-    return methods.length > 0 ? methods : undefined;
-  };
-  const ownedAt = (path: string) => routers.filter(({ own }) => own.match(path, '').path.length > 0);
-  const direct = new Map<string, { readonly methods: readonly string[] | undefined; readonly run: Middleware }>();
-  for (const { own } of routers) {
-    const run = own.routes() as unknown as Middleware;
-    for (const { path } of own.stack)
-      if (typeof path === 'string' && /^[\w/.-]+$/.test(path) && ownedAt(path).length === 1)
-        direct.set(path, { methods: methodsOf(path), run });
-  }
-  const runAll = all.routes() as unknown as Middleware;
-  const routed: Middleware = (ctx, next) => (direct.get(ctx.path)?.run ?? runAll)(ctx, next);
-  return {
-    routed,
-    methodsAt: (path: string) => direct.get(path)?.methods ?? methodsOf(path),
-    styleAt: (path: string) => ownedAt(path).find(({ errors }) => errors)?.errors,
-  };
 }

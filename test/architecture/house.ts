@@ -163,7 +163,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/http/': [
     ['hosts.ts'],
     ['app.ts', 'host-headers.ts'],
-    ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'servers.ts', 'unrouted.ts'],
+    ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unrouted.ts'],
     ['failures.ts', 'clients/'],
     ['pages/', 'requests/'],
   ],

@@ -189,6 +189,48 @@ describe('design §2: two that claim the same are refused at start, with both na
   });
 });
 
+describe('a path that the protocol answers is refused to an extension, however it is spelled', () => {
+  test.each([
+    '/connect/token',
+    '/connect/token/',
+    '/CONNECT/Token',
+    '/connect/ciba',
+    '/.well-known/openid-configuration',
+    '/.well-known/openid-configuration/jwks',
+    '/.well-known/oauth-authorization-server',
+    '/connect/endsession/confirm',
+    '/connect/endsession/success',
+    '/connect/authorize/x',
+    '/connect/authorize/:uid',
+  ])('%s', async (path) => {
+    const extension: Extension = { name: 'one', routes: (router) => void router.post(path, () => {}) };
+    await expect(startIdp({ extensions: [extension] })).rejects.toMatchObject({
+      code: 'extension_conflict',
+      problems: [{ path: 'extensions', expected: `one owner of POST ${path}`, received: 'the protocol and one' }],
+    });
+  });
+
+  test('a path beside them is not', async () => {
+    const beside: Extension = {
+      name: 'one',
+      routes(router) {
+        for (const path of ['/connect/authorize/x/y', '/connect/tokens', '/.well-known/:name'])
+          router.get(path, (ctx) => {
+            ctx.body = { path };
+          });
+      },
+    };
+    const { issuer, close } = await startIdp({ extensions: [beside] });
+    const answers = await Promise.all(
+      ['/connect/authorize/x/y', '/.well-known/change-password', '/.well-known/openid-configuration'].map(
+        async (path) => (await fetch(issuer + path)).json() as Promise<{ path?: string; issuer?: string }>,
+      ),
+    );
+    expect(answers.map((answer) => answer.path ?? answer.issuer)).toEqual(['/connect/authorize/x/y', '/.well-known/:name', issuer]);
+    await close();
+  });
+});
+
 test('house §5: two extensions with the same method and path of the admin API are refused at start, by both names', async () => {
   const badgesAt = (name: string, path: string): Extension => ({
     name,

@@ -1,0 +1,71 @@
+/** Routes of extensions: each has one owner, and none is on a path that the protocol answers. */
+import Router from '@koa/router';
+import type { Middleware } from 'koa';
+import type { Extension } from '../contract/extension.js';
+import type { ExtensionContext } from '../contract/extension-context.js';
+import { ConfigError, IdpError } from '../errors.js';
+
+/**
+ * The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does.
+ * @param isOfProtocol whether the protocol answers a path, however it is spelled
+ * @throws ConfigError `extension_conflict` for a route with another owner
+ */
+export function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, isOfProtocol: (path: string) => boolean) {
+  const all = new Router();
+  const routers: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
+  const claim = createClaims(isOfProtocol);
+  for (const extension of extensions) {
+    const own = routesOf(extension, context);
+    routers.push({ own, errors: extension.errors });
+    for (const layer of own.stack) claim(extension.name, layer);
+    all.use(own.routes());
+  }
+  const methodsOf = (path: string): readonly string[] | undefined => {
+    const methods = all.match(path, '').path.flatMap((layer) => layer.methods);
+    return methods.length > 0 ? methods : undefined;
+  };
+  const ownedAt = (path: string) => routers.filter(({ own }) => own.match(path, '').path.length > 0);
+  const direct = new Map<string, { readonly methods: readonly string[] | undefined; readonly run: Middleware }>();
+  for (const { own } of routers) {
+    const run = own.routes() as unknown as Middleware;
+    for (const { path } of own.stack)
+      if (typeof path === 'string' && /^[\w/.-]+$/.test(path) && ownedAt(path).length === 1)
+        direct.set(path, { methods: methodsOf(path), run });
+  }
+  const runAll = all.routes() as unknown as Middleware;
+  const routed: Middleware = (ctx, next) => (direct.get(ctx.path)?.run ?? runAll)(ctx, next);
+  return {
+    routed,
+    methodsAt: (path: string) => direct.get(path)?.methods ?? methodsOf(path),
+    styleAt: (path: string) => ownedAt(path).find(({ errors }) => errors)?.errors,
+  };
+}
+
+function routesOf({ name, routes }: Extension, context: ExtensionContext): Router {
+  const own = new Router();
+  try {
+    routes?.(own, context);
+  } catch (error) {
+    if (error instanceof IdpError) throw error;
+    throw new Error(`The routes of extension '${name}' could not be made.`, { cause: error });
+  }
+  return own;
+}
+
+/** Takes note of who has a route. Middleware of a router has no methods, and claims nothing. */
+function createClaims(isOfProtocol: (path: string) => boolean) {
+  const owners = new Map<string, string>();
+  return (name: string, { path: given, methods }: Router['stack'][number]): void => {
+    const path = String(given);
+    // A route for GET answers HEAD.
+    for (const method of methods.filter((each) => each !== 'HEAD' || !methods.includes('GET'))) {
+      const route = `${method} ${path}`;
+      const owner = isOfProtocol(path) ? 'the protocol' : owners.get(route);
+      if (owner !== undefined && owner !== name)
+        throw new ConfigError('extension_conflict', [
+          { path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` },
+        ]);
+      owners.set(route, name);
+    }
+  };
+}
