@@ -7,6 +7,7 @@ import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records/records.js';
+import { routeName } from './route-names.js';
 
 /** The audience of access tokens for the admin API: an API resource of the service's own. */
 export const ADMIN_API = 'idp.admin';
@@ -211,8 +212,8 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
 export const reachOf = ({ reach, path }: Pick<Operation, 'reach' | 'path'>): Reach =>
   reach ?? (path.startsWith('/tenants/{tid}') ? 'tenant' : 'instance');
 
-/** What an operation claims: a path with a parameter of another name is the same path. */
-export const routeOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
+/** What an operation claims. */
+export const routeOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => routeName(method, path, /\{\w+\}/g);
 
 const methods: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const isPath = (path: unknown): boolean => typeof path === 'string' && /^(?:\/[a-z][a-z-]*|\/\{[a-zA-Z]+\})+$/.test(path);

@@ -3,7 +3,9 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
+import { routeName } from '../contract/route-names.js';
 import { ConfigError, IdpError } from '../errors.js';
+import { foldedPath } from '../paths.js';
 
 /**
  * The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does.
@@ -52,6 +54,9 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
   return own;
 }
 
+/** Parameters of a path of Koa's router. */
+const parameters = /:(?:[\w$]+|"[^"]*")/g;
+
 /** Takes note of who has a route. Middleware of a router has no methods, and claims nothing. */
 function createClaims(isOfProtocol: (path: string) => boolean) {
   const owners = new Map<string, string>();
@@ -59,11 +64,12 @@ function createClaims(isOfProtocol: (path: string) => boolean) {
     const path = String(given);
     // A route for GET answers HEAD.
     for (const method of methods.filter((each) => each !== 'HEAD' || !methods.includes('GET'))) {
-      const route = `${method} ${path}`;
+      // The router folds paths as the protocol does.
+      const route = routeName(method, foldedPath(path), parameters);
       const owner = isOfProtocol(path) ? 'the protocol' : owners.get(route);
       if (owner !== undefined && owner !== name)
         throw new ConfigError('extension_conflict', [
-          { path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` },
+          { path: 'extensions', expected: `one owner of ${method} ${path}`, received: `${owner} and ${name}` },
         ]);
       owners.set(route, name);
     }

@@ -120,7 +120,17 @@ const rooms: readonly Room[] = [
       'type lib/options/',
     ],
   },
-  { files: 'lib/http/', mayImport: ['lib/directory/', 'lib/errors.ts', 'lib/paths.ts', 'type lib/logger.ts', 'type lib/contract/'] },
+  {
+    files: 'lib/http/',
+    mayImport: [
+      'lib/directory/',
+      'lib/errors.ts',
+      'lib/paths.ts',
+      'lib/contract/route-names.ts',
+      'type lib/logger.ts',
+      'type lib/contract/',
+    ],
+  },
   { files: 'extensions/index.ts', mayImport: ['extensions/', 'type lib/extension-door.ts'] },
   // What the service adds comes in by the door that a host's extensions have: else it would prove nothing.
   { files: 'extensions/*/', mayImport: ['lib/extension-door.ts'] },
@@ -158,7 +168,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['extension-context.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
-    ['shared-claims.ts'],
+    ['route-names.ts', 'shared-claims.ts'],
   ],
   'lib/http/': [
     ['hosts.ts'],

@@ -176,6 +176,9 @@ describe('design §2: two that claim the same are refused at start, with both na
 
   test.each<[string, Extension[], RegExp]>([
     ['a route', [route('one', '/idp/same'), route('two', '/idp/same')], /GET \/idp\/same.*one and two/],
+    ['a route whose parameter has another name', [route('one', '/a/:x/b'), route('two', '/a/:y/b')], /GET \/a\/:y\/b.*one and two/],
+    ['a route in other letters', [route('one', '/a/:x/b'), route('two', '/A/:x/B/')], /GET \/A\/:x\/B\/.*one and two/],
+    ['a route of the service', [route('one', '/idp/Invitations/:any')], /GET \/idp\/Invitations\/:any.*invitations and one/],
     ['a route of the protocol', [route('one', '/connect/token')], /\/connect\/token.*the protocol and one/],
     [
       'a member of discovery',
