@@ -46,6 +46,7 @@ export interface SeedNames {
 
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
 export interface Extension {
+  /** Lower-case letters, digits and hyphens, a letter first. Names of the service's own extensions are taken. */
   readonly name: string;
   /** Routes below the issuer; a path that the protocol answers is refused, however it is spelled. */
   readonly routes?: (router: Router, context: ExtensionContext) => void;

@@ -70,6 +70,24 @@ describe('everything wrong at once', () => {
     expect(await refusal({ ...conflicts, oid: 'never' })).toMatchObject({ code: 'invalid_options', problems: { length: 4 } });
   });
 
+  test('an extension of the name of one of the service’s own is refused, with both owners', async () => {
+    const acting = () => ({ mayGoOn: () => true, ending: () => {} });
+    expect(await refusal({ extensions: [{ name: 'mine' }, { name: 'impersonation', acting }] })).toMatchObject({
+      code: 'extension_conflict',
+      problems: [
+        { path: 'extensions[1].name', expected: 'one owner of the name impersonation', received: 'the service and extensions[1]' },
+      ],
+    });
+  });
+
+  test.each(['', 'Mine', 'my extension', 'the service', 'my.extension', '1st', '-mine', 'mine:too'])(
+    'an extension is not named %p',
+    async (name) => {
+      const error = await refusal({ extensions: [{ name }] });
+      expect([error.code, pathsOf(error)]).toEqual(['invalid_options', ['extensions[0].name']]);
+    },
+  );
+
   test('a seed for an empty directory is checked for names that mean nothing, and for what its clients may not be', async () => {
     const error = await refusal({
       oid: 'never',

@@ -32,7 +32,10 @@ function isErrorCodes(value: unknown): boolean {
 }
 
 const members: Readonly<Record<keyof Extension, Check>> = {
-  name: ['a name', (value) => typeof value === 'string' && value !== ''],
+  name: [
+    'a name of lower-case letters, digits and hyphens, which begins with a letter',
+    (value) => typeof value === 'string' && /^[a-z][a-z0-9-]*$/.test(value),
+  ],
   routes: callback,
   errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
   errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
@@ -104,6 +107,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...findClaimProblems(sets, mapping),
     ],
     conflicts: [
+      ...findTakenNames(given, standard.extensions),
       ...findPageConflict(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
       ...findSectionConflicts(all.filter(isWellFormed)),
@@ -181,6 +185,15 @@ const isWellFormed = (extension: object): extension is Extension =>
   (['name', 'texts', 'pageAdditions', 'accountSections'] as const).every((name) => {
     const value = valueAt(extension, [name]);
     return value === undefined ? name !== 'name' : members[name][1](value);
+  });
+
+/** Whoever goes by the name of one of the service's own would have its routes with it, and be asked in its place. */
+const findTakenNames = (given: readonly object[], standard: readonly Extension[]): readonly ConfigProblem[] =>
+  given.flatMap((extension, index) => {
+    const name = valueAt(extension, ['name']);
+    if (!standard.some((own) => own.name === name)) return [];
+    const at = formatPath(['extensions', index]);
+    return [{ path: `${at}.name`, expected: `one owner of the name ${name}`, received: `the service and ${at}` }];
   });
 
 /** Exactly one extension shows pages. */
