@@ -173,6 +173,7 @@ test('design §2: an extension is closed with the identity provider', async () =
 describe('design §2: two that claim the same are refused at start, with both names', () => {
   const route = (name: string, path: string): Extension => ({ name, routes: (router) => void router.get(path, () => {}) });
   const pages = (name: string): Extension => ({ name, pages: (_context: ExtensionContext) => () => {} });
+  const letters = (name: string): Extension => ({ name, letters: () => () => ({}) as never });
 
   test.each<[string, Extension[], RegExp]>([
     ['a route', [route('one', '/idp/same'), route('two', '/idp/same')], /GET \/idp\/same.*one and two/],
@@ -186,6 +187,7 @@ describe('design §2: two that claim the same are refused at start, with both na
       /greeting_endpoint.*greeting and other/,
     ],
     ['the pages', [pages('one')], /shows pages.*sign-in and one/],
+    ['the letters', [letters('one')], /writes letters.*sign-in and one/],
     ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],
   ])('%s', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);

@@ -108,7 +108,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
     ],
     conflicts: [
       ...findTakenNames(given, standard.extensions),
-      ...findPageConflict(all),
+      ...findSoleConflicts(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
       ...findSectionConflicts(all.filter(isWellFormed)),
       ...findNameConflicts(all),
@@ -196,19 +196,18 @@ const findTakenNames = (given: readonly object[], standard: readonly Extension[]
     return [{ path: `${at}.name`, expected: `one owner of the name ${name}`, received: `the service and ${at}` }];
   });
 
-/** Exactly one extension shows pages. */
-function findPageConflict(extensions: readonly Extension[]): readonly ConfigProblem[] {
-  const owners = extensions.filter(({ pages }) => pages !== undefined);
-  return owners.length === 1
-    ? []
-    : [
-        {
-          path: 'extensions',
-          expected: 'one extension that shows pages',
-          received: owners.map(({ name }) => name).join(' and ') || 'none',
-        },
-      ];
-}
+/** What exactly one extension does. */
+const soleMembers = [
+  ['pages', 'one extension that shows pages'],
+  ['letters', 'one extension that writes letters'],
+] as const;
+
+const findSoleConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
+  soleMembers.flatMap(([member, expected]) => {
+    const owners = extensions.filter((extension) => extension[member] !== undefined).map(({ name }) => name);
+    if (owners.length === 1) return [];
+    return [{ path: 'extensions', expected, received: owners.join(' and ') || 'none' }];
+  });
 
 /** The service, as the first that claims anything. */
 const service = { name: 'the service', events: eventNames, errorCodes: errorTable };
