@@ -211,7 +211,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, context)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
   await begun(directory.policies.begin());
-  const discovery = discoveryOf(extensions, context);
+  const discovery = discoveryOf(extensions, context, [...Object.keys(routes), 'backchannel_authentication']);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
     clients: store.collection('clients'),

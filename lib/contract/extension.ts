@@ -82,7 +82,7 @@ export interface Extension {
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Writes the mails of all extensions; exactly one extension does, the one with the pages. */
   readonly letters?: (context: ExtensionContext) => WriteLetter;
-  /** Members of the discovery document. */
+  /** Members of the discovery document; none of `issuer`, `jwks_uri` and the service's own endpoints. */
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware about a named endpoint of the protocol. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;

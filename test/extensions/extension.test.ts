@@ -186,6 +186,13 @@ describe('design §2: two that claim the same are refused at start, with both na
       [greeting, { name: 'other', discovery: greeting.discovery as never }],
       /greeting_endpoint.*greeting and other/,
     ],
+    ...['issuer', 'jwks_uri', 'token_endpoint', 'pushed_authorization_request_endpoint', 'backchannel_authentication_endpoint'].map(
+      (member): [string, Extension[], RegExp] => [
+        `${member} in discovery`,
+        [{ name: 'one', discovery: () => ({ [member]: 'https://elsewhere.test' }) }],
+        new RegExp(`one owner of ${member} in discovery, got the service and one`),
+      ],
+    ),
     ['the pages', [pages('one')], /shows pages.*sign-in and one/],
     ['the letters', [letters('one')], /writes letters.*sign-in and one/],
     ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],

@@ -18,14 +18,21 @@ import { sharedClaims } from '../shared-claims.js';
 import type { ActingRule } from '../sign-in/acting-rule.js';
 
 /**
- * Members of the discovery document.
- * @throws ConfigError `extension_conflict` when two extensions add the same.
+ * Members of the discovery document. Those that say where the service is are nobody else's: whoever changed one would lead clients elsewhere.
+ * @param endpoints names of the protocol's endpoints
+ * @throws ConfigError `extension_conflict` when two extensions add the same, or one what is the service's.
  */
-export function discoveryOf(extensions: readonly Extension[], context: ExtensionContext): Record<string, unknown> {
-  const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: discovery?.(context) ?? {} }));
-  const conflicts = sharedClaims(added, ({ members }) => Object.keys(members).map((member) => `${member} in discovery`));
+export function discoveryOf(
+  extensions: readonly Extension[],
+  context: ExtensionContext,
+  endpoints: readonly string[],
+): Record<string, unknown> {
+  const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: Object.entries(discovery?.(context) ?? {}) }));
+  const own = ['issuer', 'jwks_uri', ...endpoints.map((endpoint) => `${endpoint}_endpoint`)];
+  const service = { owner: 'the service', members: own.map((member) => [member, undefined] as const) };
+  const conflicts = sharedClaims([service, ...added], ({ members }) => members.map(([member]) => `${member} in discovery`));
   if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
-  return Object.assign({}, ...added.map(({ members }) => members));
+  return Object.fromEntries(added.flatMap(({ members }) => members));
 }
 
 /**
