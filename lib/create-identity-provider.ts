@@ -37,6 +37,7 @@ import {
   createPasswords,
   findSeedProblems,
   type InvitationRules,
+  ownMetadataNames,
   type RecoveryRules,
 } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
@@ -304,7 +305,12 @@ function once<T>(make: () => T): () => T {
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
   const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
-  const standard = { extensions, claims: standardClaims({ initialsAsPicture: false }), endpoints: Object.keys(routes) };
+  const standard = {
+    extensions,
+    claims: standardClaims({ initialsAsPicture: false }),
+    endpoints: Object.keys(routes),
+    clientMetadata: ownMetadataNames,
+  };
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),

@@ -121,7 +121,7 @@ export interface Extension {
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
    * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
-   * is checked when a client is written.
+   * is checked when a client is written. Names that the service knows or refuses are taken.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
   /**

@@ -195,6 +195,13 @@ describe('design §2: two that claim the same are refused at start, with both na
     ),
     ['the pages', [pages('one')], /shows pages.*sign-in and one/],
     ['the letters', [letters('one')], /writes letters.*sign-in and one/],
+    ...['redirect_uris', 'client_secret', 'grant_types', 'backchannel_logout_uri', 'client_name'].map(
+      (member): [string, Extension[], RegExp] => [
+        `${member} of client metadata`,
+        [{ name: 'one', clientMetadata: { [member]: () => undefined } }],
+        new RegExp(`one owner of client metadata ${member}, got the service and one`),
+      ],
+    ),
     ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],
   ])('%s', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);

@@ -93,6 +93,8 @@ export interface Standard {
   readonly claims: readonly ClaimSet[];
   /** Names of the protocol's endpoints. */
   readonly endpoints: readonly string[];
+  /** Names of client metadata that the service knows or refuses. */
+  readonly clientMetadata: readonly string[];
 }
 
 /** Everything that is wrong with the options `extensions`, `claims` and `claimMapping`. */
@@ -111,7 +113,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...findSoleConflicts(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
       ...findSectionConflicts(all.filter(isWellFormed)),
-      ...findNameConflicts(all),
+      ...findNameConflicts(all, standard.clientMetadata),
       ...findClaimConflicts(sets, mapping),
     ],
   };
@@ -213,9 +215,12 @@ const findSoleConflicts = (extensions: readonly Extension[]): readonly ConfigPro
 const service = { name: 'the service', events: eventNames, errorCodes: errorTable };
 
 /** Everything that goes by a name of its own, or by the name of an extension, has one owner. */
-const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
+const findNameConflicts = (extensions: readonly Extension[], ownMetadata: readonly string[]): readonly ConfigProblem[] =>
   sharedClaims(
-    [service as Partial<Extension> & { readonly name: string }, ...extensions].map((extension) => ({ owner: extension.name, extension })),
+    [
+      { ...service, clientMetadata: Object.fromEntries(ownMetadata.map((name) => [name, () => undefined])) } as Extension,
+      ...extensions,
+    ].map((extension) => ({ owner: extension.name, extension })),
     ({ owner, extension }) => [
       ...namesIn(extension.errorCodes).map((code) => `the error ${code}`),
       ...declaredData(extension).map(({ member, value }) => `${member} ${String(valueAt(value, ['name']))}`),

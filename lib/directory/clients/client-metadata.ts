@@ -40,6 +40,9 @@ const refused: Readonly<Record<string, string>> = {
   request_object_encryption_enc: noEncryptedRequests,
 };
 
+/** Names that the service knows or refuses itself. */
+export const ownMetadataNames: readonly string[] = [...known, ...Object.keys(refused)];
+
 const refusedGrants: Readonly<Record<string, string>> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that is served; the device flow is not yet',
 };
