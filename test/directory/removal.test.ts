@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Directory } from '../../lib/directory/index.js';
 import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import type { Person } from '../../lib/store/records/records.js';
 import { withCollections } from '../store/with-collections.js';
 import { codeOf, type TestDirectory, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
@@ -58,6 +59,51 @@ async function furnished(directory: Directory) {
 }
 
 const eventsOf = async (t: TestDirectory) => (await t.dispatched()).map(({ type, subject }) => ({ type, subject }));
+
+describe('threat H3: a removal that cannot be done', () => {
+  /** A store in which somebody else is always faster than a removal, or where it dies. */
+  function held() {
+    const state = { is: 'faster' as 'faster' | 'killed' | 'free', tries: 0 };
+    const memory = memoryDirectory();
+    const store = withCollections(memory, (rows, name) => ({
+      update: (id, change) =>
+        rows.update(id, (row) => {
+          const next = change(row);
+          if (name !== 'persons' || state.is === 'free' || (next as { readonly tid?: string }).tid !== '') return next;
+          if (state.is === 'killed') throw new Error('killed');
+          state.tries += 1;
+          change({ ...row, user: { ...(row as unknown as Person).user, id: 'of another user' } } as typeof row);
+          return row;
+        }),
+    }));
+    const enqueued = async () => {
+      const all = await memory.collection<Row & { readonly kind: string }>('deliveries').find({});
+      return all.filter(({ kind }) => kind === 'erase-person').length;
+    };
+    return { state, store, enqueued };
+  }
+
+  test('is refused, and is not left in the queue', async () => {
+    const { state, store, enqueued } = held();
+    await using t = await testDirectory({ store });
+    const { tid, personId } = await tenantWithUser(t.directory, 'Acme', 'alice');
+    expect(await codeOf(t.directory.forTenant(tid).persons.remove(personId))).toBe('busy');
+    expect(state.tries).toBe(10);
+    expect(await enqueued()).toBe(0);
+  });
+
+  test('is in the queue once, however often the queue tries it', async () => {
+    const { state, store, enqueued } = held();
+    await using t = await testDirectory({ store });
+    const { tid, personId } = await tenantWithUser(t.directory, 'Acme', 'alice');
+    state.is = 'killed';
+    await expect(t.directory.forTenant(tid).persons.remove(personId)).rejects.toThrow('killed');
+    state.is = 'faster';
+    await until(() => state.tries >= 10);
+    await sleep(50);
+    expect(await enqueued()).toBe(1);
+  });
+});
 
 describe('users.remove (design §7)', () => {
   test('keeps the person, and takes all that belongs to the user', async () => {

@@ -5,7 +5,8 @@
  * its first write, and each step may be done twice; so whatever a node dies at, another one finishes the removal. Links end first, because the removing
  * write holds only for a user without links.
  */
-import { IdpError } from '../../errors.js';
+import { isDeepStrictEqual } from 'node:util';
+import { IdpError, UnavailableError } from '../../errors.js';
 import type { Delivery, Person } from '../../store/records/records.js';
 import { createLinks } from '../accounts/linking.js';
 import { offeredCredentials } from '../accounts/password-changes.js';
@@ -50,30 +51,46 @@ interface Parts {
 
 /** @returns the service over collections that say who makes a change */
 export function createPersonRemovals({ context: shared, deliveries, forget, erase }: Parts): (context: DirectoryContext) => PersonRemoval {
-  function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext): PersonRemoval {
+  /** @param underWay the removal that is enqueued already */
+  function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
     const { persons } = collections;
     const { endAll } = createLinks({ collections, withCutoff, nudge, by, ...context });
+
+    /** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
+    async function tryOnce(person: Person, announced: Announced, next: (row: Person) => Person): Promise<Person | undefined> {
+      await endAll(person);
+      for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
+        await forgetSeeded(collections, id);
+      let isDone = false;
+      const write = () =>
+        persons.update(person.id, (row) => {
+          isDone = isAsAnnounced(row, announced) && row.user?.parentUserId === undefined && !row.user?.isParent;
+          return isDone ? next(row) : row;
+        });
+      const left = await (person.user ? withCutoff({ oid: person.user.id }, write) : write());
+      return isDone ? left : undefined;
+    }
 
     async function remove(read: () => Promise<Person | undefined>, keepsPerson: boolean, next: (row: Person) => Person): Promise<Person> {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const person = await read();
         if (person === undefined) throw new IdpError('not_found');
         const announced = announcementOf(person, keepsPerson, by);
-        const { release } = await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
-        await endAll(person);
-        for (const id of [...(keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
-          await forgetSeeded(collections, id);
-        let isDone = false;
-        const write = () =>
-          persons.update(person.id, (row) => {
-            isDone = isAsAnnounced(row, announced) && row.user?.parentUserId === undefined && !row.user?.isParent;
-            return isDone ? next(row) : row;
-          });
-        const left = await (person.user ? withCutoff({ oid: person.user.id }, write) : write());
-        if (!isDone || left === undefined) continue;
+        // What is under way stays enqueued until it is done: another entry at each of its tries would bring more of them.
+        const own = underWay && isDeepStrictEqual({ ...underWay }, { ...announced }) ? underWay : undefined;
+        const entry = own ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
+        const left = await tryOnce(person, announced, next).catch(async (error: unknown) => {
+          // Where the store is away, nobody knows what was written.
+          if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
+          throw error;
+        });
+        if (left === undefined) {
+          await entry?.withdraw();
+          continue;
+        }
         nudge();
         await forget(announced);
-        release();
+        entry?.release();
         return left;
       }
       throw new IdpError('busy');
@@ -94,14 +111,15 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
   }
 
   deliveries.handle(KIND, async ({ data }: Delivery) => {
-    const { createdAt, by = {}, ...person } = data as unknown as Announced;
+    const underWay = data as unknown as Announced;
+    const { createdAt, by = {}, ...person } = underWay;
     const { tid, personId, userId, keepsPerson = false } = person;
     const kept = ofTenant(tid, await shared.collections.persons.get(personId));
     // Somebody else has the id by now.
     if (kept && createdAt !== undefined && kept.createdAt.getTime() !== createdAt.getTime()) return;
     const isThere = keepsPerson ? userId !== undefined && kept?.user?.id === userId : kept !== undefined;
     if (isThere) {
-      const removal = removalOver({ ...shared, by, collections: attributedCollections(shared.collections, by) });
+      const removal = removalOver({ ...shared, by, collections: attributedCollections(shared.collections, by) }, underWay);
       const removing = keepsPerson ? removal.removeUser(tid, userId as string) : removal.erase(tid, personId);
       await removing.catch(IdpError.unless('not_found'));
     }
@@ -109,7 +127,7 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
     await erase?.(person);
   });
 
-  return removalOver;
+  return (context) => removalOver(context);
 }
 
 const ofTenant = (tid: string, person: Person | undefined): Person | undefined => (person?.tid === tid ? person : undefined);
