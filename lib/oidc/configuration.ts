@@ -173,11 +173,13 @@ export function createConfiguration(
   return withoutRefresh(options.configure?.(complete) ?? complete);
 }
 
-/** Who acts as somebody else gets no refresh token, whatever a host configured. */
+/** Who acts as somebody else gets no refresh token, nor does a sign-in with `offline: false`, whatever a host configured. */
 const withoutRefresh = (configuration: Configuration): Configuration => ({
   ...configuration,
-  issueRefreshToken: async (ctx, ...rest) =>
-    pinnedLogin(ctx)?.act === undefined && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false),
+  async issueRefreshToken(ctx, ...rest) {
+    const { act, offline } = pinnedLogin(ctx) ?? {};
+    return act === undefined && offline !== false && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false);
+  },
 });
 
 /** Without those that merely confirm what is part of the service. */

@@ -14,6 +14,8 @@ export interface PinnedLogin extends LoginContext {
   readonly acting?: string;
   /** When it ends, in seconds since the epoch: no token outlives it. */
   readonly endsAt?: number;
+  /** No refresh token comes of it, whatever a host configured. */
+  readonly offline?: false;
 }
 
 /** The session of who acts as somebody else, and the browser that it may come back in. */
@@ -104,6 +106,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     ...(session.acting ? { acting: session.acting } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     ...(session.endsAt ? { endsAt: session.endsAt } : {}),
+    ...(session.offline === false ? { offline: false } : {}),
     sessionEndsAt: Math.min(authTime + sessionAbsolute, session.endsAt ?? Number.POSITIVE_INFINITY),
   };
 }

@@ -40,6 +40,7 @@ export const createGrantLoader =
       existing?.accountId === account.accountId &&
       existing.login.authTime === session.loginTs &&
       existing.login.endsAt === session.endsAt &&
+      existing.login.offline === session.offline &&
       isSameProof(existing.login.amr, session.amr ?? []);
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
     // What was withdrawn must not live on in a grant that holds more than is allowed now.

@@ -7,6 +7,8 @@ import { type Extension, locales, type SignInMethod } from 'tenant-idp';
 export interface Upstream {
   subject: string;
   readonly seen: Record<string, string>[];
+  /** Whether sign-ins by it give no refresh token. */
+  offline?: false | undefined;
 }
 
 export const label = (text: string) => Object.fromEntries(locales.map((locale) => [locale, `${text} (${locale})`])) as never;
@@ -49,7 +51,9 @@ export function upstreamMethod(name: string, upstream: Upstream, more: Partial<S
         if (state?.uid !== interaction.uid) return ctx.throw(400);
         const [account] = await directory.accounts.ofIdentity({ idp: state.idp, subject: String(ctx.query.sub) });
         const proof = account && (await directory.credentials.proofOf(account, new Date()));
-        const signIn = account && proof && { oid: account.person.user.id, amr: ['external'], idp: state.idp, proof };
+        const { offline } = upstream;
+        const signed = { amr: ['external'], idp: state.idp, ...(offline === false && { offline }) };
+        const signIn = account && proof && { oid: account.person.user.id, ...signed, proof };
         const target = signIn && (await interactions.signIn(ctx, interaction, signIn));
         redirect(ctx, target ?? (await interactions.abort(ctx, interaction)));
       });

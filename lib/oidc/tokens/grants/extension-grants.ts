@@ -72,6 +72,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
+      ...(offline === false ? { offline } : {}),
     };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
     const isOffline = granted.includes('offline_access');
