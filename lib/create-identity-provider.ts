@@ -133,11 +133,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
-  const participants = byExtension(
-    extensions,
-    () => context,
-    ({ logoutParticipant }) => logoutParticipant,
-  );
+  const participants = byExtension(extensions, () => context, 'logoutParticipant');
+  const actings = byExtension(extensions, () => context, 'acting');
+  const clientsOfExtensions = byExtension(extensions, () => context, 'clients');
+  const backchannel = clientEndpointOf(extensions, () => context);
   const protocol = createProtocol({
     options,
     artifacts,
@@ -154,15 +153,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
-    backchannel: clientEndpointOf(extensions, () => context),
+    backchannel,
     participants,
-    actings: actingRulesOf(extensions, () => context),
+    actings: actingRulesOf(actings),
     withAdditions: (configuration) => withAdditions(configuration, extensions, context),
-    clientsOfExtensions: byExtension(
-      extensions,
-      () => context,
-      ({ clients }) => clients,
-    ),
+    clientsOfExtensions,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
@@ -207,7 +202,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   });
   const showPage = pagesOf(extensions)(context);
   const writeLetter = lettersOf(extensions)(context);
-  sendParticipantNotices({ participants, directory });
+  await begun((async () => sendParticipantNotices({ participants, directory }))());
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, context)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
@@ -228,6 +223,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   closing.push(keys.close);
   await begun(work.start(context));
   closing.unshift(work.close);
+  // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.
+  await begun((async () => [actings(), clientsOfExtensions(), backchannel?.()])());
 
   const app = createApp({
     protocol,

@@ -1,5 +1,6 @@
 /** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
 
+import { answered } from '../contract/assembly/answers.js';
 import { isOwnName } from '../contract/collections.js';
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
@@ -74,7 +75,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
         const made = extensions.map((extension) => ({
           owner: extension.name,
           deliveries: Object.entries(extension.deliveries?.(given) ?? {}),
-          jobs: extension.jobs?.(given) ?? [],
+          jobs: answered(extension.name, 'jobs', extension.jobs?.(given) ?? []),
         }));
         checkWork(made);
         const handlers = made.flatMap(({ deliveries }) => deliveries);

@@ -201,6 +201,12 @@ describe('at start', () => {
     ['deliveries of another name', of({ deliveries: () => ({ mail: async () => {} }) }), /deliveries mail of one/],
     ['a job of another name', of({ jobs: () => [{ name: 'two.tidy', intervalSeconds: 1, run() {} }] }), /job two\.tidy of one/],
     ['a job without an interval', of({ jobs: () => [{ name: 'one.tidy', run() {} }] }), /one\.tidy.*intervalSeconds/],
+    [
+      'a job that does nothing',
+      of({ jobs: () => [{ name: 'one.tidy', intervalSeconds: 1 }] }),
+      /extensions\.one\.jobs: .*function run, got an array/,
+    ],
+    ['jobs that are no list', of({ jobs: () => ({}) }), /extensions\.one\.jobs: expected a list of jobs.*got an object/],
     ['an event of the service', of({ events: ['UserCreated'] }), /event UserCreated.*the service and one/],
     ['an event that is no name', of({ events: ['note taken'] }), /extensions\[0\]\.events/],
   ])('%s is refused', async (_, extensions, message) => {

@@ -16,6 +16,7 @@ import type { ExtensionContext } from '../extension-context.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from '../resources.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { ActingRule } from '../sign-in/acting-rule.js';
+import { answered } from './answers.js';
 
 /**
  * Members of the discovery document. Those that say where the service is are nobody else's: whoever changed one would lead clients elsewhere.
@@ -85,27 +86,28 @@ export const clientRulesOf = (
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });
 
+type OfEach = Pick<Extension, 'acting' | 'clients' | 'logoutParticipant'>;
+
 /** One thing of each extension that has it, by the extension's name; made when they are first asked for. */
-export function byExtension<T>(
+export function byExtension<Member extends keyof OfEach>(
   extensions: readonly Extension[],
   context: () => ExtensionContext,
-  of: (extension: Extension) => ((context: ExtensionContext) => T) | undefined,
-): () => ReadonlyMap<string, T> {
-  let made: ReadonlyMap<string, T> | undefined;
+  member: Member,
+): () => ReadonlyMap<string, ReturnType<NonNullable<OfEach[Member]>>> {
+  type Made = ReturnType<NonNullable<OfEach[Member]>>;
+  let made: ReadonlyMap<string, Made> | undefined;
   return () => {
     made ??= new Map(
-      extensions.flatMap((extension) => {
-        const create = of(extension);
-        return create ? [[extension.name, create(context())] as const] : [];
-      }),
+      extensions.flatMap(({ name, [member]: create }) =>
+        create ? [[name, answered(name, member, create(context()) as Made)] as const] : [],
+      ),
     );
     return made;
   };
 }
 
 /** Sign-ins with `act` as the extension that began each judges it; of an extension that is not there any more, none goes on. */
-export function actingRulesOf(extensions: readonly Extension[], context: () => ExtensionContext): ActingRule {
-  const rules = byExtension(extensions, context, ({ acting }) => acting);
+export function actingRulesOf(rules: () => ReadonlyMap<string, ActingRule>): ActingRule {
   const ruleOf = (name: string): ActingRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
   return {
     mayGoOn: (acting) => ruleOf(acting.name)?.mayGoOn(acting) ?? false,
@@ -115,20 +117,23 @@ export function actingRulesOf(extensions: readonly Extension[], context: () => E
 
 /** Grant types by name, each made when it is first asked for. */
 export function grantTypesOf(extensions: readonly Extension[], context: () => ExtensionContext): ReadonlyMap<string, () => GrantType> {
-  const all = extensions.flatMap(({ grantTypes = {} }) => Object.entries(grantTypes));
   return new Map(
-    all.map(([name, create]) => {
-      let made: GrantType | undefined;
-      return [name, () => (made ??= create(context()))];
-    }),
+    extensions.flatMap(({ name: owner, grantTypes = {} }) =>
+      Object.entries(grantTypes).map(([name, create]) => {
+        let made: GrantType | undefined;
+        return [name, () => (made ??= answered(owner, 'grantTypes', create(context()), [name]))] as const;
+      }),
+    ),
   );
 }
 
 /** The endpoint of a name that an extension answers, made when it is first asked for; undefined where none does. */
 export function clientEndpointOf(extensions: readonly Extension[], context: () => ExtensionContext): (() => ClientEndpoint) | undefined {
-  const [create] = extensions.flatMap(({ clientEndpoints }) => clientEndpoints?.backchannel_authentication ?? []);
+  const endpoint = 'backchannel_authentication';
+  const owner = extensions.find(({ clientEndpoints }) => clientEndpoints?.[endpoint]);
+  const create = owner?.clientEndpoints?.[endpoint];
   let made: ClientEndpoint | undefined;
-  return create && (() => (made ??= create(context())));
+  return owner && create && (() => (made ??= answered(owner.name, 'clientEndpoints', create(context()), [endpoint])));
 }
 
 /** Forms of what seeds may give extensions, by their names. */

@@ -1,0 +1,45 @@
+/** What functions of extensions answer, where no compiler looked: refused at the start, with the name of the extension and the member. */
+import { type OptionPath, valueAt, wrong } from '../../config-problem.js';
+import { ConfigError } from '../../errors.js';
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
+const has = (value: unknown, holds: (member: unknown) => boolean, ...names: readonly string[]): boolean =>
+  isObject(value) && names.every((name) => holds(valueAt(value, [name])));
+
+const participantMembers = ['notices', 'send', 'frames', 'visit', 'unanswered'] as const;
+
+const forms = {
+  acting: ['an object with the functions mayGoOn and ending', (value) => has(value, isFunction, 'mayGoOn', 'ending')],
+  clients: ['an object with the function find', (value) => has(value, isFunction, 'find')],
+  clientEndpoints: [
+    'an object with grantType, a list of parameters, and the function answer',
+    (value) =>
+      has(value, isFunction, 'answer') && has(value, isNames, 'parameters') && has(value, (name) => typeof name === 'string', 'grantType'),
+  ],
+  grantTypes: [
+    'an object with a list of parameters, and the function exchange',
+    (value) => has(value, isFunction, 'exchange') && has(value, isNames, 'parameters'),
+  ],
+  jobs: [
+    'a list of jobs, each with a name and the function run',
+    (value) =>
+      Array.isArray(value) && value.every((job) => has(job, isFunction, 'run') && has(job, (name) => typeof name === 'string', 'name')),
+  ],
+  logoutParticipant: [
+    `an object whose ${participantMembers.join(', ')} are functions where they are there`,
+    (value) => has(value, (member) => member === undefined || isFunction(member), ...participantMembers),
+  ],
+} as const satisfies Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>>;
+
+/**
+ * The value, if it is of the member's form.
+ * @param within where in the member it is
+ * @throws ConfigError `invalid_options`
+ */
+export function answered<T>(extension: string, member: keyof typeof forms, value: T, within: OptionPath = []): T {
+  const [expected, holds] = forms[member];
+  if (!holds(value)) throw new ConfigError('invalid_options', [wrong(['extensions', extension, member, ...within], expected, value)]);
+  return value;
+}
