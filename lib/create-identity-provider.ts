@@ -5,7 +5,7 @@ import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
-import { createAttempts, createExtensionContext } from './composition/extension-context.js';
+import { createAttempts, createExtensionContexts } from './composition/extension-context.js';
 import { createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
 import { createExtensionWork } from './composition/extension-work.js';
 import { createMail } from './composition/mail.js';
@@ -29,7 +29,7 @@ import {
 } from './contract/assembly/contributions.js';
 import { createSignInOffers } from './contract/assembly/sign-in-offers.js';
 import type { Extension } from './contract/extension.js';
-import type { ExtensionContext } from './contract/extension-context.js';
+import type { ContextOf, ExtensionContext } from './contract/extension-context.js';
 import {
   applySeed,
   createDirectory,
@@ -91,7 +91,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
-  const operations = once(() => operationsOf(extensions, context));
+  const operations = once(() => operationsOf(extensions, contextOf));
   const ownApi = once(() => adminApiOf(operations()));
   const directory = createDirectory({
     store,
@@ -133,10 +133,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
-  const participants = byExtension(extensions, () => context, 'logoutParticipant');
-  const actings = byExtension(extensions, () => context, 'acting');
-  const clientsOfExtensions = byExtension(extensions, () => context, 'clients');
-  const backchannel = clientEndpointOf(extensions, () => context);
+  // They are asked for once there are contexts.
+  const lateContextOf: ContextOf = (name) => contextOf(name);
+  const participants = byExtension(extensions, lateContextOf, 'logoutParticipant');
+  const actings = byExtension(extensions, lateContextOf, 'acting');
+  const clientsOfExtensions = byExtension(extensions, lateContextOf, 'clients');
+  const backchannel = clientEndpointOf(extensions, lateContextOf);
   const protocol = createProtocol({
     options,
     artifacts,
@@ -152,11 +154,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
-    grantTypes: grantTypesOf(extensions, () => context),
+    grantTypes: grantTypesOf(extensions, lateContextOf),
     backchannel,
     participants,
     actings: actingRulesOf(actings),
-    withAdditions: (configuration) => withAdditions(configuration, extensions, context),
+    withAdditions: (configuration) => withAdditions(configuration, extensions, contextOf),
     clientsOfExtensions,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
@@ -173,7 +175,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   };
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
-  const context = createExtensionContext({
+  const contextOf = createExtensionContexts({
     options,
     protocol,
     directory,
@@ -200,14 +202,14 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), list: () => keys.list(), signature: protocol.signature },
     },
   });
-  const showPage = pagesOf(extensions)(context);
-  const writeLetter = lettersOf(extensions)(context);
+  const showPage = pagesOf(extensions, contextOf);
+  const writeLetter = lettersOf(extensions, contextOf);
   await begun((async () => sendParticipantNotices({ participants, directory }))());
-  await begun(offers.fill(context));
-  await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, context)));
+  await begun(offers.fill(contextOf));
+  await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, contextOf)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
   await begun(directory.policies.begin());
-  const discovery = discoveryOf(extensions, context, [...Object.keys(routes), 'backchannel_authentication']);
+  const discovery = discoveryOf(extensions, contextOf, [...Object.keys(routes), 'backchannel_authentication']);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
     clients: store.collection('clients'),
@@ -221,7 +223,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
   closing.push(keys.close);
-  await begun(work.start(context));
+  await begun(work.start(contextOf));
   closing.unshift(work.close);
   // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.
   await begun((async () => [actings(), clientsOfExtensions(), backchannel?.()])());
@@ -231,7 +233,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     mountPath,
     own: options.paths.own,
     extensions,
-    context,
+    contextOf,
     showPage,
     isBehindProxy: options.trustProxy !== 0,
     limits: options.limits,
@@ -254,12 +256,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     get provider() {
       return protocol.provider as never;
     },
-    sessions: context.sessions,
+    sessions: protocol.sessions,
     events: directory.events,
     keys: { rotate: keys.rotate },
     tenant: (tid) => directory.forTenant(tid),
-    introspectScopes: introspectScopesFor(context),
-    ciba: cibaFor(context),
+    introspectScopes: introspectScopesFor(contextOf('scope-introspection')),
+    ciba: cibaFor(contextOf('ciba')),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),

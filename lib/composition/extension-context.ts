@@ -6,7 +6,7 @@
  */
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { textsOf } from '../contract/pages/page-additions.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { Directory } from '../directory/index.js';
@@ -24,6 +24,7 @@ import { signingAlgorithm } from '../options/values.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import { ownContext } from './own-context.js';
 
 export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
   readonly options: ResolvedOptions;
@@ -42,7 +43,8 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly guard: (guarded: Guarded) => void;
 }
 
-export function createExtensionContext(parts: ExtensionContextParts): ExtensionContext {
+/** The contexts of all extensions: each its own, which differ in what is named after the extension alone. */
+export function createExtensionContexts(parts: ExtensionContextParts): ContextOf {
   const { options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger, extensions, showPage } = parts;
   const { issuer } = options;
   const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
@@ -50,7 +52,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
   /** Asked when it is needed: extensions get the context that is made here. */
   const endActingAt = (): { readonly endAt: string } | undefined => {
     for (const extension of extensions) {
-      const endAt = extension.endActingAt?.(context);
+      const endAt = extension.endActingAt?.(contextOf(extension.name));
       if (endAt !== undefined) return { endAt };
     }
     return undefined;
@@ -115,7 +117,13 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     logger,
     requestId: (ctx) => requestIdOf(ctx as never),
   };
-  return context;
+  const contexts = new Map<string, ExtensionContext>();
+  const contextOf: ContextOf = (name) => {
+    const own = contexts.get(name) ?? ownContext(name, context);
+    contexts.set(name, own);
+    return own;
+  };
+  return contextOf;
 }
 
 /** Counters that all nodes share. */

@@ -3,7 +3,7 @@
 import { answered } from '../contract/assembly/answers.js';
 import { isOwnName } from '../contract/collections.js';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { sharedClaims } from '../contract/shared-claims.js';
 import type { DeliveryHandler, DeliveryKind, Job, Seal } from '../contract/work.js';
 import type { Directory } from '../directory/index.js';
@@ -35,7 +35,7 @@ export interface ExtensionWorkParts {
 
 export interface ExtensionWork extends Pick<ExtensionContext, 'deliver' | 'seal' | 'emit'> {
   /** Starts the extensions, then what they do. @throws ConfigError, or what an extension threw; those that were started are closed then. */
-  start(context: ExtensionContext): Promise<void>;
+  start(contextOf: ContextOf): Promise<void>;
   problems(): Promise<readonly HealthProblem[]>;
   /** Ends jobs, then the extensions. */
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
   const events = new Set<string>(extensions.flatMap((extension) => extension.events ?? []));
   const running: { close(): Promise<void> }[] = [];
   let started: Extension[] = [];
-  let context: ExtensionContext | undefined;
+  let contextOf: ContextOf | undefined;
 
   const closeStarted = async (): Promise<void> => {
     for (const { close } of running.splice(0)) await close();
@@ -70,12 +70,12 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
     },
 
     async start(given) {
-      context = given;
+      contextOf = given;
       try {
         const made = extensions.map((extension) => ({
           owner: extension.name,
-          deliveries: Object.entries(extension.deliveries?.(given) ?? {}),
-          jobs: answered(extension.name, 'jobs', extension.jobs?.(given) ?? []),
+          deliveries: Object.entries(extension.deliveries?.(given(extension.name)) ?? {}),
+          jobs: answered(extension.name, 'jobs', extension.jobs?.(given(extension.name)) ?? []),
         }));
         checkWork(made);
         const handlers = made.flatMap(({ deliveries }) => deliveries);
@@ -83,7 +83,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
         for (const [kind] of handlers) kinds.add(kind);
         for (const extension of extensions) {
           started.push(extension);
-          await extension.start?.(given);
+          await extension.start?.(given(extension.name));
         }
         for (const [kind, handler] of handlers) {
           const { take, retryAfterSeconds } = typeof handler === 'function' ? { take: handler, retryAfterSeconds: undefined } : handler;
@@ -97,9 +97,9 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
     },
 
     async problems() {
-      const own = context;
-      if (!own) return [];
-      const all = await Promise.all(extensions.map((extension) => problemsOf(extension, own, logger)));
+      const given = contextOf;
+      if (!given) return [];
+      const all = await Promise.all(extensions.map((extension) => problemsOf(extension, given(extension.name), logger)));
       return all.flat();
     },
 

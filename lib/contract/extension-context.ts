@@ -34,6 +34,9 @@ import type { AskedElsewhere } from './sign-in/requirement.js';
 import type { OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { ExtensionKeys, Seal } from './work.js';
 
+/** The context of an extension, by its name. */
+export type ContextOf = (extension: string) => ExtensionContext;
+
 /** All an extension may touch. */
 export interface ExtensionContext {
   readonly issuer: string;
@@ -85,7 +88,7 @@ export interface ExtensionContext {
   emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;
   /** Undefined without the option `subjectSalt`. */
   readonly pseudonyms?: ExtensionPseudonyms;
-  /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */
+  /** Encrypts and hashes values of a purpose. @throws TypeError for one that does not begin with the extension's name and a space, dot or colon. */
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;

@@ -9,7 +9,7 @@ import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf } from '../contract/extension-context.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -36,7 +36,7 @@ export interface AppOptions {
   readonly mountPath: string;
   readonly own: string;
   readonly extensions: readonly Extension[];
-  readonly context: ExtensionContext;
+  readonly contextOf: ContextOf;
   readonly showPage: ShowPage;
   /** Whether a proxy in front is trusted, and with it the request id that it gives. */
   readonly isBehindProxy: boolean;
@@ -58,14 +58,14 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { protocol, mountPath, extensions, context, showPage, logger } = options;
+  const { protocol, mountPath, extensions, contextOf, showPage, logger } = options;
   const protocolMethodsOf = protocolMethods(protocol.routes);
-  const { methodsAt, routed, styleAt } = extensionRouter(extensions, context, (path) => protocolMethodsOf(path) !== undefined);
+  const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, (path) => protocolMethodsOf(path) !== undefined);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
   const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
 
-  const around = aroundEndpoints(extensions, context, protocol.routes);
+  const around = aroundEndpoints(extensions, contextOf, protocol.routes);
   const build = ({ middleware }: ProtocolApp['app']): Middleware =>
     compose([onError, methodNotAllowed(methodsOf), around, protocol.middleware, ...middleware]);
   const built = new WeakMap<object, Middleware>();

@@ -1,21 +1,21 @@
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf } from '../contract/extension-context.js';
 import { foldedPath } from '../paths.js';
 
 /** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
 export function aroundEndpoints(
   extensions: readonly Extension[],
-  context: ExtensionContext,
+  contextOf: ContextOf,
   routes: Readonly<Record<string, string>>,
 ): Middleware {
   const chains = new Map<string, Middleware[]>();
-  for (const { around = {} } of extensions) {
+  for (const { name, around = {} } of extensions) {
     for (const [endpoint, create] of Object.entries(around)) {
       // The options were checked for endpoints that exist.
       const path = String(routes[endpoint]).toLowerCase();
-      chains.set(path, [...(chains.get(path) ?? []), create(context)]);
+      chains.set(path, [...(chains.get(path) ?? []), create(contextOf(name))]);
     }
   }
   const composed = new Map([...chains].map(([path, chain]) => [path, compose(chain)]));

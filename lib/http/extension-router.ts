@@ -2,7 +2,7 @@
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { routeName } from '../contract/route-names.js';
 import { ConfigError, IdpError } from '../errors.js';
 import { foldedPath } from '../paths.js';
@@ -12,12 +12,12 @@ import { foldedPath } from '../paths.js';
  * @param isOfProtocol whether the protocol answers a path, however it is spelled
  * @throws ConfigError `extension_conflict` for a route with another owner
  */
-export function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, isOfProtocol: (path: string) => boolean) {
+export function extensionRouter(extensions: readonly Extension[], contextOf: ContextOf, isOfProtocol: (path: string) => boolean) {
   const all = new Router();
   const routers: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
   const claim = createClaims(isOfProtocol);
   for (const extension of extensions) {
-    const own = routesOf(extension, context);
+    const own = routesOf(extension, contextOf(extension.name));
     routers.push({ own, errors: extension.errors });
     for (const layer of own.stack) claim(extension.name, layer);
     all.use(own.routes());

@@ -16,6 +16,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/composition/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/composition/own-context.ts', mayImport: ['type lib/contract/'] },
   { files: 'lib/composition/open-stores.ts', mayImport: ['lib/'] },
   { files: 'lib/composition/mail.ts', mayImport: ['type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
@@ -211,6 +212,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/create-identity-provider.ts': ['lib/on-first-use.ts'],
   'lib/composition/extension-context.ts': ['lib/create-identity-provider.ts'],
   'lib/composition/open-stores.ts': ['lib/create-identity-provider.ts'],
+  'lib/composition/own-context.ts': ['lib/composition/extension-context.ts'],
   'lib/composition/extension-data.ts': ['lib/create-identity-provider.ts', 'lib/composition/open-stores.ts'],
   'lib/composition/extension-work.ts': ['lib/create-identity-provider.ts'],
 };

@@ -20,8 +20,9 @@ const service = useIdp({
   extensions: [
     {
       name: 'beside',
+      // The job opens no secret of a webhook, but what it is made of asks for the purpose.
       start: async (given) => {
-        context = given;
+        context = { ...given, seal: (purpose) => given.seal(`beside ${purpose}`) };
       },
     },
   ],

@@ -7,7 +7,6 @@ import { postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { formTypes } from '../support/requests/both-doors.js';
 import { startIdp } from '../support/service/idp.js';
-import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 const closed: string[] = [];
@@ -148,8 +147,19 @@ describe('house §5: what an application of another protocol is told', () => {
     expect(oidOf?.('other https://sp.test', pseudonym)).toBe(oid);
     expect(oidOf?.('other https://elsewhere.test', pseudonym)).not.toBe(oid);
     expect(oidOf?.('other https://sp.test', 'no pseudonym')).toBeUndefined();
-    const pairwise = await told().claims.identifierOf(oid, await service.idp.directory.clients.get('pairwise'));
-    expect(of?.(new URL(redirectUri).hostname, oid)).not.toBe(pairwise);
+    const metadata = { redirect_uris: ['https://other.test/callback'], subject_type: 'pairwise' };
+    const named = { id: 'named', name: 'Named', secret: 'named-secret', metadata };
+    const { client } = await service.idp.directory.clients.create(named);
+    const pairwise = await told().claims.identifierOf(oid, client);
+    expect(pairwise).not.toBe(oid);
+    expect(of?.('other.test', oid)).not.toBe(pairwise);
+  });
+
+  test('there are none in a sector that does not begin with the name of the extension', () => {
+    const { of, oidOf } = told().pseudonyms ?? {};
+    const refused = new TypeError("the extension 'other' has the sector 'saml https://sp.test', which does not begin with its name");
+    expect(() => of?.('saml https://sp.test', 'any')).toThrow(refused);
+    expect(() => oidOf?.('saml https://sp.test', 'any')).toThrow(refused);
   });
 
   test('a service without a salt has none; how long a sign-in lasts', async () => {

@@ -73,10 +73,18 @@ describe('an extension', () => {
     const seal = context.seal('notes secrets');
     const sealed = seal.seal('note 1', 'a secret');
     expect([sealed.includes('secret'), seal.open('note 1', sealed), seal.isCurrent(sealed)]).toEqual([false, 'a secret', true]);
-    for (const wrong of [() => seal.open('note 2', sealed), () => context.seal('others').open('note 1', sealed)])
+    for (const wrong of [() => seal.open('note 2', sealed), () => context.seal('notes.others').open('note 1', sealed)])
       expect(wrong).toThrow(expect.objectContaining({ code: 'undecipherable' }));
     expect(seal.hashes('x')).toEqual(context.seal('notes secrets').hashes('x'));
-    expect(seal.hashes('x')).not.toEqual(context.seal('others').hashes('x'));
+    expect(seal.hashes('x')).not.toEqual(context.seal('notes.others').hashes('x'));
+  });
+
+  test('seals for no purpose that does not begin with its name', () => {
+    for (const purpose of ['others', 'factors totp', 'notes-too secrets', ' notes', 'notessecrets', ''])
+      expect(() => context.seal(purpose)).toThrow(
+        new TypeError(`the extension 'notes' has the purpose '${purpose}', which does not begin with its name`),
+      );
+    for (const purpose of ['notes', 'notes secrets', 'notes.secrets', 'notes:secrets']) expect(() => context.seal(purpose)).not.toThrow();
   });
 
   test('calls only what the operator allows', async () => {

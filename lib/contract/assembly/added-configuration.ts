@@ -1,7 +1,7 @@
 /** What extensions add to the configuration of oidc-provider: members of their own, and never another's. */
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import type { Extension } from '../extension.js';
-import type { ExtensionContext } from '../extension-context.js';
+import type { ContextOf } from '../extension-context.js';
 
 /** Members that extensions may add names to. */
 const groups = ['features', 'routes', 'ttl'] as const;
@@ -16,11 +16,11 @@ type Group = Readonly<Record<string, unknown>>;
  * The configuration with what extensions add.
  * @throws ConfigError for a member that is not to be added to, and for a name that is taken, with both owners.
  */
-export function withAdditions<C extends object>(configuration: C, extensions: readonly Extension[], context: ExtensionContext): C {
+export function withAdditions<C extends object>(configuration: C, extensions: readonly Extension[], contextOf: ContextOf): C {
   const added = { ...configuration } as Record<string, unknown>;
   const owners = new Map<string, string>();
   for (const { name, configure } of extensions) {
-    const addition = (configure?.({ ...added }, context) ?? {}) as Configuration;
+    const addition = (configure?.({ ...added }, contextOf(name)) ?? {}) as Configuration;
     const problems = problemsOf(name, addition);
     if (problems.length > 0) throw new ConfigError('invalid_options', problems);
     for (const path of Object.values(addition.routes ?? {}))

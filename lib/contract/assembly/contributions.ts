@@ -12,7 +12,9 @@ import type { ApiResource, Client } from '../../store/records/records.js';
 import type { ClientEndpoint } from '../clients/client-endpoint.js';
 import type { GrantType } from '../clients/grant-type.js';
 import type { Extension } from '../extension.js';
-import type { ExtensionContext } from '../extension-context.js';
+import type { ContextOf } from '../extension-context.js';
+import type { WriteLetter } from '../pages/letter.js';
+import type { ShowPage } from '../pages/protocol-page.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from '../resources.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { ActingRule } from '../sign-in/acting-rule.js';
@@ -23,12 +25,8 @@ import { answered } from './answers.js';
  * @param endpoints names of the protocol's endpoints
  * @throws ConfigError `extension_conflict` when two extensions add the same, or one what is the service's.
  */
-export function discoveryOf(
-  extensions: readonly Extension[],
-  context: ExtensionContext,
-  endpoints: readonly string[],
-): Record<string, unknown> {
-  const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: Object.entries(discovery?.(context) ?? {}) }));
+export function discoveryOf(extensions: readonly Extension[], contextOf: ContextOf, endpoints: readonly string[]): Record<string, unknown> {
+  const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: Object.entries(discovery?.(contextOf(owner)) ?? {}) }));
   const own = ['issuer', 'jwks_uri', ...endpoints.map((endpoint) => `${endpoint}_endpoint`)];
   const service = { owner: 'the service', members: own.map((member) => [member, undefined] as const) };
   const conflicts = sharedClaims([service, ...added], ({ members }) => members.map(([member]) => `${member} in discovery`));
@@ -40,10 +38,10 @@ export function discoveryOf(
  * All operations of the admin API.
  * @throws ConfigError `invalid_options` for one of the wrong form; `extension_conflict` when two have the same method and path.
  */
-export function operationsOf(extensions: readonly Extension[], context: ExtensionContext): readonly MountedOperation[] {
+export function operationsOf(extensions: readonly Extension[], contextOf: ContextOf): readonly MountedOperation[] {
   const entries: Readonly<Record<string, ErrorEntry>> = Object.assign({}, errorTable, ...extensions.map(({ errorCodes }) => errorCodes));
   const codes = new Set(Object.keys(entries));
-  const all = extensions.map(({ name: owner, resources }) => ({ owner, operations: resources?.(context) ?? [] }));
+  const all = extensions.map(({ name: owner, resources }) => ({ owner, operations: resources?.(contextOf(owner)) ?? [] }));
   const problems = all.flatMap(({ owner, operations }) => findOperationProblems(operations, owner, codes));
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
   const conflicts = sharedClaims(all, ({ operations }) => operations.map(routeOf));
@@ -91,7 +89,7 @@ type OfEach = Pick<Extension, 'acting' | 'clients' | 'logoutParticipant'>;
 /** One thing of each extension that has it, by the extension's name; made when they are first asked for. */
 export function byExtension<Member extends keyof OfEach>(
   extensions: readonly Extension[],
-  context: () => ExtensionContext,
+  contextOf: ContextOf,
   member: Member,
 ): () => ReadonlyMap<string, ReturnType<NonNullable<OfEach[Member]>>> {
   type Made = ReturnType<NonNullable<OfEach[Member]>>;
@@ -99,7 +97,7 @@ export function byExtension<Member extends keyof OfEach>(
   return () => {
     made ??= new Map(
       extensions.flatMap(({ name, [member]: create }) =>
-        create ? [[name, answered(name, member, create(context()) as Made)] as const] : [],
+        create ? [[name, answered(name, member, create(contextOf(name)) as Made)] as const] : [],
       ),
     );
     return made;
@@ -116,24 +114,24 @@ export function actingRulesOf(rules: () => ReadonlyMap<string, ActingRule>): Act
 }
 
 /** Grant types by name, each made when it is first asked for. */
-export function grantTypesOf(extensions: readonly Extension[], context: () => ExtensionContext): ReadonlyMap<string, () => GrantType> {
+export function grantTypesOf(extensions: readonly Extension[], contextOf: ContextOf): ReadonlyMap<string, () => GrantType> {
   return new Map(
     extensions.flatMap(({ name: owner, grantTypes = {} }) =>
       Object.entries(grantTypes).map(([name, create]) => {
         let made: GrantType | undefined;
-        return [name, () => (made ??= answered(owner, 'grantTypes', create(context()), [name]))] as const;
+        return [name, () => (made ??= answered(owner, 'grantTypes', create(contextOf(owner)), [name]))] as const;
       }),
     ),
   );
 }
 
 /** The endpoint of a name that an extension answers, made when it is first asked for; undefined where none does. */
-export function clientEndpointOf(extensions: readonly Extension[], context: () => ExtensionContext): (() => ClientEndpoint) | undefined {
+export function clientEndpointOf(extensions: readonly Extension[], contextOf: ContextOf): (() => ClientEndpoint) | undefined {
   const endpoint = 'backchannel_authentication';
   const owner = extensions.find(({ clientEndpoints }) => clientEndpoints?.[endpoint]);
   const create = owner?.clientEndpoints?.[endpoint];
   let made: ClientEndpoint | undefined;
-  return owner && create && (() => (made ??= answered(owner.name, 'clientEndpoints', create(context()), [endpoint])));
+  return owner && create && (() => (made ??= answered(owner.name, 'clientEndpoints', create(contextOf(owner.name)), [endpoint])));
 }
 
 /** Forms of what seeds may give extensions, by their names. */
@@ -142,21 +140,25 @@ export const seedFormsOf = (extensions: readonly Extension[]): ReadonlyMap<strin
 
 /** The records that a seed gives extensions. */
 export const seedPiecesOf =
-  (extensions: readonly Extension[], context: ExtensionContext) =>
+  (extensions: readonly Extension[], contextOf: ContextOf) =>
   (
     { extensions: seeded = {} }: Pick<Seed, 'extensions'>,
     tenantId: (name: string) => string,
   ): readonly SeedPiece<{ readonly id: string }>[] =>
-    extensions.flatMap(({ name, seed }) => (seed && seeded[name] !== undefined ? seed.pieces(seeded[name], context, { tenantId }) : []));
+    extensions.flatMap(({ name, seed }) =>
+      seed && seeded[name] !== undefined ? seed.pieces(seeded[name], contextOf(name), { tenantId }) : [],
+    );
 
-/** Of the extension that writes mails. */
-export function lettersOf(extensions: readonly Extension[]): NonNullable<Extension['letters']> {
-  const [letters] = extensions.flatMap((extension) => extension.letters ?? []);
-  return letters as NonNullable<typeof letters>;
-}
+/** What writes mails: of the extension that does. */
+export const lettersOf = (extensions: readonly Extension[], contextOf: ContextOf): WriteLetter =>
+  soleOf(extensions, 'letters', ({ name, letters }) => letters?.(contextOf(name)));
 
-/** Of the extension that shows pages: the options were checked for one. */
-export function pagesOf(extensions: readonly Extension[]): NonNullable<Extension['pages']> {
-  const [pages] = extensions.flatMap((extension) => extension.pages ?? []);
-  return pages as NonNullable<typeof pages>;
+/** What shows pages: of the extension that does. */
+export const pagesOf = (extensions: readonly Extension[], contextOf: ContextOf): ShowPage =>
+  soleOf(extensions, 'pages', ({ name, pages }) => pages?.(contextOf(name)));
+
+/** The options were checked for one that has it. */
+function soleOf<T>(extensions: readonly Extension[], member: keyof Extension, make: (extension: Extension) => T | undefined): T {
+  const [made] = extensions.filter((extension) => extension[member] !== undefined).map(make);
+  return made as T;
 }

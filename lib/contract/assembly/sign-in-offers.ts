@@ -5,7 +5,7 @@ import type { SignInMeans } from '../../directory/index.js';
 import type { ConfigProblem } from '../../errors.js';
 import { ConfigError } from '../../errors.js';
 import type { Extension } from '../extension.js';
-import type { ExtensionContext } from '../extension-context.js';
+import type { ContextOf } from '../extension-context.js';
 import { sharedClaims } from '../shared-claims.js';
 import { type Demand, demands, type Requirement, requirementErrors } from '../sign-in/requirement.js';
 import type { SignInMethod } from '../sign-in/sign-in-method.js';
@@ -23,10 +23,10 @@ export interface SignInOffers {
 
 export interface FilledOffers extends SignInOffers {
   /**
-   * Asks the extensions, once the context is there; before that there is nothing.
+   * Asks the extensions, once their contexts are there; before that there is nothing.
    * @throws ConfigError `extension_conflict` with both names; `invalid_options`.
    */
-  fill(context: ExtensionContext): Promise<void>;
+  fill(contextOf: ContextOf): Promise<void>;
 }
 
 export function createSignInOffers(extensions: readonly Extension[]): FilledOffers {
@@ -57,16 +57,18 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
       },
     },
     serves,
-    async fill(context) {
+    async fill(contextOf) {
       const all = extensions.flatMap(({ name: owner, requirements: of }) =>
-        (of?.(context) ?? []).map((requirement) => ({ owner, requirement })),
+        (of?.(contextOf(owner)) ?? []).map((requirement) => ({ owner, requirement })),
       );
       const owned = all.filter(
         (one) =>
           !one.requirement.givesWay ||
           !all.some((other) => other.owner !== one.owner && other.requirement.serves === one.requirement.serves),
       );
-      const ways = extensions.flatMap(({ name: owner, signInMethods: of }) => (of?.(context) ?? []).map((method) => ({ owner, method })));
+      const ways = extensions.flatMap(({ name: owner, signInMethods: of }) =>
+        (of?.(contextOf(owner)) ?? []).map((method) => ({ owner, method })),
+      );
       const invalid = [
         ...owned.flatMap(({ owner, requirement }) => problemsOf(owner, requirement)),
         ...ways.flatMap(({ owner, method }) => problemsOfMethod(owner, method)),

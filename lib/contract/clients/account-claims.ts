@@ -6,7 +6,7 @@ import type { Caller } from './caller.js';
 
 /** Pseudonyms of users, one for each sector: two sectors cannot compare theirs. No client has those of an extension's sector. */
 export interface ExtensionPseudonyms {
-  /** @param sector begins with the extension's name. @param oid the user's id */
+  /** @param sector begins with the extension's name and a space, dot or colon; for another one, both throw a TypeError. @param oid the user's id */
   of(sector: string, oid: string): string;
   /** The id behind one; undefined for what cannot be one. One of another sector becomes an id that nobody has. */
   oidOf(sector: string, pseudonym: string): string | undefined;

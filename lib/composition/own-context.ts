@@ -1,0 +1,22 @@
+/** What of the context is one extension's: the names that it gives begin with its own, so that no other comes by the same. */
+import type { ExtensionContext } from '../contract/extension-context.js';
+
+/** The context of an extension, made of the one that all of them share. */
+export function ownContext(extension: string, shared: ExtensionContext): ExtensionContext {
+  /** @throws TypeError */
+  const owned = (what: 'purpose' | 'sector', name: string): string => {
+    if (name.split(/[ .:]/, 1)[0] === extension) return name;
+    throw new TypeError(`the extension '${extension}' has the ${what} '${name}', which does not begin with its name`);
+  };
+  const { pseudonyms } = shared;
+  return {
+    ...shared,
+    seal: (purpose) => shared.seal(owned('purpose', purpose)),
+    ...(pseudonyms && {
+      pseudonyms: {
+        of: (sector, oid) => pseudonyms.of(owned('sector', sector), oid),
+        oidOf: (sector, pseudonym) => pseudonyms.oidOf(owned('sector', sector), pseudonym),
+      },
+    }),
+  };
+}
