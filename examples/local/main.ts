@@ -10,8 +10,8 @@ import { createRelyingParty } from './relying-party.js';
 import { createSeed, supportPermission } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
 
-/** How long requests may take to end when we do, in milliseconds. */
-const GRACE = 1_000;
+/** Milliseconds that requests have to end in when we do. */
+const GRACE_MS = 1_000;
 
 /** Resolves when both serve; what it resolves to ends them. */
 async function startDemo({
@@ -45,7 +45,7 @@ async function startDemo({
   const stop = async () => {
     setTimeout(() => {
       for (const server of [idpServer, rpServer, ownProvider]) server.closeAllConnections();
-    }, GRACE).unref();
+    }, GRACE_MS).unref();
     const ended = [rpServer, ownProvider].map((server) => new Promise((resolve) => server.close(resolve)));
     await Promise.all([idp.close(), ...ended]);
   };

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSettings, type Settings, SettingsError } from './settings.js';
 
-/** Before another process takes the place of one that ended, in milliseconds. */
-const PAUSE = 1_000;
+/** Milliseconds before another process takes the place of one that ended. */
+const RESTART_DELAY_MS = 1_000;
 
-/** Until a process that does not end by itself is killed: longer than it may take to let requests end. */
-const PATIENCE = 15_000;
+/** Milliseconds until a process that does not end by itself is killed: longer than it may take to let requests end. */
+const KILL_AFTER_MS = 15_000;
 
 let isUp = false;
 let ending = false;
@@ -24,7 +24,7 @@ function start(): Promise<boolean> {
 async function replace({ process: { pid } }: Worker, code: number, signal: string): Promise<void> {
   if (!isUp || ending) return;
   console.error(`Process ${pid} ended (${signal || code}); another takes its place.`);
-  await sleep(PAUSE);
+  await sleep(RESTART_DELAY_MS);
   if (!ending) cluster.fork();
 }
 
@@ -33,7 +33,7 @@ function end(): void {
   ending = true;
   for (const worker of Object.values(cluster.workers ?? {})) {
     worker?.process.kill('SIGTERM');
-    setTimeout(() => worker?.process.kill('SIGKILL'), PATIENCE).unref();
+    setTimeout(() => worker?.process.kill('SIGKILL'), KILL_AFTER_MS).unref();
   }
 }
 

@@ -6,8 +6,8 @@ import { complaint } from './complaint.js';
 import { openService, type Service } from './service.js';
 import { readSettings, type Settings } from './settings.js';
 
-/** How long requests may take to end when we do, in milliseconds. */
-const GRACE = 10_000;
+/** Milliseconds that requests have to end in when we do. */
+const GRACE_MS = 10_000;
 
 /** Resolves when it serves, which it does until it is told to end. */
 async function serve({ host, port }: Settings, { idp, close }: Service): Promise<void> {
@@ -38,7 +38,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   async function end(): Promise<void> {
     if (ending) return;
     ending = true;
-    setTimeout(() => server.closeAllConnections(), GRACE).unref();
+    setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
     const closed = once(server, 'close');
     server.close();
     await closed;

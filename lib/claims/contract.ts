@@ -6,7 +6,7 @@
  */
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records/records.js';
 
-/** What is there, or will be. */
+/** A value or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** Where a claim goes, unless its declaration says less. */

@@ -8,7 +8,7 @@ import { forgetUnstored, logFailure } from './failures.js';
 import { loggedPath, requestIdOf } from './requests/request-id.js';
 
 /** Seconds after which a caller may try again when a store is away. */
-const RETRY_AFTER = '2';
+const RETRY_AFTER_SECONDS = '2';
 
 interface ErrorHandlerOptions {
   readonly showPage: ShowPage;
@@ -24,7 +24,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
   return async function handleErrors(ctx, next) {
     try {
       await next();
-      if (ctx.status === 503 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
+      if (ctx.status === 503 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER_SECONDS);
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = requestIdOf(ctx);
@@ -37,7 +37,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
-        if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
+        if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER_SECONDS);
         forgetUnstored(ctx);
       }
       const code = codeOf(error, status);

@@ -12,8 +12,8 @@ import { type BrowserClient, serveBrowserClient } from '../support/client/browse
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
-/** Seconds from one look at the session to the next. */
-const INTERVAL = 0.25;
+/** From one look at the session to the next. */
+const INTERVAL_SECONDS = 0.25;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let client: BrowserClient;
@@ -95,7 +95,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
         silent_redirect_uri: `${this.origin}/silent`,
         post_logout_redirect_uri: `${this.origin}/signed-out`,
         monitorSession: true,
-        checkSessionIntervalInSeconds: INTERVAL,
+        checkSessionIntervalInSeconds: INTERVAL_SECONDS,
         automaticSilentRenew: false,
         ...this.settings,
       };
@@ -131,7 +131,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     }
     /** Time for so many looks at the session, that nothing is to come of. */
     async intervals(count: number): Promise<void> {
-      await this.page.waitForTimeout(count * INTERVAL * 1000);
+      await this.page.waitForTimeout(count * INTERVAL_SECONDS * 1000);
     }
     forget(): Promise<unknown> {
       return this.read('seen.length = replies.length = 0');

@@ -51,7 +51,7 @@ export interface EventFeedParts {
   readonly issuer: string;
   /** Seconds that events are kept. */
   readonly retention: number;
-  /** Events that are not struck off from the documents of their changes, by id. */
+  /** Events that are still in the documents of their changes, by id. */
   readonly waiting: () => Promise<ReadonlySet<string>>;
 }
 

@@ -86,7 +86,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
     while (working.size >= CONCURRENCY) await Promise.race(working.values());
     const work = tell(rows, row, moved)
       .catch((err: unknown) => {
-        if (!isToldAlready(err)) logger.error({ err, record: row.id }, 'events could not be struck off; another attempt follows');
+        if (!isToldAlready(err)) logger.error({ err, record: row.id }, 'dispatched events could not be removed; another attempt follows');
       })
       .finally(() => working.delete(row.id));
     working.set(row.id, work);
@@ -100,7 +100,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
     held.delete(id);
     if (!isAll) held.set(id, { version, until });
     if (done.length === 0 && !isAll) return;
-    const left = isAll && isLeftOver(row) && (await rows.remove(id, version)) ? undefined : await strikeOff(rows, id, done);
+    const left = isAll && isLeftOver(row) && (await rows.remove(id, version)) ? undefined : await removeDispatched(rows, id, done);
     for (const event of done) trials.forget(event.id);
     if (left?.outbox === undefined) held.delete(id);
     else if (!isAll && left.version === version + 1) held.set(id, { version: left.version, until });
@@ -108,7 +108,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
     if (isOpen) nudge();
   }
 
-  async function strikeOff(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
+  async function removeDispatched(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
     const left = await rows.update(id, (row) => without(done, row));
     // A row that was removed while its events were told.
     const isSpent = left !== undefined && isLeftOver(left) && left.pendingEvents?.length === 0;

@@ -81,7 +81,7 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
   }
 
   /** Lists of tenants that are left empty allow none: that is not the same as no list, which allows all. */
-  async function strikeOff(tid: string): Promise<void> {
+  async function removeFromLists(tid: string): Promise<void> {
     const without = (tids: readonly string[]) => tids.filter((one) => one !== tid);
     for (const { id, allowedTenants = [], adminTenants } of await collections.clients.find({})) {
       if (![...allowedTenants, ...adminTenants].includes(tid)) continue;
@@ -110,7 +110,7 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     // Where the node died that was asked to.
     if (await collections.tenants.retire(tid, [])) dispatch();
     await caches.changed('tenants');
-    await strikeOff(tid);
+    await removeFromLists(tid);
     await each(ofTenant(collections.persons, tid), removePerson);
     await each(ofTenant(collections.invitations, tid), ({ id }) => collections.invitations.remove(id));
     await each(ofTenant(collections.groups, tid), ({ id }) => collections.groups.retire(id, []));

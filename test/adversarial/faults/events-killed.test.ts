@@ -1,5 +1,5 @@
 /**
- * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the strike-off of an event; the next node
+ * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the removal of an event; the next node
  * tells it.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -35,7 +35,7 @@ withMongo('MONGODB_URL', (mongo) =>
         () => about(personId).length,
         (heard) => heard >= times,
       );
-      // A kill before it is struck off would have it told once more.
+      // A kill before it is removed would have it told once more.
       await until(async () => (await mongo.db.collection('idp_persons').countDocuments({ outbox: 'yes' })) === 0);
     };
 

@@ -19,7 +19,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 **
 /** So many requests are made of the same material before it is renewed: codes are spent, sign-ins end. */
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
-const TIMEOUT = 20_000;
+const TIMEOUT_MS = 20_000;
 jest.setTimeout(180_000 + 40 * REQUESTS);
 
 let service: ChildProcess;
@@ -171,7 +171,7 @@ const mayBeFramed = ({ lines: [line = ''] }: FuzzRequest, { status, head }: RawA
 
 /** Nothing when the answer is one. */
 async function accident(request: FuzzRequest): Promise<string | undefined> {
-  const silence = new Promise<undefined>((resolve) => setTimeout(resolve, TIMEOUT, undefined).unref());
+  const silence = new Promise<undefined>((resolve) => setTimeout(resolve, TIMEOUT_MS, undefined).unref());
   const answer = await Promise.race([rawRequest(issuer, request.lines, request.body).catch(String), silence]);
   if (answer === undefined) return written(request, 'no answer');
   if (typeof answer === 'string') return written(request, answer);

@@ -105,7 +105,7 @@ describe('outbox (design §8)', () => {
     expect(logged.filter(([, message]) => message === 'an event is parked, because a listener failed too often')).toHaveLength(1);
   });
 
-  test('what a node told and could not strike off another tells again; a listener that hangs holds up no other record', async () => {
+  test('what a node told and could not remove another tells again; a listener that hangs holds up no other record', async () => {
     const store = memoryDirectory();
     const first = await testDirectory({ store });
     const heard: string[] = [];
@@ -358,7 +358,7 @@ describe('outbox (design §8)', () => {
       for (const sequence of [1, 2, 3, 4, 5]) await age(sequence);
       await eventFeed.prune({ keepAfter: number(1) });
       expect(await kept()).toEqual([2, 3, 4, 5, 6, 7]);
-      // An event that is recorded, and not struck off the document of its change.
+      // An event that is recorded, and still in the document of its change.
       mine = false;
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const [person] = await t.store.collection<Person>('persons').find({});

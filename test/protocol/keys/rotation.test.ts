@@ -14,11 +14,11 @@ import { until } from '../../support/time/until.js';
 const { rotations, verifications } = process.env.PROVE ? { rotations: 10, verifications: 1000 } : { rotations: 3, verifications: 150 };
 jest.setTimeout(60_000 * rotations);
 
-const HOUR = 3600;
+const HOUR_SECONDS = 3600;
 /** Hours from one rotation to the next: the first at which the next key was announced for a day. */
-const PERIOD = 24;
+const PERIOD_HOURS = 24;
 /** Hours that a relying party keeps the key set: less than a key is announced, by more than nodes take to agree. */
-const KEPT = 23;
+const KEPT_HOURS = 23;
 
 /** One password to hash for each node. */
 const seed = {
@@ -44,7 +44,7 @@ class RelyingParty {
   constructor(readonly issuer: string) {}
 
   async verify(token: string): Promise<void> {
-    if (Date.now() - this.#at >= KEPT * HOUR * 1000) {
+    if (Date.now() - this.#at >= KEPT_HOURS * HOUR_SECONDS * 1000) {
       this.#keys = (await (await fetch(`${this.issuer}/.well-known/openid-configuration/jwks`)).json()) as JSONWebKeySet;
       this.#at = Date.now();
     }
@@ -55,7 +55,7 @@ class RelyingParty {
 let nodes: Instances;
 beforeAll(async () => {
   const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
-  const lifetimes = { idToken: 20 * HOUR, jwtAccessToken: 20 * HOUR };
+  const lifetimes = { idToken: 20 * HOUR_SECONDS, jwtAccessToken: 20 * HOUR_SECONDS };
   nodes = await startInstances(3, () => stores, { seed, lifetimes, keys: { encryption: ['what all of the nodes encrypt keys with'] } });
 });
 afterAll(async () => {
@@ -96,7 +96,7 @@ test(`K1: ${verifications} verifications across ${rotations} rotations on three 
     for (const make of mint) {
       const token = await make();
       kids.add(decodeProtectedHeader(token).kid);
-      kept.push({ token, until: Date.now() + 19 * HOUR * 1000 });
+      kept.push({ token, until: Date.now() + 19 * HOUR_SECONDS * 1000 });
       await verify(token, parties[verified % parties.length]);
     }
     while (kept[0] && kept[0].until < Date.now()) kept.shift();
@@ -109,15 +109,15 @@ test(`K1: ${verifications} verifications across ${rotations} rotations on three 
     return new Set(sets).size === 1;
   };
 
-  for (let hour = 0; hour <= rotations * PERIOD + 4; hour += 1) {
-    passTime(hour * HOUR);
+  for (let hour = 0; hour <= rotations * PERIOD_HOURS + 4; hour += 1) {
+    passTime(hour * HOUR_SECONDS);
     // Their key sets are of different ages at each rotation.
     if (hour % 4 === 0 && parties.length < 6) parties.push(new RelyingParty(nodes.issuer));
-    if (hour === 0 || hour % PERIOD !== 0) {
-      if (hour % 4 === 0 || verified < (verifications * hour) / (rotations * PERIOD)) await load();
+    if (hour === 0 || hour % PERIOD_HOURS !== 0) {
+      if (hour % 4 === 0 || verified < (verifications * hour) / (rotations * PERIOD_HOURS)) await load();
       continue;
     }
-    const rotation = (hour / PERIOD) % 3;
+    const rotation = (hour / PERIOD_HOURS) % 3;
     const rotating = nodes.idps[rotation]?.keys.rotate();
     await Promise.all([rotating, load()]);
     // A day passes between two looks of a node that nobody waits for.
