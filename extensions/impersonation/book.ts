@@ -2,7 +2,14 @@
  * The record of impersonations: how each begins and ends. A row and its event are written before there is a sign-in, and a row ends before its sign-in does.
  * Whoever ends it, and however often, there is one event: the row says whether it has ended. It stays open until its sign-in is gone as well.
  */
-import { type Account, type Attribution, type ExtensionContext, IdpError, type ImpersonationEnd } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type Attribution,
+  type ExtensionContext,
+  epochSeconds,
+  IdpError,
+  type ImpersonationEnd,
+} from '../../lib/extension-door.js';
 import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent, uuidOf } from './records.js';
 import type { Rules } from './rules.js';
 
@@ -78,7 +85,7 @@ export function createBook(
   return {
     async start({ uid, operator, target, reason, clientId, seconds, by }) {
       const oid = operator.person.user.id;
-      const now = Math.floor(Date.now() / 1000) * 1000;
+      const now = epochSeconds() * 1000;
       const row: Impersonation = {
         targetOid: target.person.user.id,
         targetPersonId: target.person.id,

@@ -1,6 +1,6 @@
 /** Introspection answers as signed JWTs, for callers that ask for them. @see RFC 9701 */
 import type { Middleware } from 'koa';
-import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { type Caller, type CallerState, type Extension, type ExtensionContext, epochSeconds } from '../../lib/extension-door.js';
 
 const TYPE = 'application/token-introspection+jwt';
 
@@ -17,7 +17,7 @@ const answerInJwt = ({ issuer, sign }: ExtensionContext): Middleware =>
     await next();
     const { caller } = ctx.state as CallerState;
     if (!caller || ctx.status !== 200 || !ctx.response.is('json') || ctx.accepts('json', TYPE) !== TYPE) return;
-    const payload = { iss: issuer, aud: caller.id, iat: Math.floor(Date.now() / 1000), token_introspection: ctx.body };
+    const payload = { iss: issuer, aud: caller.id, iat: epochSeconds(), token_introspection: ctx.body };
     ctx.body = await sign('token-introspection+jwt', payload, algorithmFor(caller));
     ctx.set('Content-Type', TYPE);
   };

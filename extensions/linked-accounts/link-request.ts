@@ -7,6 +7,7 @@ import {
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
+  epochSeconds,
   type OwnPage,
   type Proof,
 } from '../../lib/extension-door.js';
@@ -36,7 +37,7 @@ export function createLinkRequests({ artifact, csrf, directory }: ExtensionConte
     async begin(ctx: Context, { account, oid, authTime }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
       const proof = await directory.credentials.proofOf(account, new Date(authTime * 1000));
-      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: Math.floor(Date.now() / 1000) } satisfies Begun);
+      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: epochSeconds() } satisfies Begun);
       return id;
     },
 

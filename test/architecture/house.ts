@@ -36,6 +36,7 @@ const rooms: readonly Room[] = [
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
       'lib/http/',
+      'lib/times/',
       'type lib/*.ts',
       'type lib/directory/',
       'type lib/fetch/',
@@ -64,6 +65,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
   { files: 'lib/fetch/', mayImport: [] },
   { files: 'lib/display/', mayImport: [] },
+  { files: 'lib/times/', mayImport: [] },
   {
     files: 'lib/claims/',
     mayImport: ['lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
@@ -111,6 +113,7 @@ const rooms: readonly Room[] = [
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
       'lib/store/',
+      'lib/times/',
       'lib/acr-values.ts',
       'lib/errors.ts',
       'lib/paths.ts',
@@ -154,7 +157,6 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['context.ts'],
     ['keys/', 'upstream/'],
     ['artifacts/'],
-    ['epoch-seconds.ts'],
   ],
   'lib/oidc/tokens/': [
     ['doors/'],

@@ -7,6 +7,7 @@ import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '..
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { submit } from '../support/sign-in/factors.js';
 import { backToPresent } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { until } from '../support/time/until.js';
 
 const SESSION_SECONDS = 900;
@@ -16,8 +17,7 @@ const fresh: Requirement = {
   name: 'fresh',
   error: 'login_required',
   silent: 'refuse',
-  check: (_, { authTime }, { scopes }) =>
-    scopes.includes('orders.read') && Math.floor(Date.now() / 1000) - authTime > FRESH_SECONDS ? 'open' : 'met',
+  check: (_, { authTime }, { scopes }) => (scopes.includes('orders.read') && epochSeconds() - authTime > FRESH_SECONDS ? 'open' : 'met'),
   show: () => {
     throw new Error('nobody is shown a page');
   },
@@ -53,7 +53,7 @@ async function askBob(fields: Record<string, string> = {}, client = 'desk') {
 describe('without offline_access everything ends lifetimes.sessionAbsolute after the approval', () => {
   test('to the second, also where the access token would live longer', async () => {
     const { authReqId, oid, tid } = await askBob();
-    const at = Math.floor(Date.now() / 1000) * 1000;
+    const at = epochSeconds() * 1000;
     const goTo = (seconds: number) => jest.setSystemTime(at + seconds * 1000);
     goTo(0);
     await calls().approve(bob, { authTime: at / 1000 - 500 });

@@ -8,6 +8,7 @@ import { assertionType } from '../support/client/assertions.js';
 import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { useDocumentHost } from '../support/client/receivers/document-host.js';
 import { backToPresent } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const keysHost = useDocumentHost();
 const { privateKey, publicKey } = await generateKeyPair('ES256');
@@ -21,7 +22,7 @@ const service = useCallCentre(() => {
 afterEach(backToPresent);
 
 const assertion = async () => {
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const claims = { iss: 'quiet', sub: 'quiet', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60 };
   return {
     client_assertion_type: assertionType,

@@ -6,6 +6,7 @@ import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '..
 import { createSigningClient } from '../support/client/request-objects.js';
 import { testSeed } from '../support/service/seed.js';
 import { backToPresent } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const signing = await createSigningClient('signing-desk');
 const service = useCallCentre(() => ({
@@ -170,9 +171,8 @@ describe('id_token_hint', () => {
 });
 
 describe('login_hint_token', () => {
-  const now = () => Math.floor(Date.now() / 1000);
   const tokenFor = (claims: Record<string, unknown>, typ = 'login-hint+jwt') =>
-    new SignJWT({ iss: 'signer', aud: service.issuer, iat: now(), exp: now() + 60, jti: randomUUID(), ...claims })
+    new SignJWT({ iss: 'signer', aud: service.issuer, iat: epochSeconds(), exp: epochSeconds() + 60, jti: randomUUID(), ...claims })
       .setProtectedHeader({ alg: 'ES256', kid: 'own', typ })
       .sign(signing.privateKey);
 
@@ -190,7 +190,7 @@ describe('login_hint_token', () => {
 
   test('expired_login_hint_token once its time is over', async () => {
     const { oid } = await calls().accountOf('bob@globex.test');
-    const over = await tokenFor({ oid, iat: now() - 120, exp: now() - 60 });
+    const over = await tokenFor({ oid, iat: epochSeconds() - 120, exp: epochSeconds() - 60 });
     expect(await meant({ login_hint_token: over }, 'signer')).toBe('expired_login_hint_token');
   });
 

@@ -5,6 +5,7 @@ import * as openid from 'openid-client';
 import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { atOnce } from '../support/time/rounds.js';
 import { until } from '../support/time/until.js';
 
@@ -25,7 +26,7 @@ describe('poll', () => {
   test('authorization_pending, then tokens of the approver’s sign-in', async () => {
     const { json } = await calls().ask({ login_hint: alice, scope: 'openid profile' });
     expect(await calls().poll(json.auth_req_id)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } });
-    const authTime = Math.floor(Date.now() / 1000) - 100;
+    const authTime = epochSeconds() - 100;
     await calls().approve(alice, { amr: ['pwd', 'mfa'], authTime });
     const { status, json: tokens, headers } = await calls().poll(json.auth_req_id);
     expect([status, tokens.token_type, headers.get('cache-control')]).toEqual([200, 'Bearer', 'no-store']);

@@ -5,6 +5,7 @@ import { callsTo, cibaClient, useCallCentre, withClients } from '../support/clie
 import { useDocumentHost } from '../support/client/receivers/document-host.js';
 import { createSigningClient } from '../support/client/request-objects.js';
 import { backToPresent } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const signer = await createSigningClient('signer');
 const stranger = await createSigningClient('signer');
@@ -21,16 +22,15 @@ const service = useCallCentre(() => ({
 const calls = () => callsTo(service);
 afterEach(backToPresent);
 
-const now = () => Math.floor(Date.now() / 1000);
 const members = (more: Record<string, unknown> = {}) => ({
   client_id: undefined,
   response_type: undefined,
   redirect_uri: undefined,
   scope: 'openid',
   login_hint: 'alice@acme.test',
-  iat: now(),
-  nbf: now(),
-  exp: now() + 60,
+  iat: epochSeconds(),
+  nbf: epochSeconds(),
+  exp: epochSeconds() + 60,
   jti: randomUUID(),
   ...more,
 });
@@ -81,7 +81,7 @@ describe('a request object', () => {
   });
 
   test('C5: that is good too long, or not yet, is invalid_request', async () => {
-    for (const more of [{ exp: now() + 7200 }, { nbf: now() + 300 }])
+    for (const more of [{ exp: epochSeconds() + 7200 }, { nbf: epochSeconds() + 300 }])
       expect(await ask({ request: await signed(more) })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   });
 

@@ -6,6 +6,7 @@ import { createRequests, type Requests } from '../../extensions/ciba/requests/re
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { atOnce } from '../support/time/rounds.js';
 
 const grantTypes = ['urn:openid:params:grant-type:ciba'];
@@ -41,7 +42,6 @@ beforeAll(async () => {
 });
 afterEach(backToPresent);
 
-const now = (): number => Math.floor(Date.now() / 1000);
 /** A new hour: what was counted before counts no more. */
 const anew = (): void => passTime(3600);
 const asked = (clientId: string, { oid, tid } = people[0] as (typeof people)[number]): Asked => ({
@@ -61,7 +61,7 @@ const approver = (person = people[0] as (typeof people)[number]): Approver => ({
   oid: person.oid,
   amr: ['pwd'],
   idp: 'local',
-  authTime: now(),
+  authTime: epochSeconds(),
 });
 
 describe('an authentication request', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Agent, titleOf } from '../support/client/agent.js';
 import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
 import { atUpstream, press, UPSTREAM_SECRET } from '../support/sign-in/upstream-provider.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { textOf, useContoso } from './contoso.js';
 
 const at = useContoso();
@@ -43,8 +44,8 @@ describe('each outcome lands on its page and nowhere else', () => {
     expect(titleOf(await byContoso(new Agent()))).toBe('Signing in with Contoso ID was stopped');
     at.contoso.instead = withIdToken((claims) => ({
       ...claims,
-      exp: Math.floor(Date.now() / 1000) + 12,
-      iat: Math.floor(Date.now() / 1000) + 12,
+      exp: epochSeconds() + 12,
+      iat: epochSeconds() + 12,
     }));
     expect(membersOf(await byContoso(new Agent()))).toHaveProperty('code');
   });

@@ -7,6 +7,7 @@ import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect } from '../support/client/steps.js';
 import { redirectUri } from '../support/service/seed.js';
 import { atUpstream, press } from '../support/sign-in/upstream-provider.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { useContoso } from './contoso.js';
 
 const at = useContoso();
@@ -95,7 +96,7 @@ describe('4.2 sign-in at another provider', () => {
     at.contoso.age = 290;
     const old = decodeJwt((await redeemed(await byContoso(new Agent(), { max_age: '300' }))).id_token);
     expect(Number(old.iat) - Number(old.auth_time)).toBeGreaterThanOrEqual(290);
-    at.contoso.instead = withIdToken((claims) => ({ ...claims, auth_time: Math.floor(Date.now() / 1000) - 4000 }));
+    at.contoso.instead = withIdToken((claims) => ({ ...claims, auth_time: epochSeconds() - 4000 }));
     for (const asked of [{ max_age: '300' }, { prompt: 'login' }])
       expect(titleOf(await byContoso(new Agent(), asked as never))).toBe('Signing in with Contoso ID did not work');
     at.contoso.instead = withIdToken(({ auth_time: _, ...claims }) => claims);

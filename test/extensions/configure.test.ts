@@ -7,6 +7,7 @@ import { credentialsOf } from '../support/client/endpoints.js';
 import { startIdp } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 describe('an endpoint of oidc-provider that an extension adds', () => {
   const service = useIdp({ seed: withClients(cibaClient('desk')) });
@@ -41,7 +42,7 @@ describe('with `configure`, where oidc-provider answers', () => {
     const [account] = await service.idp.directory.accounts.candidates('bob@globex.test');
     const oid = account?.person.user.id ?? '';
     const [request] = await service.idp.ciba.pendingOf(oid);
-    await service.idp.ciba.approve(request?.id ?? '', { oid, amr: ['pwd'], idp: 'local', authTime: Math.floor(Date.now() / 1000) });
+    await service.idp.ciba.approve(request?.id ?? '', { oid, amr: ['pwd'], idp: 'local', authTime: epochSeconds() });
     expect(await poll()).toMatchObject({ status: 200, json: { token_type: 'Bearer', id_token: expect.any(String) } });
     expect((await poll()).json.error).toBe('invalid_grant');
     const sessions = await service.idp.sessions.list({ tid: request?.tid ?? '', userId: oid });

@@ -10,6 +10,7 @@ import { unusualType } from '../support/requests/both-doors.js';
 import { startIdp, type TestIdpOptions } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const name = 'urn:example:slip';
 const asked: GrantRequest[] = [];
@@ -53,8 +54,6 @@ const seed = {
   ],
 };
 
-const now = () => Math.floor(Date.now() / 1000);
-
 describe.each([
   ['tokens minted here', {}],
   ['tokens minted by oidc-provider', { configure: () => undefined }],
@@ -72,7 +71,7 @@ describe.each([
       oid,
       amr: ['external'],
       idp: 'slips',
-      authTime: now() - 5,
+      authTime: epochSeconds() - 5,
       scopes: ['openid', 'profile', 'offline_access'],
       ...more,
     });
@@ -149,8 +148,8 @@ describe.each([
     const nobody = await slipFor({ oid: '00000000-0000-4000-8000-000000000000' });
     expect(await show(nobody.slip)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
 
-    const voided = await slipFor({ authTime: now() - 60 }, 'carol@acme.test');
-    const before = await show((await slipFor({ authTime: now() - 60 }, 'carol@acme.test')).slip);
+    const voided = await slipFor({ authTime: epochSeconds() - 60 }, 'carol@acme.test');
+    const before = await show((await slipFor({ authTime: epochSeconds() - 60 }, 'carol@acme.test')).slip);
     const [account] = await service.idp.directory.accounts.candidates('carol@acme.test');
     await service.idp.sessions.endAll({ tid: String(account?.tenant.id), userId: voided.oid });
     expect(await show(voided.slip)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
@@ -169,7 +168,7 @@ describe.each([
   });
 
   test('no token outlives the end, and without offline there is no refresh token', async () => {
-    const endsAt = new Date((now() + 30) * 1000);
+    const endsAt = new Date((epochSeconds() + 30) * 1000);
     const { slip } = await slipFor({ endsAt, offline: false });
     const { json } = await show(slip);
     expect(json.refresh_token).toBeUndefined();

@@ -11,6 +11,7 @@ import { startIdp } from '../support/service/idp.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { secondFactor, terms } from '../support/sign-in/requirements.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const accepted = new Set<string>();
 const refused = new Set<string>();
@@ -186,7 +187,7 @@ describe('4.2 mfa, with a requirement that serves it', () => {
     await service.idp.directory.clients.create(client);
     accepted.add(bob);
     const hinted = async (parameters: Record<string, string>) => {
-      const now = Math.floor(Date.now() / 1000);
+      const now = epochSeconds();
       const token = new SignJWT({ iss: 'trusted', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60, oid: bob });
       const signed = await token.setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt' }).sign(privateKey);
       const agent = new Agent();

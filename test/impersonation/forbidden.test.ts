@@ -13,6 +13,7 @@ import { actAs } from '../support/sign-in/acting.js';
 import { actingIn } from '../support/sign-in/acting-session.js';
 import { forget, linkIn, mailTo, NEW_PASSWORD } from '../support/sign-in/passwords.js';
 import { terms } from '../support/sign-in/requirements.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const captured = captureMail();
 const store = memoryDirectory();
@@ -210,7 +211,7 @@ describe('issue 15: no change to the linked accounts or organisations of the use
       allowedScopes: ['openid'],
       trustedLoginHint: true,
     });
-    const now = Math.floor(Date.now() / 1000);
+    const now = epochSeconds();
     const hintOf = (claims: Record<string, string>) =>
       new SignJWT({ iss: 'trusted', aud: service.issuer, jti: crypto.randomUUID(), iat: now, exp: now + 60, ...claims })
         .setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt' })

@@ -10,6 +10,7 @@ import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { actAs } from '../support/sign-in/acting.js';
 import { actingIn } from '../support/sign-in/acting-session.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const slipGrant = 'urn:example:slip';
 let slip: GrantedSignIn | undefined;
@@ -128,7 +129,7 @@ describe.each([
 
   test('grant types of extensions are refused alike', async () => {
     const [alice, bob] = [await known('alice@acme.test'), await known('bob@globex.test')];
-    const authTime = Math.floor(Date.now() / 1000);
+    const authTime = epochSeconds();
     slip = {
       oid: bob.oid,
       amr: ['external'],

@@ -11,6 +11,7 @@ import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, type Json, postForm, signIn } from '../support/client/agent.js';
 import { freePort } from '../support/service/example.js';
 import { startTinyUpstream, type TinyUpstream } from '../support/sign-in/tiny-upstream.js';
+import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { until } from '../support/time/until.js';
 import { type InstalledPackage, installPackage } from './installed-package.js';
 
@@ -199,7 +200,7 @@ describe('examples/custom-extension on the packed tarball', () => {
     test('what a badge reader read buys tokens of the person, once', async () => {
       const { access_token: token } = await tokensOf('alice', { scope: 'openid' });
       const userinfo = await (await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } })).json();
-      const reading = readBadge({ oid: userinfo.sub, at: Math.floor(Date.now() / 1000) }, 'the key of the badge readers');
+      const reading = readBadge({ oid: userinfo.sub, at: epochSeconds() }, 'the key of the badge readers');
       const show = () =>
         postForm(`${issuer}/connect/token`, { grant_type: badgeGrant, reading }, { authorization: basic('kiosk', 'kiosk-secret') });
       const answers = await Promise.all(Array.from({ length: 10 }, show));
@@ -209,7 +210,7 @@ describe('examples/custom-extension on the packed tarball', () => {
         sub: userinfo.sub,
         idp: 'badge',
       });
-      const forged = readBadge({ oid: userinfo.sub, at: Math.floor(Date.now() / 1000) }, 'another key');
+      const forged = readBadge({ oid: userinfo.sub, at: epochSeconds() }, 'another key');
       const answer = await postForm(
         `${issuer}/connect/token`,
         { grant_type: badgeGrant, reading: forged },

@@ -4,7 +4,7 @@
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
 import type { Configuration, CustomFetch } from 'openid-client';
-import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { type ExtensionContext, epochSeconds } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import type { ConnectionSecrets } from './secrets.js';
 
@@ -83,7 +83,7 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
         own[client.customFetch] = guarded;
         own.timeout = TIMEOUT_MS / 1000;
         for (const prepare of execute) prepare(own);
-        if (keys) client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, Math.floor(Date.now() / 1000) - KEYS_AGE_SECONDS) });
+        if (keys) client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, epochSeconds() - KEYS_AGE_SECONDS) });
         try {
           return await run(own);
         } finally {

@@ -1,8 +1,8 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { createSalt } from '../artifacts/ids.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
-import { epochSeconds } from '../epoch-seconds.js';
 
 /** The login context as a grant keeps it. */
 export interface PinnedLogin extends LoginContext {

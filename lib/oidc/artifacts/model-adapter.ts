@@ -7,7 +7,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
-import { epochSeconds } from '../epoch-seconds.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
 import { type Model, modelOf } from './models.js';
 import { perRequest } from './per-request.js';

@@ -3,13 +3,13 @@ import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../claims/contract.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 import { verifiedByClient } from '../upstream/client.js';
 import { allowedTenants } from './prompts.js';
 

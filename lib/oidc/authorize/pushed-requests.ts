@@ -2,9 +2,9 @@ import { UnsecuredJWT } from 'jose';
 import type Provider from 'oidc-provider';
 import type { AdapterPayload } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { createId, requestUriOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 import type { StepHooks } from '../upstream/router.js';
 
 type Issuer = Pick<ResolvedOptions, 'issuer'>;

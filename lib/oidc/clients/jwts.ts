@@ -2,7 +2,7 @@
 
 import { hashedKey } from '../../store/artifact-key.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
-import { epochSeconds } from '../epoch-seconds.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 
 /** Secrets are kept as hashes, which nothing can be verified by. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;

@@ -15,6 +15,7 @@ import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isInteractionUid } from '../../paths.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
@@ -25,7 +26,6 @@ import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-i
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 import type { Acting } from '../sessions/acting.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';

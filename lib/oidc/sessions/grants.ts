@@ -1,6 +1,7 @@
 import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
@@ -9,7 +10,6 @@ import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 
 /**
  * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds

@@ -7,13 +7,13 @@
  */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
 import { type Account, subOf } from '../../directory/index.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { createId } from '../artifacts/ids.js';
 import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 import { signedJwt } from '../keys/jwt.js';
 import { signingKeyFor } from '../keys/keys.js';
 import type { AccessTokens, Holder } from './access-token-jwt.js';

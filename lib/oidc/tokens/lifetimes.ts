@@ -1,9 +1,9 @@
 /** How long tokens live, by client, instance, and the grant that they depend on. */
 import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { epochSeconds } from '../epoch-seconds.js';
 
 interface TokenModel {
   readonly kind: string;

@@ -1,7 +1,7 @@
 import Provider from 'oidc-provider';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { createId } from '../artifacts/ids.js';
 import { type TaggedKind, taggedKinds } from '../artifacts/models.js';
-import { epochSeconds } from '../epoch-seconds.js';
 import { isPairwise } from './client.js';
 
 export type Payload = Record<string, unknown>;

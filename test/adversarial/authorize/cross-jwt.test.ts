@@ -11,6 +11,7 @@ import { testKeys } from '../../support/service/keys.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let receiver: LogoutReceiver;
 const alice = new Agent();
@@ -122,7 +123,7 @@ const hint = (iss: string) => ({
   aud: service.issuer,
   oid: alicesOid(),
   jti: randomUUID(),
-  exp: Math.floor(Date.now() / 1000) + 60,
+  exp: epochSeconds() + 60,
 });
 
 interface Kind {

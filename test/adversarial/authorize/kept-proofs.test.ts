@@ -7,6 +7,7 @@ import { expectQuietLog } from '../../support/service/leaks.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const password = 'the same in both of the organisations';
 const dave = (userName: string) => ({ givenName: 'Dave', familyName: 'Dale', user: { userName, devPassword: password } });
@@ -74,7 +75,7 @@ describe('M7: a proof that is used later', () => {
 
   test('M7: the time of the sign-in is that of the password, however long the choice took', async () => {
     const agent = new Agent();
-    const before = Math.floor(Date.now() / 1000);
+    const before = epochSeconds();
     const page = await signIn(agent, url(), names[6], password);
     const after = Math.ceil(Date.now() / 1000);
     passTime(600);

@@ -12,6 +12,7 @@ import { formTypes, plainType } from '../../support/requests/both-doors.js';
 import { startIdp } from '../../support/service/idp.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 type Policy = { methods?: readonly string[]; requireMfa?: boolean };
 
@@ -59,7 +60,7 @@ const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(idp.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
 const hint = async () => {
   const [alice] = await idp.idp.directory.accounts.candidates('alice@acme.test');
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const claims = { iss: 'trusted', aud: idp.issuer, jti: randomUUID(), iat: now, exp: now + 60, oid: alice?.person.user.id };
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt' }).sign(key);
 };

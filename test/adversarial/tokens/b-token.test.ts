@@ -10,6 +10,7 @@ import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh } fr
 import { expectNothingInternal, expectQuietLog } from '../../support/service/leaks.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let asserting: AssertingClient;
 const alice = new Agent();
@@ -259,7 +260,7 @@ describe('B10: an assertion is made for this service', () => {
   });
 
   test('B10: its other members are right too', async () => {
-    const now = Math.floor(Date.now() / 1000);
+    const now = epochSeconds();
     const wrong: Record<string, unknown>[] = [
       { iss: 'web' },
       { iss: undefined },
@@ -311,7 +312,7 @@ describe('B11: an assertion authenticates once', () => {
   });
 
   test('B11: its life is short', async () => {
-    const now = Math.floor(Date.now() / 1000);
+    const now = epochSeconds();
     const { status, json } = await token({
       grant_type: 'client_credentials',
       ...(await asserting.sign(service.issuer, { exp: now + 3600 })),

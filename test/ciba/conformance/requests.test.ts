@@ -1,8 +1,9 @@
 /** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: requests that are refused. */
 import { afterEach, describe, test } from '@jest/globals';
 import { useCallCentre } from '../../support/client/ciba/call-centre.js';
-import { createPlanClient, expectError, now, planCalls, planOptions, ways } from '../../support/client/ciba/ciba-plan.js';
+import { createPlanClient, expectError, planCalls, planOptions, ways } from '../../support/client/ciba/ciba-plan.js';
 import { backToPresent } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const first = await createPlanClient('first');
 const second = await createPlanClient('second');
@@ -20,12 +21,12 @@ describe.each(ways)('fapi-ciba-id1-test-plan, $way', (way) => {
     ['missing-iss', () => ({ iss: undefined })],
     ['bad-iss', () => ({ iss: second.id })],
     ['missing-exp', () => ({ exp: undefined })],
-    ['expired-exp', () => ({ exp: now() - 60 * MINUTE })],
-    ['exp-is-70-minutes-in-future', () => ({ exp: now() + 70 * MINUTE })],
+    ['expired-exp', () => ({ exp: epochSeconds() - 60 * MINUTE })],
+    ['exp-is-70-minutes-in-future', () => ({ exp: epochSeconds() + 70 * MINUTE })],
     ['missing-iat', () => ({ iat: undefined })],
     ['missing-nbf', () => ({ nbf: undefined })],
-    ['nbf-is-10-minutes-in-future', () => ({ nbf: now() + 10 * MINUTE })],
-    ['nbf-is-70-minutes-in-past', () => ({ nbf: now() - 70 * MINUTE })],
+    ['nbf-is-10-minutes-in-future', () => ({ nbf: epochSeconds() + 10 * MINUTE })],
+    ['nbf-is-70-minutes-in-past', () => ({ nbf: epochSeconds() - 70 * MINUTE })],
     ['missing-jti', () => ({ jti: undefined })],
   ])('fapi-ciba-id1-ensure-request-object-%s-fails', async (_, claims) => {
     await refused(calls().ask(first, claims()));

@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { titleOf } from '../../support/client/agent.js';
 import { redeem } from '../../support/sign-in/ciba.js';
 import { useCibaPages } from '../../support/sign-in/ciba-pages.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const person = useCibaPages();
 const { service, asking, inbox, pageOf, open, press, eventsAbout } = person;
@@ -25,7 +26,7 @@ describe('service specification 4.10: the user approves or denies out of band', 
     expect(titleOf(page)).toBe('The desk asks you to sign in');
     for (const shown of ['W4SCT', person.me, 'Acme', 'second', 'Approve only if you began this yourself.'])
       expect(page.body).toContain(shown);
-    const signedInAt = Math.floor(Date.now() / 1000);
+    const signedInAt = epochSeconds();
     const done = await press(page, 'approve');
     expect([titleOf(done), done.url]).toEqual(['You approved this', pageOf(request.id)]);
     const { json } = await redeem(service.issuer, authReqId);

@@ -10,6 +10,7 @@ import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 type Claims = Record<string, unknown>;
 type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
@@ -38,7 +39,7 @@ afterEach(backToPresent);
 
 /** Claims and header members given replace what is right. */
 async function tokenFor(claims: Claims, header: Claims = {}, signer: Key | Uint8Array = key): Promise<string> {
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const all: Claims = { iss: 'trusted', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
   const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt', ...header }).sign(signer);
@@ -106,12 +107,12 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
   });
 
   test('design §5: the time of the sign-in is the one it tells, else when it was made', async () => {
-    const now = Math.floor(Date.now() / 1000);
+    const now = epochSeconds();
     const told = await claimsOf(await respond(await tokenFor({ oid: account.alice.oid, auth_time: now - 1000 })));
     expect(told.auth_time).toBe(now - 1000);
     expect(isSignInPage(await respond(await tokenFor({ oid: account.alice.oid, auth_time: now - 1000 }), { max_age: '60' }))).toBe(true);
     const later = await claimsOf(await respond(await tokenFor({ oid: account.alice.oid, auth_time: now + 1000 })));
-    expect(Number(later.auth_time)).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
+    expect(Number(later.auth_time)).toBeLessThanOrEqual(epochSeconds());
   });
 
   test('design §5: a jti counts once; after that it is a hint', async () => {
@@ -193,7 +194,7 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
     expect(await responseTo(await tokenFor({ oid: account.bob.oid }), { prompt: 'none' })).toMatchObject({ error: 'login_required' });
     await users.enable(account.bob.oid);
     passTime(5);
-    const before = Math.floor(Date.now() / 1000) - 60;
+    const before = epochSeconds() - 60;
     expect(await responseTo(await tokenFor({ oid: account.bob.oid, auth_time: before }), { prompt: 'none' })).toMatchObject({
       error: 'login_required',
     });
@@ -252,7 +253,7 @@ describe('design §5: signed by the service', () => {
 });
 
 describe('design §5: a login_hint_token that is not right is invalid_request', () => {
-  const in10Minutes = () => Math.floor(Date.now() / 1000) + 600;
+  const in10Minutes = () => epochSeconds() + 600;
   test.each<[string, () => Claims, Claims]>([
     ['no iss', () => ({ iss: undefined }), {}],
     ['another iss', () => ({ iss: 'plain' }), {}],

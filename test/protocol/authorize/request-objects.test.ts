@@ -12,6 +12,7 @@ import { authorizationOf, steadyMembersOf } from '../../support/client/steps.js'
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let endpoints: Endpoints;
 let client: SigningClient;
@@ -32,7 +33,6 @@ afterEach(backToPresent);
 
 const { verifier, challenge } = createPkce();
 const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
-const now = () => Math.floor(Date.now() / 1000);
 const sign = (members: Record<string, unknown> = {}, header?: Record<string, unknown>, by = client) =>
   by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
@@ -155,10 +155,10 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     ['several audiences', () => ({ aud: [service.issuer] })],
     ['no audience', () => ({ aud: undefined })],
     ['no expiry', () => ({ exp: undefined })],
-    ['an expiry that is past', () => ({ exp: now() - 60 })],
-    ['an expiry too far', () => ({ exp: now() + 7200 })],
-    ['a life too long', () => ({ nbf: now() - 3600, exp: now() + 60 })],
-    ['a beginning to come', () => ({ nbf: now() + 120 })],
+    ['an expiry that is past', () => ({ exp: epochSeconds() - 60 })],
+    ['an expiry too far', () => ({ exp: epochSeconds() + 7200 })],
+    ['a life too long', () => ({ nbf: epochSeconds() - 3600, exp: epochSeconds() + 60 })],
+    ['a beginning to come', () => ({ nbf: epochSeconds() + 120 })],
     ['no client_id', () => ({ client_id: undefined })],
     ['another client_id', () => ({ client_id: 'web' })],
     ['the client as subject, as in a client assertion', () => ({ sub: client.id })],
@@ -185,7 +185,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
       iss: client.id,
       aud: service.issuer,
     };
-    const payload = { ...members, ...pkce, exp: now() + 60 };
+    const payload = { ...members, ...pkce, exp: epochSeconds() + 60 };
     const other = (await generateKeyPair('ES256')).privateKey;
     const secret = new TextEncoder().encode('signing-secret'.padEnd(32));
     const [header, , signature] = (await sign()).split('.');
@@ -269,7 +269,7 @@ describe('4.3 a request object may be pushed', () => {
   });
 
   test('for as long as it is good', async () => {
-    expect((await push({ exp: now() + 20 })).json.expires_in).toBeLessThanOrEqual(20);
+    expect((await push({ exp: epochSeconds() + 20 })).json.expires_in).toBeLessThanOrEqual(20);
     const { json } = await push();
     passTime(61);
     expect((await get({ request_uri: json.request_uri })).status).toBe(400);

@@ -7,6 +7,7 @@ import { type AssertingClient, assertionType, createAssertingClient } from '../.
 import { formTypes } from '../../support/requests/both-doors.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { type IdpInUse, useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let asserting: AssertingClient;
 beforeAll(async () => {
@@ -19,7 +20,6 @@ const lenient = useIdp(() => ({ seed: seed(), assertionAudience: 'token-endpoint
 const grant = { grant_type: 'client_credentials' };
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}, { issuer } = service) =>
   postForm(`${issuer}/connect/${path}`, fields, headers);
-const now = () => Math.floor(Date.now() / 1000);
 
 describe('Authentication: required', () => {
   test.each(['token', 'introspect', 'revocation', 'par'])(
@@ -171,21 +171,21 @@ describe('private_key_jwt', () => {
       { iss: undefined },
       { sub: undefined },
       { exp: undefined },
-      { exp: now() - 30 },
-      { exp: now() + 600 },
-      { iat: undefined, exp: now() + 600 },
-      { iat: now() - 400, exp: now() + 60 },
-      { iat: now() + 120 },
-      { nbf: now() + 120 },
+      { exp: epochSeconds() - 30 },
+      { exp: epochSeconds() + 600 },
+      { iat: undefined, exp: epochSeconds() + 600 },
+      { iat: epochSeconds() - 400, exp: epochSeconds() + 60 },
+      { iat: epochSeconds() + 120 },
+      { nbf: epochSeconds() + 120 },
       { jti: undefined },
-      { exp: String(now() + 60) },
+      { exp: String(epochSeconds() + 60) },
       { jti: 7 },
     ];
     for (const claims of wrong) {
       const { status, json } = await spend(claims);
       expect({ claims, status, error: json.error }).toEqual({ claims, status: 401, error: 'invalid_client' });
     }
-    for (const right of [{ nbf: now() - 60 }, { iat: undefined }, { exp: now() + 299 }] as Record<string, unknown>[])
+    for (const right of [{ nbf: epochSeconds() - 60 }, { iat: undefined }, { exp: epochSeconds() + 299 }] as Record<string, unknown>[])
       expect(await spend(right)).toMatchObject({ status: 200 });
   });
 
@@ -205,7 +205,13 @@ describe('private_key_jwt', () => {
     });
     const sign = async (alg: string, key: CryptoKey | Uint8Array) => ({
       client_assertion_type: assertionType,
-      client_assertion: await new SignJWT({ iss: 'asserting', sub: 'asserting', aud: service.issuer, jti: randomUUID(), exp: now() + 60 })
+      client_assertion: await new SignJWT({
+        iss: 'asserting',
+        sub: 'asserting',
+        aud: service.issuer,
+        jti: randomUUID(),
+        exp: epochSeconds() + 60,
+      })
         .setProtectedHeader({ alg, kid: 'own' })
         .sign(key),
     });

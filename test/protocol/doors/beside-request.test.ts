@@ -12,6 +12,7 @@ import { createSigningClient, type SigningClient } from '../../support/client/re
 import { startIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let endpoints: Endpoints;
 let client: SigningClient;
@@ -169,7 +170,7 @@ const signed = { ...plain, state: 'signed', nonce: 'signed' };
 const inFull = (more: Record<string, unknown> = {}) => ({
   ...signed,
   client_id: client.id,
-  exp: Math.floor(Date.now() / 1000) + 60,
+  exp: epochSeconds() + 60,
   ...more,
 });
 const expectAlone = (response: Record<string, string>): void => {
@@ -182,7 +183,7 @@ const expectAlone = (response: Record<string, string>): void => {
 describe('RFC 9101: the object alone, with client_id and exp', () => {
   const expectAllNeeded = async (typ: string, issuer = service.issuer, agent = alice): Promise<void> => {
     for (const name of ['client_id', 'exp', 'state', 'redirect_uri', 'scope', 'code_challenge']) {
-      const request = await client.sign(issuer, inFull({ [name]: undefined, nbf: Math.floor(Date.now() / 1000) }), { typ });
+      const request = await client.sign(issuer, inFull({ [name]: undefined, nbf: epochSeconds() }), { typ });
       const { location } = await agent.get(
         `${issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...plain, ...evil, request })}`,
       );

@@ -28,6 +28,7 @@ import { silentLogger } from '../../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-directory.js';
 import { withMongo } from '../../support/stores/mongo.js';
 import { passTime } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const rotating = useRotatingKeys();
 const { start, withKeys, closeAfterTest } = rotating;
@@ -269,7 +270,7 @@ describe('design §9: rotation', () => {
       return searchParams.get('error') ?? 'none';
     };
     const hint = async () => {
-      const claims = { iss: issuer, aud: issuer, oid: sub, jti: String(Math.random()), exp: Math.floor(Date.now() / 1000) + 60 };
+      const claims = { iss: issuer, aud: issuer, oid: sub, jti: String(Math.random()), exp: epochSeconds() + 60 };
       return (await sign?.('login-hint+jwt', claims, 'RS256')) ?? '';
     };
     const old = await hint();

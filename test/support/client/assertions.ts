@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { redirectUri } from '../service/seed.js';
+import { epochSeconds } from '../time/epoch-seconds.js';
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
@@ -32,7 +33,7 @@ export async function createAssertingClient(id = 'asserting'): Promise<Asserting
       allowedScopes: ['openid', 'orders.read'],
     },
     async sign(issuer, claims = {}, header = {}) {
-      const now = Math.floor(Date.now() / 1000);
+      const now = epochSeconds();
       const all = { iss: id, sub: id, aud: issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
       const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
       const assertion = await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(privateKey);

@@ -1,6 +1,7 @@
 /** A client that signs its authorization requests, and what it signs. */
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { redirectUri } from '../service/seed.js';
+import { epochSeconds } from '../time/epoch-seconds.js';
 
 export interface SigningClient {
   readonly id: string;
@@ -46,7 +47,7 @@ export async function createSigningClient(
       allowedScopes: ['openid', 'profile'],
     },
     sign(issuer, members = {}, header = {}) {
-      const now = Math.floor(Date.now() / 1000);
+      const now = epochSeconds();
       const request = {
         client_id: id,
         response_type: 'code',

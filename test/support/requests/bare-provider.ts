@@ -9,6 +9,7 @@ import { keyOf } from '../../../lib/oidc/artifacts/ids.js';
 import type { Artifact, ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { ApiResource, Client, Group, Person, Tenant } from '../../../lib/store/records/records.js';
+import { epochSeconds } from '../time/epoch-seconds.js';
 
 export interface BareProviderOptions {
   readonly issuer: string;
@@ -193,12 +194,11 @@ const apiClientsOf = (resources: ReadonlyMap<string, ApiResource>, secrets: Read
 function lifetimesOf(clients: ReadonlyMap<string, Client>) {
   const own = (client: { clientId: string }) => clients.get(client.clientId)?.lifetimes ?? {};
   type Ttl = (ctx: { oidc: { entities: { Grant?: { exp: number } } } }, token: { iiat?: number }, client: { clientId: string }) => number;
-  const now = () => Math.floor(Date.now() / 1000);
-  const withinGrant = (ttl: number, { oidc }: Parameters<Ttl>[0]) => Math.min(ttl, (oidc.entities.Grant?.exp ?? Infinity) - now());
+  const withinGrant = (ttl: number, { oidc }: Parameters<Ttl>[0]) => Math.min(ttl, (oidc.entities.Grant?.exp ?? Infinity) - epochSeconds());
   const AccessToken: Ttl = (ctx, _token, client) => withinGrant(own(client).accessToken ?? 3600, ctx);
-  const RefreshToken: Ttl = (ctx, { iiat = now() }, client) => {
+  const RefreshToken: Ttl = (ctx, { iiat = epochSeconds() }, client) => {
     const { refreshTokenIdle = 15 * 86_400, refreshTokenAbsolute = 30 * 86_400 } = own(client);
-    return withinGrant(Math.min(refreshTokenIdle, iiat + refreshTokenAbsolute - now()), ctx);
+    return withinGrant(Math.min(refreshTokenIdle, iiat + refreshTokenAbsolute - epochSeconds()), ctx);
   };
   const IdToken: Ttl = (_ctx, _token, client) => own(client).idToken ?? 300;
   return { AccessToken, ClientCredentials: AccessToken, RefreshToken, IdToken, AuthorizationCode: 60 };

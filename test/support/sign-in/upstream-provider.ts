@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { Agent, type Answer, formOf } from '../client/agent.js';
 import { testKeys } from '../service/keys.js';
+import { epochSeconds } from '../time/epoch-seconds.js';
 
 export interface UpstreamProvider {
   readonly issuer: string;
@@ -87,7 +88,7 @@ export async function startUpstream(path = '', more: Configuration = {}): Promis
         const result =
           person === undefined
             ? { error: 'access_denied', error_description: 'a text of the provider' }
-            : { login: { accountId: person.sub, ts: Math.floor(Date.now() / 1000) - age } };
+            : { login: { accountId: person.sub, ts: epochSeconds() - age } };
         void provider.interactionFinished(req, res, result as never);
       };
       provider.on('grant.success', (ctx) => void upstream.redeemed.push({ ...(ctx.oidc.params as Record<string, string>) }));

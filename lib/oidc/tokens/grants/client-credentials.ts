@@ -1,7 +1,7 @@
+import { epochSeconds } from '../../../times/epoch-seconds.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId } from '../../artifacts/ids.js';
 import type { OidcParts } from '../../context.js';
-import { epochSeconds } from '../../epoch-seconds.js';
 import type { AccessTokens } from '../access-token-jwt.js';
 import { lifetimesOf } from '../lifetimes.js';
 import { type GrantType, requireProof } from '../token-request.js';

@@ -5,6 +5,7 @@ import type { TestIdpOptions } from '../../service/idp.js';
 import { testSeed } from '../../service/seed.js';
 import { type IdpInUse, useIdp } from '../../service/use-idp.js';
 import { passTime } from '../../time/clock.js';
+import { epochSeconds } from '../../time/epoch-seconds.js';
 import { type Json, postForm } from '../agent.js';
 import { credentialsOf } from '../endpoints.js';
 
@@ -54,7 +55,7 @@ export const callsTo = ({ idp, issuer }: Pick<IdpInUse, 'idp' | 'issuer'>) => {
     oid: (await accountOf(userName)).oid,
     amr: ['pwd'],
     idp: 'local',
-    authTime: Math.floor(Date.now() / 1000),
+    authTime: epochSeconds(),
     ...more,
   });
   return {

@@ -4,6 +4,7 @@ import { expect } from '@jest/globals';
 import { exportJWK, type JWK, SignJWT } from 'jose';
 import { makeCertificate } from '../../saml/keys/certificates.js';
 import type { TestIdpOptions } from '../../service/idp.js';
+import { epochSeconds } from '../../time/epoch-seconds.js';
 import { type Json, postForm } from '../agent.js';
 import { assertionType } from '../assertions.js';
 import { CIBA_GRANT, type CibaAnswer, cibaClient, withClients } from './call-centre.js';
@@ -97,8 +98,6 @@ export interface AskOptions {
   readonly signer?: PlanClient;
 }
 
-export const now = (): number => Math.floor(Date.now() / 1000);
-
 /** What the plan does with its clients. */
 export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
   const urls = { ciba: `${issuer}/connect/ciba`, token: `${issuer}/connect/token`, userinfo: `${issuer}/connect/userinfo` };
@@ -106,7 +105,7 @@ export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
   const assertion = async (client: PlanClient, aud: string, header?: Readonly<Record<string, unknown>>) => ({
     client_assertion_type: assertionType,
     client_assertion: await client.sign(
-      { iss: client.id, sub: client.id, aud, jti: randomUUID(), nbf: now(), iat: now(), exp: now() + 60 },
+      { iss: client.id, sub: client.id, aud, jti: randomUUID(), nbf: epochSeconds(), iat: epochSeconds(), exp: epochSeconds() + 60 },
       header,
     ),
   });
@@ -126,9 +125,9 @@ export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
       {
         iss: client.id,
         aud: issuer,
-        iat: now(),
-        nbf: now(),
-        exp: now() + 300,
+        iat: epochSeconds(),
+        nbf: epochSeconds(),
+        exp: epochSeconds() + 300,
         jti: randomUUID(),
         scope: 'openid profile',
         login_hint: 'bob@globex.test',
