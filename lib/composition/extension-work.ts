@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
+import { withTimeLimit } from '../times/time-limit.js';
 
 /** Longest that a lease outlives a node that died, in milliseconds, where the interval of the job is shorter. */
 const LEASE_MS = 15_000;
@@ -152,18 +153,12 @@ const sealOf = (keyring: Keyring, purpose: string): Seal => ({
 
 async function problemsOf({ name, health }: Extension, context: ExtensionContext, logger: Logger): Promise<readonly HealthProblem[]> {
   if (!health) return [];
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer after ${HEALTH_MS} ms`)), HEALTH_MS).unref();
-  });
   try {
-    const problems = await Promise.race([Promise.resolve(health(context)), late]);
+    const problems = await withTimeLimit(HEALTH_MS, () => health(context));
     return problems.map(({ code, id = '' }) => ({ code, collection: name, id }));
   } catch (err) {
     logger.error({ err, extension: name }, 'an extension could not tell its health');
     return [{ code: 'extension_unwell', collection: name, id: '' }];
-  } finally {
-    clearTimeout(timer);
   }
 }
 

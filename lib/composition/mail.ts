@@ -1,8 +1,9 @@
 /** The host's mail, for extensions: how often, how long, and in whose look. */
 import type { ExtensionContext } from '../contract/extension-context.js';
-import type { Mail, MailMessage, WriteLetter } from '../contract/pages/letter.js';
+import type { Mail, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';
+import { withTimeLimit } from '../times/time-limit.js';
 
 const HOUR_MS = 3_600_000;
 /** Mails that one address gets in an hour. */
@@ -28,7 +29,8 @@ export function createMail({ options, write, attempts, brandingOf, logger }: Mai
         throw new Error(`the address got ${MOST} mails in the last hour`);
       }
       try {
-        await inTime(options.send, write(letter, await brandingOf(tid, clientId)));
+        const message = write(letter, await brandingOf(tid, clientId));
+        await withTimeLimit(TIMEOUT_MS, () => options.send(message));
       } catch (err) {
         await uncount();
         logger.warn({ err, kind, tid }, 'the host did not take a mail; another attempt follows');
@@ -37,16 +39,4 @@ export function createMail({ options, write, attempts, brandingOf, logger }: Mai
       }
     },
   };
-}
-
-async function inTime(send: MailOptions['send'], message: MailMessage): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not taken after ${TIMEOUT_MS} ms`)), TIMEOUT_MS).unref();
-  });
-  try {
-    await Promise.race([send(message), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

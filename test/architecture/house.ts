@@ -18,10 +18,10 @@ const rooms: readonly Room[] = [
   { files: 'lib/composition/extension-context.ts', mayImport: ['lib/'] },
   { files: 'lib/composition/own-context.ts', mayImport: ['type lib/contract/'] },
   { files: 'lib/composition/open-stores.ts', mayImport: ['lib/'] },
-  { files: 'lib/composition/mail.ts', mayImport: ['type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
+  { files: 'lib/composition/mail.ts', mayImport: ['lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
     files: 'lib/composition/extension-work.ts',
-    mayImport: ['lib/contract/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
+    mayImport: ['lib/contract/', 'lib/times/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
   },
   { files: 'lib/composition/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/', 'lib/events.ts'] },
   {
@@ -101,7 +101,7 @@ const rooms: readonly Room[] = [
   },
   {
     files: 'lib/directory/',
-    mayImport: ['lib/display/', 'lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'],
+    mayImport: ['lib/display/', 'lib/store/', 'lib/times/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'],
   },
   {
     files: 'lib/oidc/',

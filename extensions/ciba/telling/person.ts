@@ -1,5 +1,14 @@
 /** Brings a request to its person: by the host's push or SMS, and by mail. Neither has anything in it that answers the request. */
-import type { Account, CibaNotification, Client, DeliveryHandler, ExtensionContext, Letter, Mail } from '../../../lib/extension-door.js';
+import {
+  type Account,
+  type CibaNotification,
+  type Client,
+  type DeliveryHandler,
+  type ExtensionContext,
+  type Letter,
+  type Mail,
+  withTimeLimit,
+} from '../../../lib/extension-door.js';
 import { requestPath } from '../person/pages.js';
 import { byTheClock } from '../person/times.js';
 import type { AuthenticationRequest } from '../requests/record.js';
@@ -26,12 +35,14 @@ async function waiting({ directory }: ExtensionContext, requests: Pick<Requests,
 export const createNotify =
   (context: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data }) => {
-    const { ciba, logger, url } = context;
+    const { logger, url } = context;
+    const { notify } = context.ciba;
     const found = await waiting(context, requests, String(data.id));
-    if (!found || !ciba.notify) return;
+    if (!found || !notify) return;
     const { clientId, tid } = found.request;
     try {
-      await inTime(ciba.notify, notificationOf(found, url(requestPath(context, found.request.id))));
+      const notification = notificationOf(found, url(requestPath(context, found.request.id)));
+      await withTimeLimit(TIMEOUT_MS, (signal) => notify(notification, signal));
     } catch (err) {
       logger.warn({ err, clientId, tid }, 'the host did not take a request to sign in; another attempt follows');
       // The queue keeps what this says, and the host's own words may be about the person.
@@ -63,23 +74,6 @@ function notificationOf({ request, account, client }: Waiting, url: string): Cib
     createdAt,
     expiresAt,
   });
-}
-
-/** What hangs is given up. */
-async function inTime(notify: NonNullable<ExtensionContext['ciba']['notify']>, notification: CibaNotification): Promise<void> {
-  const over = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      over.abort();
-      reject(new Error(`not taken after ${TIMEOUT_MS} ms`));
-    }, TIMEOUT_MS).unref();
-  });
-  try {
-    await Promise.race([notify(notification, over.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Mails the person a link to the request, to an address that is theirs. */

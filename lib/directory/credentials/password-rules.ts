@@ -1,6 +1,7 @@
 /** What a new password has to be. @see NIST SP 800-63B-4 §3.1.1.2 */
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { withTimeLimit } from '../../times/time-limit.js';
 import { userNameKey } from '../identifiers.js';
 import { normalised, PASSWORD_LENGTH } from './passwords.js';
 
@@ -42,12 +43,8 @@ export function createPasswordRules({ weak, leaked }: PasswordRulesOptions, logg
   const isLeaked = checkOf(leaked);
 
   async function asked(rule: 'weak' | 'leaked', answer: () => boolean | Promise<boolean>): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer after ${TIMEOUT_MS} ms`)), TIMEOUT_MS).unref();
-    });
     try {
-      return await Promise.race([answer(), late]);
+      return await withTimeLimit(TIMEOUT_MS, answer);
     } catch (error) {
       // Its own words could have the password in them.
       logger.error(
@@ -55,8 +52,6 @@ export function createPasswordRules({ weak, leaked }: PasswordRulesOptions, logg
         'a password could not be judged',
       );
       throw new IdpError('busy', { retryAfterSeconds: RETRY_SECONDS });
-    } finally {
-      clearTimeout(timer);
     }
   }
 

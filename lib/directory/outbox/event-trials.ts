@@ -2,6 +2,7 @@ import type { EventName, IdpEvent } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
 import type { EventRecord } from '../../store/records/records.js';
+import { withTimeLimit } from '../../times/time-limit.js';
 import type { Listeners, Listening } from './event-listeners.js';
 
 /** Attempts to hand events to listeners. A listener is called until it has taken the event, or the event is parked. */
@@ -67,7 +68,8 @@ export function createEventTrials({ records, listeners, issuer, logger, backOff 
 
       async function isTaken(listener: Listening, given: IdpEvent): Promise<boolean> {
         try {
-          await inTime(listener(given));
+          const taking = listener(given);
+          if (taking !== undefined) await withTimeLimit(LISTENER_TIMEOUT_MS, () => taking);
           return true;
         } catch (err) {
           logger.error({ err, event: eventId, type, subject, attempt: attempts + 1 }, 'a listener failed');
@@ -80,19 +82,6 @@ export function createEventTrials({ records, listeners, issuer, logger, backOff 
     forget: (id) => void trials.delete(id),
     problems: () => [...parked].map((id) => ({ code: 'event_parked', collection: 'events', id })),
   };
-}
-
-async function inTime(taking: void | Promise<void>): Promise<void> {
-  if (taking === undefined) return;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No end after ${LISTENER_TIMEOUT_MS} ms`)), LISTENER_TIMEOUT_MS).unref();
-  });
-  try {
-    await Promise.race([taking, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** @see CloudEvents 1.0 §3 */
