@@ -142,4 +142,5 @@ export type { Logger } from './logger.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
 export { epochSeconds } from './times/epoch-seconds.js';
+export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';

@@ -1,4 +1,11 @@
-import { type AccessToken, type Administrator, type ExtensionContext, IdpError, type MountedOperation } from '../../lib/extension-door.js';
+import {
+  type AccessToken,
+  type Administrator,
+  type ExtensionContext,
+  IdpError,
+  type MountedOperation,
+  secondsUntil,
+} from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 /** Milliseconds that requests of a client are counted. */
@@ -54,5 +61,5 @@ export async function checkReach(
 export async function countRequest({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>, actor: string): Promise<void> {
   const { count, resetsAt } = await attempts(`admin ${actor}`, WINDOW_MS);
   if (count <= limits.adminRequestsPerMinute) return;
-  throw errors('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+  throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt) });
 }

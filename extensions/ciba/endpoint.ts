@@ -7,6 +7,7 @@ import {
   type ExtensionContext,
   type GrantRefusal,
   IdpError,
+  secondsUntil,
 } from '../../lib/extension-door.js';
 import { createHints, tenantsOf } from './hints.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
@@ -34,7 +35,7 @@ export function createEndpoint(
   async function countRequest({ id }: Client): Promise<void> {
     const { count, resetsAt } = await attempts(`ciba requests of ${id}`, MINUTE_MS);
     if (count <= limits.authenticationRequestsPerMinute) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt) });
   }
 
   async function accountOf(request: ClientRequest, hint: Hint, acrValues: string | undefined): Promise<Account | GrantRefusal> {

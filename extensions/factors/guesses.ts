@@ -2,7 +2,7 @@
  * Guessing codes is slow: attempts are counted before anything is looked at, so that attempts at the same time count too, by the challenge and by the
  * account on all nodes. Three of a million codes are live at a time: at 30 guesses a day, an even chance takes twenty years.
  */
-import type { ExtensionContext } from '../../lib/extension-door.js';
+import { type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 const MINUTE_MS = 60_000;
 /** Codes that one sign-in may try. */
@@ -30,7 +30,7 @@ export const createGuesses = ({ attempts }: Pick<ExtensionContext, 'attempts'>) 
     if (ofChallenge.reached > PER_CHALLENGE.limit) return { isOver: 'challenge' };
     for (const { limit, windowMs } of PER_ACCOUNT) {
       const { reached, resetsAt } = await count(['factors account', String(windowMs), owner], windowMs);
-      if (reached > limit) return { minutes: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / MINUTE_MS)) };
+      if (reached > limit) return { minutes: minutesUntil(resetsAt) };
     }
     return { succeeded: async () => void (await Promise.all(counted.map((giveBack) => giveBack()))) };
   },

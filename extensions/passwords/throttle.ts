@@ -1,5 +1,5 @@
 /** Requests for links are counted as failed sign-ins are: by what was typed and where from, before anything is looked up. */
-import { addressBlock, type ExtensionContext } from '../../lib/extension-door.js';
+import { addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Throttle {
   /** Counts a request for a name; minutes to wait where there were too many. */
@@ -15,7 +15,7 @@ const MOST_LINKS = 3;
 export function createThrottle({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>): Throttle {
   const count = async (of: readonly string[], windowMs: number, limit: number): Promise<number | undefined> => {
     const { count: counted, resetsAt } = await attempts(JSON.stringify(['link', ...of]), windowMs);
-    return counted > limit ? Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 60_000)) : undefined;
+    return counted > limit ? minutesUntil(resetsAt) : undefined;
   };
   return {
     // First the narrow one: what it refuses does not count against everybody else at the address.

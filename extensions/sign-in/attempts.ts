@@ -2,7 +2,7 @@
  * Guessing passwords is slow, and tells nothing. What anybody sees is counted by what was typed and where from, before anything is looked up:
  * the same for names that exist and names that do not. What is counted by account is answered like a wrong password.
  */
-import { addressBlock, type ExtensionContext } from '../../lib/extension-door.js';
+import { addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Attempts {
   /**
@@ -50,7 +50,7 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
       let budgets = new Map<string, Counted>();
       let byOwner = new Map<string, Counted>();
       return {
-        minutes: seen.every(isWithin) ? undefined : minutesUntil(seen),
+        minutes: seen.every(isWithin) ? undefined : minutesOf(seen),
 
         async countBrowser(browser, owners) {
           budgets = await countEach(owners, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
@@ -91,7 +91,8 @@ interface Counted {
 const isWithin = (counted: Pick<Counted, 'count' | 'limit'> | undefined): boolean =>
   counted === undefined || counted.count <= counted.limit;
 
-const minutesUntil = (counted: readonly Counted[]): number => {
+/** Until the last of those that are beyond their limit begins anew. */
+const minutesOf = (counted: readonly Counted[]): number => {
   const ends = counted.filter((each) => !isWithin(each)).map(({ resetsAt }) => resetsAt.getTime());
-  return Math.max(1, Math.ceil((Math.max(...ends) - Date.now()) / 60_000));
+  return minutesUntil(new Date(Math.max(...ends)));
 };

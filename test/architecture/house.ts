@@ -128,6 +128,7 @@ const rooms: readonly Room[] = [
     files: 'lib/http/',
     mayImport: [
       'lib/directory/',
+      'lib/times/',
       'lib/errors.ts',
       'lib/paths.ts',
       'lib/contract/route-names.ts',

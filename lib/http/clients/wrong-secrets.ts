@@ -1,6 +1,7 @@
 /** Guessing secrets of clients and API resources is slow. A secret is compared first, so a right one passes whatever others tried. */
 import type { Context } from 'koa';
 import { IdpError } from '../../errors.js';
+import { secondsUntil } from '../../times/time-left.js';
 import { addressBlock } from './client-address.js';
 
 /** Counts a secret or an assertion that was wrong for this id. @throws IdpError `too_many_requests` past the limit. */
@@ -17,5 +18,5 @@ export const createCountWrongSecret =
   async (ctx, id) => {
     const { count, resetsAt } = await attempts(JSON.stringify(['secret', id, addressBlock(ctx.ip)]), WINDOW_MS);
     if (count <= LIMIT) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt) });
   };
