@@ -228,17 +228,20 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.
   await begun((async () => [actings(), clientsOfExtensions(), backchannel?.()])());
 
-  const app = createApp({
-    protocol,
-    mountPath,
-    own: options.paths.own,
-    extensions,
-    contextOf,
-    showPage,
-    isBehindProxy: options.trustProxy !== 0,
-    limits: options.limits,
-    logger,
-  });
+  const app = await begun(
+    (async () =>
+      createApp({
+        protocol,
+        mountPath,
+        own: options.paths.own,
+        extensions,
+        contextOf,
+        showPage,
+        isBehindProxy: options.trustProxy !== 0,
+        limits: options.limits,
+        logger,
+      }))(),
+  );
   await begun(checkGuards(guards, directory));
   const callback = createCallback(app);
   const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });

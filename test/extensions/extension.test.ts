@@ -260,6 +260,13 @@ describe('a path that the protocol answers is refused to an extension, however i
   });
 });
 
+test('an extension that was started is closed where a route is refused', async () => {
+  closed.length = 0;
+  const token: Extension = { name: 'one', routes: (router) => void router.post('/connect/token', () => {}) };
+  await expect(startIdp({ extensions: [greeting, token] })).rejects.toMatchObject({ code: 'extension_conflict' });
+  expect(closed).toEqual(['greeting']);
+});
+
 test('house §5: two extensions with the same method and path of the admin API are refused at start, by both names', async () => {
   const badgesAt = (name: string, path: string): Extension => ({
     name,
