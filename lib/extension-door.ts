@@ -127,6 +127,7 @@ export {
 } from './errors.js';
 export type { Attribution, EventMap, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
+export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';

@@ -3,6 +3,7 @@ import {
   defineOperation,
   type ExtensionContext,
   IdpError,
+  isHttpsOrLocal,
   type Operation,
   pageOf,
   pageOfRows,
@@ -42,9 +43,8 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
 
   function checkUrl(given: string): void {
     const parsed = URL.canParse(given) ? new URL(given) : undefined;
-    const isLoopback = parsed?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(parsed.hostname);
-    const isRight = parsed?.protocol === 'https:' || (isLoopback && !context.production);
-    if (!isRight || parsed?.username || parsed?.password || parsed?.hash)
+    const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.production);
+    if (!isRight || parsed.username || parsed.password || parsed.hash)
       throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });
   }
 

@@ -7,6 +7,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
+import { isLoopback } from './loopback.js';
 import { createNameLookups, type NameLookups } from './name-lookups.js';
 import { isPublicAddress } from './public-address.js';
 
@@ -47,7 +48,7 @@ export function createGuardedFetch(
     const url = new URL(target);
     const { hostname, protocol } = url;
     const isAllowed =
-      (allowLoopback && loopback.has(hostname)) ||
+      (allowLoopback && isLoopback(hostname)) ||
       allowed.has(hostname) ||
       allowed.has(`${hostname}:${url.port || (protocol === 'https:' ? '443' : '80')}`);
     if (protocol !== 'https:' && !(isAllowed && protocol === 'http:')) throw new Error(`${url.origin} is not https`);
@@ -99,8 +100,6 @@ export function createGuardedFetch(
     });
   };
 }
-
-const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const plainHeaders = (headers: NodeJS.Dict<string | string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]));

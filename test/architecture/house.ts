@@ -35,6 +35,7 @@ const rooms: readonly Room[] = [
       'lib/directory/clients/client-scopes.ts',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
+      'lib/fetch/loopback.ts',
       'lib/http/',
       'lib/times/',
       'type lib/*.ts',
@@ -101,13 +102,23 @@ const rooms: readonly Room[] = [
   },
   {
     files: 'lib/directory/',
-    mayImport: ['lib/display/', 'lib/store/', 'lib/times/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'],
+    mayImport: [
+      'lib/display/',
+      'lib/fetch/loopback.ts',
+      'lib/store/',
+      'lib/times/',
+      'lib/events.ts',
+      'lib/errors.ts',
+      'lib/logger.ts',
+      'lib/nearest.ts',
+    ],
   },
   {
     files: 'lib/oidc/',
     mayImport: [
       'lib/directory/',
       'lib/claims/',
+      'lib/fetch/loopback.ts',
       'lib/http/clients/basic-credentials.ts',
       'lib/http/failures.ts',
       'lib/http/requests/posted-form.ts',

@@ -1,5 +1,5 @@
 /** What a connection has to be, beyond its form, and what the presets make of what is left out. */
-import { IdpError } from '../../../lib/extension-door.js';
+import { IdpError, isLoopback } from '../../../lib/extension-door.js';
 import { foldedDomain } from '../book.js';
 import type { ConnectionFields } from '../records.js';
 import { isProviderUrl } from '../upstream/provider.js';
@@ -63,7 +63,7 @@ export function described({ id: _, clientSecret: __, ...given }: Form & { readon
 export function checked(given: Described, production: boolean): Described {
   const { preset, issuer, parameters, renamed, subjectClaim, mapping, createUsersIn } = given;
   const { protocol, hostname, pathname, search, hash } = URL.canParse(issuer) ? new URL(issuer) : new URL('none://none');
-  const isDouble = !production && protocol !== 'none:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  const isDouble = !production && protocol !== 'none:' && isLoopback(hostname);
   if (!isProviderUrl(issuer, production) || search !== '' || hash !== '')
     throw wrong('/issuer', 'an https URL without a query; outside production http as well, at a loopback address');
   if (preset === 'google' && issuer !== GOOGLE && !isDouble) throw wrong('/issuer', GOOGLE);

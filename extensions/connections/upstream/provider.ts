@@ -4,7 +4,7 @@
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
 import type { Configuration, CustomFetch } from 'openid-client';
-import { type ExtensionContext, epochSeconds } from '../../../lib/extension-door.js';
+import { type ExtensionContext, epochSeconds, isHttpsOrLocal } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import type { ConnectionSecrets } from './secrets.js';
 
@@ -128,7 +128,6 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
 /** Whether a provider may be at this URL: https, or outside production http at a loopback address. */
 export function isProviderUrl(url: string, production: boolean): boolean {
   if (!URL.canParse(url)) return false;
-  const { protocol, hostname, username, password } = new URL(url);
-  if (username !== '' || password !== '') return false;
-  return protocol === 'https:' || (!production && protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+  const parsed = new URL(url);
+  return parsed.username === '' && parsed.password === '' && isHttpsOrLocal(parsed, production);
 }

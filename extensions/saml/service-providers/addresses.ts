@@ -1,6 +1,5 @@
 /** Addresses of service providers, to which browsers are sent with assertions, and from which metadata is read. */
-
-const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+import { isHttpsOrLocal } from '../../../lib/extension-door.js';
 
 /** Characters that a URL has percent-encoded only. @see RFC 3986 §2.2 */
 const strange = /[^!-~]|["<>\\^`{|}]/;
@@ -9,9 +8,8 @@ const strange = /[^!-~]|["<>\\^`{|}]/;
 export function addressProblem(address: string, production: boolean): string | undefined {
   if (address.length > 1024) return 'at most 1024 characters';
   if (strange.test(address) || !URL.canParse(address)) return 'an absolute URL, with other characters percent-encoded';
-  const { protocol, hostname, username, password } = new URL(address);
-  const isLoopback = !production && protocol === 'http:' && loopback.has(hostname);
-  if (protocol !== 'https:' && !isLoopback) return production ? 'an https URL' : 'an https URL, or http at a loopback address';
-  if (username !== '' || password !== '') return 'a URL without credentials';
+  const url = new URL(address);
+  if (!isHttpsOrLocal(url, production)) return production ? 'an https URL' : 'an https URL, or http at a loopback address';
+  if (url.username !== '' || url.password !== '') return 'a URL without credentials';
   return address.includes('#') ? 'a URL without a fragment' : undefined;
 }

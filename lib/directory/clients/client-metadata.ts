@@ -1,4 +1,5 @@
 /** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
+import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records/records.js';
 import type { ClientRules } from '../context.js';
@@ -114,7 +115,6 @@ function expectedText(name: string, value: unknown, served: ClientRules['grantTy
   return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
 }
 
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);
 
 /** What the URI should be instead, as oidc-provider has it. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
@@ -125,14 +125,12 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
   const isWeb = protocol === 'http:' || protocol === 'https:';
   if (href.includes('#')) return 'a URI without fragment';
   if (metadata.application_type === 'native') {
-    if (protocol === 'http:' && !loopback.has(hostname)) return 'https, a scheme of the application, or http at a loopback address';
-    if (protocol === 'https:' && loopback.has(hostname)) return 'http at a loopback address, or https elsewhere';
+    if (protocol === 'http:' && !isLoopback(hostname)) return 'https, a scheme of the application, or http at a loopback address';
+    if (protocol === 'https:' && isLoopback(hostname)) return 'http at a loopback address, or https elsewhere';
     return scripted.has(protocol) ? 'https, a scheme of the application, or http at a loopback address' : undefined;
   }
   if (!isWeb) return "http or https; a scheme of its own needs application_type 'native'";
-  return isImplicit(metadata) && protocol === 'http:' && !loopback.has(hostname)
-    ? 'https, for a client with the implicit grant'
-    : undefined;
+  return isImplicit(metadata) && protocol === 'http:' && !isLoopback(hostname) ? 'https, for a client with the implicit grant' : undefined;
 }
 
 /** Browsers that come back from an invitation. */
@@ -143,8 +141,7 @@ export function findPostRegistrationProblems(
   if (uri === undefined) return [];
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const isPlain = url?.username === '' && url.password === '';
-  if (isPlain && url.protocol === 'https:') return [];
-  if (isPlain && !isProduction && url.protocol === 'http:' && loopback.has(url.hostname)) return [];
+  if (isPlain && isHttpsOrLocal(url, isProduction)) return [];
   return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
 }
 

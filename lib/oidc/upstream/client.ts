@@ -1,5 +1,6 @@
 import Provider, { type Client, errors, type ResponseType } from 'oidc-provider';
 import { verify } from 'oidc-provider/lib/helpers/jwt.js';
+import { isLoopback } from '../../fetch/loopback.js';
 
 export interface ClientHooks {
   /** The record a client was built from; a new object when it changed. */
@@ -25,7 +26,6 @@ export async function verifiedByClient(client: Client, jwt: string, clockToleran
   return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
 }
 
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
 /** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */
@@ -35,7 +35,7 @@ function allowLocalClients(Client: unknown): void {
   prototype.invalidate = function (message, code) {
     const isLocal = (uri: string): boolean => {
       const { protocol, hostname } = new URL(uri);
-      return protocol === 'https:' || loopback.has(hostname);
+      return protocol === 'https:' || isLoopback(hostname);
     };
     const uris = () => [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])];
     if (code === undefined || !localCodes.has(code) || !uris().every(isLocal)) invalidate.call(this, message, code);

@@ -1,0 +1,28 @@
+/** This machine, as a URL names it. */
+const hostnames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Whether a URL with this hostname is at this machine.
+ * @param hostname as `URL` has it: folded, an IPv6 address in brackets.
+ * @see RFC 8252 §7.3
+ * @example
+ * ```ts
+ * import { isLoopback } from 'tenant-idp/extension';
+ *
+ * console.log(isLoopback(new URL('http://[::1]:3000').hostname)); // true
+ * ```
+ */
+export const isLoopback = (hostname: string): boolean => hostnames.has(hostname);
+
+/**
+ * Whether a URL is https, or http at this machine outside production, where there is development.
+ * @example
+ * ```ts
+ * import { type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';
+ *
+ * const isRight = (url: string, { production }: ExtensionContext): boolean =>
+ *   URL.canParse(url) && isHttpsOrLocal(new URL(url), production);
+ * ```
+ */
+export const isHttpsOrLocal = ({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>, production: boolean): boolean =>
+  protocol === 'https:' || (!production && protocol === 'http:' && isLoopback(hostname));
