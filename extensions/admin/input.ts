@@ -1,7 +1,7 @@
 /** What a request brings, checked against the schemas of its operation. */
 import { FormatRegistry } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Context, createJsonReader, IdpError, type MountedOperation } from '../../lib/extension-door.js';
+import { type Context, createJsonReader, IdpError, type MountedOperation, referenceToken } from '../../lib/extension-door.js';
 
 const readBody = createJsonReader(64);
 
@@ -58,7 +58,7 @@ function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly
   if (typeof value !== 'object' || value === null) return [];
   if (depth === MOST_DEPTH) return [{ path, expected: `at most ${MOST_DEPTH} levels` }];
   return Object.entries(value).flatMap(([name, member]) => {
-    const at = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const at = `${path}/${referenceToken(name)}`;
     const isHostile = !Array.isArray(value) && (/^\$|\0/.test(name) || ['__proto__', 'constructor', 'prototype'].includes(name));
     return isHostile ? [{ path: at, expected: 'another name' }] : hostileParts(member, at, depth + 1);
   });

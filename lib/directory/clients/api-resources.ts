@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { locales } from '../../display/locales.js';
 import { IdpError } from '../../errors.js';
+import { referenceToken } from '../../json-pointer.js';
 import type { Page } from '../../store/directory-store.js';
 import type { ApiResource } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
@@ -159,7 +160,7 @@ export function createApiScopes({ collections, caches, ownApi }: DirectoryContex
 function checkDescribed(descriptions: ApiResourceFields['scopeDescriptions'] | null, scopes: readonly string[]): void {
   const other = Object.keys(descriptions ?? {}).find((scope) => !scopes.includes(scope));
   if (other !== undefined)
-    throw new IdpError('invalid_record', { path: `/scopeDescriptions/${pointerPart(other)}`, expected: 'one of its scopes' });
+    throw new IdpError('invalid_record', { path: `/scopeDescriptions/${referenceToken(other)}`, expected: 'one of its scopes' });
 }
 
 /** The words of scopes that go, go with them. */
@@ -171,9 +172,6 @@ function describedOf(
   const left = Object.entries(before).filter(([scope]) => scopes.includes(scope));
   return given !== undefined || left.length === Object.keys(before).length ? {} : { scopeDescriptions: Object.fromEntries(left) };
 }
-
-/** @see RFC 6901 §3 */
-const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** The store does not say what a conflict was about. */
 function refuse(error: unknown, path: string): never {
