@@ -13,6 +13,7 @@ import type { Interaction } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
+import { redirectByGet } from '../../http/requests/posted-form.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
@@ -67,9 +68,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
   const answerInstead = async (ctx: Context): Promise<undefined> => {
     const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
     if (target === undefined) return expired(ctx);
-    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    ctx.status = 303;
-    ctx.redirect(target);
+    redirectByGet(ctx, target);
   };
 
   const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
