@@ -36,7 +36,6 @@ const rows = {
   RefreshToken: { tag: 'r', ofGrant: true, follow: ['grant', 'successor'], write: 'if unknown', spent: { again: 'retries' } },
   ClientCredentials: { tag: 'c', follow: [], write: 'new' },
   ReplayDetection: { follow: [], write: 'at once' },
-  BackchannelAuthenticationRequest: { follow: [], spent: {} },
 } as const satisfies Readonly<Record<string, Model>>;
 
 /** Models that no row says anything of. */
