@@ -1,4 +1,4 @@
-/** The composition root: options in, a running identity provider out. The one file that imports across folders. */
+/** The composition root: options in, a running identity provider out. With `lib/composition`, the one place that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';

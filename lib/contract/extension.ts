@@ -1,7 +1,7 @@
 /**
  * The extension contract: one plain object a feature.
  *
- * An extension imports this room, the pieces of `lib/http` and nothing of `lib/oidc`: whatever else it needs is in its context,
+ * An extension imports the door `tenant-idp/extension` alone, which exports this room and pieces for routes. Whatever else it needs is in its context,
  * `extension-context`. The room `assembly` makes one service of what several extensions add.
  */
 import type Router from '@koa/router';
