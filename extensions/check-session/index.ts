@@ -1,4 +1,10 @@
-/** Tells applications whether the sign-in of their browser changed. @see OpenID Connect Session Management 1.0 */
+/**
+ * The check_session_iframe: tells applications whether the sign-in of their browser changed. It serves the frame, whose script compares `session_state`
+ * with the cookie of the browser state, and says whether a client id is known.
+ *
+ * It neither makes `session_state` nor sets the cookie: `lib/oidc/sessions` does, and hands over the name of the cookie.
+ * @see OpenID Connect Session Management 1.0 §3.2
+ */
 import type { Extension } from '../../lib/extension-door.js';
 import { checkSessionFrame } from './frame.js';
 

@@ -1,4 +1,10 @@
-/** Introspection answers as signed JWTs, for callers that ask for them. @see RFC 9701 */
+/**
+ * Introspection responses as signed JWTs, for callers whose `Accept` prefers `application/token-introspection+jwt`.
+ *
+ * It wraps the introspection endpoint. Which tokens are active, what is said of them and to whom, is decided before it by `lib/oidc/tokens`; the
+ * responses are not encrypted.
+ * @see RFC 9701
+ */
 import type { Middleware } from 'koa';
 import { type Caller, type CallerState, type Extension, type ExtensionContext, epochSeconds } from '../../lib/extension-door.js';
 

@@ -1,4 +1,9 @@
-/** Current claims of a user, for APIs that would rather not rely on what a token froze. */
+/**
+ * Current claims of a user, for APIs that would rather not rely on what a token froze: an endpoint of this service, in no standard.
+ *
+ * The caller names a `sub` and scopes instead of a token. It authenticates as a client or an API resource, and sees the users, the scopes and the
+ * pseudonyms that are its own. The claims themselves are computed by `lib/claims`.
+ */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {

@@ -1,4 +1,10 @@
-/** The sign-in pages, and the pages that the protocol shows. */
+/**
+ * The sign-in pages, the pages that the protocol shows, and how pages and mails of other extensions look.
+ *
+ * `routes` takes what is posted and asks the interactions of `lib/oidc` to go on. A page is a view model (`view-models`), which `render` turns into a document:
+ * `views/` has a pure function for each page, and `views/parts/` what pages share. Views read no request and decide nothing; words come from `texts/`,
+ * headers from `lib/http/pages`. `registration/` proves the address of who creates an account.
+ */
 import type { Extension } from '../../lib/extension-door.js';
 import { createWriteLetter } from './letter.js';
 import { createShowPage } from './protocol-pages.js';

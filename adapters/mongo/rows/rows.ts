@@ -1,3 +1,9 @@
+/**
+ * Rows of the directory in MongoDB, a document each. `rows` reads and writes the rows of one collection, `row-document` says how a row is written as a
+ * document, `row-index` how a declared index is kept by the server and read in order.
+ *
+ * Which collections there are, and the connection, belong to `directory` and `database` one level up. Artifacts have a form of their own.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Filter, Collection as MongoCollection } from 'mongodb';
 import { IdpError } from '../../../lib/errors.js';

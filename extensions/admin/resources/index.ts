@@ -1,3 +1,10 @@
+/**
+ * The operations of the admin API over the records of the directory, its signing keys, and the sign-ins of users: a file for each resource. `shape/` makes
+ * what most of them share, the usual operations, their forms and JSON Merge Patch.
+ *
+ * An operation says its method, path, scope and forms. Routes, tokens, tenants, limits and `Idempotency-Key` are the business of `mount`, and rules over
+ * records are those of `lib/directory`. Extensions have operations of their own beside these.
+ */
 import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
 import { apiResources, clients } from './credentials.js';
 import { exports } from './exports.js';

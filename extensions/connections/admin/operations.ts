@@ -1,4 +1,9 @@
-/** Connections as resources of the admin API: of a tenant, and of the instance. */
+/**
+ * Connections as resources of the admin API, of a tenant and of the instance, and as records of a seed.
+ *
+ * `operations` and `seed` are the two ways in, and both write by `writes`. `rules` says what a connection has to be and completes it by its preset,
+ * `schemas` which form it has, `domains` gives a domain to one connection. Nothing here speaks with a provider: `upstream/` does.
+ */
 import {
   defineErrors,
   defineOperation,

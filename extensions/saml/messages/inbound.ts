@@ -1,4 +1,10 @@
-/** Messages that service providers send, as they are once the front door has let them in. */
+/**
+ * Messages of the protocol, both ways. `inbound` is what service providers send, as data, once the front door has let it in. `response` and `logout` write
+ * what we send as XML, and `send` puts it into a URL or a form. `status`, `name-id` and `refused` are words of both ways.
+ *
+ * XML is read in `reading/`, and what a message brings about is decided in `sso/` and `slo/`.
+ * @see SAML Core §3
+ */
 
 /** How a message travels in a browser. @see SAML Bindings §3.4, §3.5 */
 export type Binding = 'redirect' | 'post';

@@ -1,4 +1,10 @@
-/** What all messages have: a name, an issuer, a time, and an address. @see SAML Core §3.2.1, §3.2.2 */
+/**
+ * Reads the messages that service providers send, from parsed XML to data, a file for each protocol: `authn-request`, `logout`; here is what all have,
+ * an ID, an issuer, a time and a destination.
+ *
+ * It refuses what has not the form of the schema. Signatures, times, replay and addresses are checked by `front-door/`; XML itself is parsed in `xml/`.
+ * @see SAML Core §3.2.1, §3.2.2
+ */
 
 import type { InboundMessage, NameId } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';

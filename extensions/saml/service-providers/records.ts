@@ -1,4 +1,9 @@
-/** Service providers, as they are kept: of the instance, or of a tenant. */
+/**
+ * Service providers: whom the service speaks SAML with. `records` is how they are kept, of the instance or of a tenant; `book` finds the active ones by id
+ * and by entityID; `addresses` and `certificates` say what those may be; `errors` and `events` are what callers and listeners are told.
+ *
+ * They are written in `registration/`, by administrators, seeds and their own metadata.
+ */
 import { defineCollection, type ExtensionRow, recordForms, type Static, Type } from '../../../lib/extension-door.js';
 
 const strict = { additionalProperties: false } as const;
