@@ -31,7 +31,7 @@ function heldTokens() {
   const held: (() => void)[] = [];
   let isHolding = true;
   const extension: Extension = {
-    name: 'held tokens',
+    name: 'held-tokens',
     around: {
       token: () => async (_ctx, next) => {
         await next();
