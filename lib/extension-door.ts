@@ -112,6 +112,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
+export { referenceToken } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
@@ -139,7 +140,6 @@ export { answerJson, entityTagOf } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
-export { referenceToken } from './json-pointer.js';
 export type { Logger } from './logger.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

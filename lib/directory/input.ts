@@ -80,3 +80,17 @@ export function patched<R extends Stored>(record: R, patch: Readonly<Record<stri
 /** Without the members that are undefined: to a caller they are absent, to a store they would not be. */
 export const defined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+
+/**
+ * The name of a member as a JSON Pointer has it.
+ * @see RFC 6901 §3
+ * @example
+ * ```ts
+ * import { IdpError, referenceToken } from 'tenant-idp/extension';
+ *
+ * export function refuseLabel(name: string): never {
+ *   throw new IdpError('invalid_record', { path: `/labels/${referenceToken(name)}`, expected: 'a label of the tenant' });
+ * }
+ * ```
+ */
+export const referenceToken = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { locales } from '../../display/locales.js';
 import { IdpError } from '../../errors.js';
-import { referenceToken } from '../../json-pointer.js';
 import type { Page } from '../../store/directory-store.js';
 import type { ApiResource } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
@@ -19,6 +18,7 @@ import {
   type Patch,
   patched,
   patchSchema,
+  referenceToken,
   secretText,
   strings,
   token,
