@@ -5,7 +5,6 @@
  * its first write, and each step may be done twice; so whatever a node dies at, another one finishes the removal. Links end first, because the removing
  * write holds only for a user without links.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { IdpError, UnavailableError } from '../../errors.js';
 import type { Delivery, Person } from '../../store/records/records.js';
 import { createLinks } from '../accounts/linking.js';
@@ -76,9 +75,9 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
         const person = await read();
         if (person === undefined) throw new IdpError('not_found');
         const announced = announcementOf(person, keepsPerson, by);
-        // What is under way stays enqueued until it is done: another entry at each of its tries would bring more of them.
-        const own = underWay && isDeepStrictEqual({ ...underWay }, { ...announced }) ? underWay : undefined;
-        const entry = own ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
+        // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
+        const isEnqueued = underWay !== undefined && isAsAnnounced(person, underWay);
+        const entry = isEnqueued ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
         const left = await tryOnce(person, announced, next).catch(async (error: unknown) => {
           // Where the store is away, nobody knows what was written.
           if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
