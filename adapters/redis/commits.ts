@@ -61,6 +61,8 @@ const done: CommitResult = { ok: true };
  */
 export function createCommits(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
   async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    refuseDoubles(writes);
+    if (writes.length === 0) return done;
     const keys: string[] = [];
     const indexes: string[] = [];
     const parameters = [`${Date.now()}`, `${writes.length}`];
@@ -88,6 +90,7 @@ export function createCommits(connection: Connection, prefix: string, accounts: 
   }
 
   async function commitSlots(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    refuseDoubles(writes);
     const byKey = new Map(writes.map((write) => [write.key, write]));
     const slots = connection.together([...byKey.keys()]).map((keys) => keys.map((key) => byKey.get(key) as ArtifactWrite));
     for (const slot of slots.sort((a, b) => Number(b.some(isConditional)) - Number(a.some(isConditional)))) {
@@ -97,14 +100,18 @@ export function createCommits(connection: Connection, prefix: string, accounts: 
     return done;
   }
 
+  const commitAll = (writes: readonly ArtifactWrite[]): Promise<CommitResult> =>
+    connection.isCluster ? commitSlots(writes) : commitTogether(writes);
+
+  async function commitNew(write: Put): Promise<CommitResult> {
+    const answer = await connection.setNew(prefix + write.key, `1,${bodyOf(write)}`, write.expiresAt);
+    return answer === null ? commitAll([write]) : done;
+  }
+
   return {
-    async commit(writes) {
-      refuseDoubles(writes);
+    commit(writes) {
       const [first] = writes;
-      if (first === undefined) return done;
-      if (writes.length === 1 && isNew(first) && (await connection.setNew(prefix + first.key, `1,${bodyOf(first)}`, first.expiresAt)))
-        return done;
-      return connection.isCluster ? commitSlots(writes) : commitTogether(writes);
+      return first && writes.length === 1 && isNew(first) ? commitNew(first) : commitAll(writes);
     },
   };
 }

@@ -11,8 +11,8 @@ export interface Connection {
   together(keys: readonly ArtifactKey[]): (readonly ArtifactKey[])[];
   get(key: string): Promise<string | null>;
   mget(keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** @returns whether it was set: nothing had the key. */
-  setNew(key: string, text: string, expiresAt: number): Promise<boolean>;
+  /** @returns null where something has the key. */
+  setNew(key: string, text: string, expiresAt: number): Promise<'OK' | null>;
   /** Members of a sorted set whose score is greater. */
   membersAfter(key: string, score: number): Promise<readonly string[]>;
   removeMembers(key: string, members: readonly string[]): Promise<unknown>;
@@ -38,7 +38,7 @@ export function createConnection(client: Redis | Cluster): Connection {
     },
     setNew(key, text, expiresAt) {
       batch();
-      return inTime(client.set(key, text, 'PXAT', expiresAt, 'NX')).then((answer) => answer !== null);
+      return inTime(client.set(key, text, 'PXAT', expiresAt, 'NX'));
     },
     membersAfter: (key, score) => inTime(client.zrange(key, `(${score}`, '+inf', 'BYSCORE')),
     removeMembers: (key, members) => inTime(client.zrem(key, ...members)),

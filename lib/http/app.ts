@@ -77,21 +77,19 @@ export function createApp(options: AppOptions): App {
     return run(ctx, nothing);
   };
   const extensionChain = compose([onError, methodNotAllowed(methodsOf), routed]);
-  const run = (ctx: Context, path: string): Promise<void> =>
-    protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
+  const run = (ctx: Context, path: string): Promise<void> => (protocolMethodsOf(path) ? runProtocol(ctx) : extensionChain(ctx, nothing));
   const isDocument = (path: string): boolean => path === protocol.routes.jwks || path.startsWith('/.well-known/');
   const refuse = compose([onError, tooMany]);
-  const admitted = async (ctx: Context, path: string): Promise<void> => {
+  const admitted = (ctx: Context, url: string): Promise<void> => {
     ctx.state.isBehindProxy = options.isBehindProxy;
+    const path = pathname(url);
     // Those who verify tokens go on, and those who ask where to sign in.
-    if (isDocument(pathname(path))) return run(ctx, path);
+    if (isDocument(path)) return run(ctx, path);
     const leave = admission.enter(ctx.req);
     if (leave === undefined) return refuse(ctx, nothing);
-    try {
-      await run(ctx, path);
-    } finally {
-      leave();
-    }
+    const running = run(ctx, path);
+    running.then(leave, leave);
+    return running;
   };
   const runBelow = async (ctx: Context, path: string): Promise<void> => {
     const given = ctx.req.url ?? '/';
@@ -141,7 +139,10 @@ const tooMany: Middleware = (ctx) => {
   throw new IdpError('busy');
 };
 
-const pathname = (url: string): string => url.split('?', 1)[0] as string;
+function pathname(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}
 
 /** The URL without the issuer's path; undefined when it is not below it. */
 function pathBelow(mountPath: string, url: string): string | undefined {

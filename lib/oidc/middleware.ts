@@ -12,7 +12,7 @@ import type { Instances } from './instances.js';
 import type { createLogout } from './sessions/logout.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
-import type { PlainDoor } from './tokens/doors/plain-door.js';
+import { notCached, type PlainDoor } from './tokens/doors/plain-door.js';
 import { nameRefreshToken } from './tokens/introspection.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
@@ -72,7 +72,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     const answer = plainAnswers.get(ctx.path);
     if (answer && (await answer(ctx))) {
       ctx.req.resume();
-      return ctx.set(notCached);
+      return;
     }
     const changing = before(ctx);
     if (changing !== undefined) {
@@ -107,5 +107,3 @@ const uncached = new Set([
   'pushed_authorization_request',
   'backchannel_authentication',
 ]);
-
-const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };

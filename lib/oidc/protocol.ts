@@ -30,7 +30,7 @@ import { createResponder } from './authorize/response.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
-import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
+import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
@@ -57,6 +57,7 @@ import { createDescribeToken, createIntrospect } from './tokens/introspection.js
 import { createReadAccessToken } from './tokens/read-access-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
+import { findClient as findProviderClient } from './upstream/client.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
@@ -108,7 +109,7 @@ export function createProtocol(
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts, provider);
   const acting = createActing(parts, provider);
-  const findClient = (id: string) => provider().Client.find(id);
+  const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const find = createFindToken(tokens, accessTokens);

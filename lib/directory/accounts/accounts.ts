@@ -168,7 +168,7 @@ export function createAccounts(
   }
 
   const findByOid: Accounts['findByOid'] = async (oid) => {
-    const [person] = isId(oid) ? await byOid(oid) : [];
+    const person = isId(oid) ? (await persons.find({ byUser: [oid] })).find(hasUser) : undefined;
     const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
     return tenant && accountOf(person, tenant);
   };

@@ -2,7 +2,7 @@ import type { Client } from 'oidc-provider';
 import type { AccountClaims } from '../../contract/clients/account-claims.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import { subOf } from '../../directory/index.js';
-import { isClient } from '../clients/clients.js';
+import { type FindClient, isClient } from '../clients/clients.js';
 import { identifierOf, userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { Accounts } from './account.js';
@@ -10,11 +10,7 @@ import type { Accounts } from './account.js';
 const none: ReadonlySet<string> = new Set();
 
 /** The claims of tokens and userinfo, for whoever asks without a token. */
-export function createAccountClaims(
-  parts: OidcParts,
-  accounts: Accounts,
-  findClient: (id: string) => Promise<Client | undefined>,
-): AccountClaims {
+export function createAccountClaims(parts: OidcParts, accounts: Accounts, findClient: FindClient): AccountClaims {
   /** To others, ids are what they are. */
   const pairwiseClient = async (viewer: Caller | undefined): Promise<Client | undefined> =>
     isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;

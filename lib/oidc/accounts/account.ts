@@ -111,8 +111,8 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     // Before claims are begun, which nobody would wait for if this failed.
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     const resolving = scopes.size + names.size > 0 ? resolver.resolve(subject, scopes, use, names, audience) : {};
-    // First, as oidc-provider has them, and last, since no plugin replaces them.
-    return onceThere(resolving, (claims) => ({ ...own, ...claims, ...own }));
+    // Into the object that the resolver made: a copy costs more than most claims. Their names are reserved, so no plugin set them.
+    return onceThere(resolving, (claims) => Object.assign(claims, own));
   };
 
   /** The sign-in that a token came of. */

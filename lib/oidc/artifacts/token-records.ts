@@ -66,9 +66,15 @@ export class TokenRecords {
   }
 
   /** The token and its grant, when both are live, belong together and the token was not spent. */
-  async find(unit: UnitOfWork, model: string, id: string): Promise<LiveToken | undefined> {
+  find(unit: UnitOfWork, model: string, id: string): Promise<LiveToken | undefined> {
     const key = keyOf(model, id);
-    const artifact = key && (await unit.read(key, modelOf(model).follow));
+    const reading = key && unit.read(key, modelOf(model).follow);
+    return reading instanceof Promise
+      ? reading.then((artifact) => this.#live(unit, model, id, artifact))
+      : Promise.resolve(this.#live(unit, model, id, reading));
+  }
+
+  #live(unit: UnitOfWork, model: string, id: string, artifact: Artifact | undefined): LiveToken | undefined {
     if (!artifact || artifact.consumedAt !== undefined) return undefined;
     const token = this.#form.decode(model, id, artifact);
     if (!token || !modelOf(model).ofGrant) return token && { token };

@@ -28,8 +28,9 @@ export class UnitOfWork {
   readonly #store: ArtifactStore;
   readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
   readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
-  readonly #merges = new Map<ArtifactKey, Merge>();
-  readonly #taken = new Set<ArtifactKey>();
+  // Most requests need neither of these two.
+  #merges: Map<ArtifactKey, Merge> | undefined;
+  #taken: Set<ArtifactKey> | undefined;
   #abandoned = false;
 
   constructor(store: ArtifactStore) {
@@ -63,25 +64,28 @@ export class UnitOfWork {
   put(write: Put, merge?: Merge): void {
     if (this.#writes.get(write.key)?.op === 'remove') return;
     this.#writes.set(write.key, write);
-    if (merge) this.#merges.set(write.key, merge);
+    if (!merge) return;
+    this.#merges ??= new Map();
+    this.#merges.set(write.key, merge);
   }
 
   /** Spends a record that is of no more use to a caller whose answer was lost: where the commit fails for an outage, it is taken back. */
   spend(write: Put): void {
+    this.#taken ??= new Set();
     this.#taken.add(write.key);
     this.put(write);
   }
 
   remove(key: ArtifactKey, until: number): void {
     this.#writes.set(key, { op: 'remove', key, until });
-    this.#merges.delete(key);
+    this.#merges?.delete(key);
   }
 
   /** Forgets all that was read and not yet written, so that a lost request can be tried again. */
   reset(): void {
     this.#reads.clear();
     this.#writes.clear();
-    this.#merges.clear();
+    this.#merges = undefined;
   }
 
   /** Writes nothing any more: what failed for an outage leaves nothing behind, so that it can be tried again. */
@@ -98,40 +102,40 @@ export class UnitOfWork {
   commit(): Promise<void> {
     if (!this.hasWrites) return done;
     const slots = bySlot([...this.#writes.values()]);
-    const merges = new Map(this.#merges);
+    const merges = this.#merges;
     this.#writes.clear();
-    this.#merges.clear();
+    this.#merges = undefined;
     const [only] = slots;
     return only && slots.length === 1 ? this.#commitSlot(only, merges) : this.#commitSlots(slots, merges);
   }
 
-  async #commitSlots(slots: readonly ArtifactWrite[][], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
+  async #commitSlots(slots: readonly ArtifactWrite[][], merges: ReadonlyMap<ArtifactKey, Merge> | undefined): Promise<void> {
     for (const writes of slots) await this.#commitSlot(writes, merges);
   }
 
-  async #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
-    const found = await this.#store.read(
-      along.length === 0 ? [{ key, follow }] : [{ key, follow }, ...along.map((other) => ({ key: other }))],
-    );
-    for (const other of along) this.#reads.set(other, found.get(other));
-    const artifact = found.get(key);
-    this.#reads.set(key, artifact);
-    for (const name of follow) {
-      const linked = artifact?.links?.[name];
-      if (linked) this.#reads.set(linked, found.get(linked));
-    }
-    return artifact;
+  #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
+    const wanted = along.length === 0 ? [{ key, follow }] : [{ key, follow }, ...along.map((other) => ({ key: other }))];
+    return this.#store.read(wanted).then((found) => {
+      for (const other of along) this.#reads.set(other, found.get(other));
+      const artifact = found.get(key);
+      this.#reads.set(key, artifact);
+      for (const name of follow) {
+        const linked = artifact?.links?.[name];
+        if (linked) this.#reads.set(linked, found.get(linked));
+      }
+      return artifact;
+    });
   }
 
   /** What was spent by a commit that may have been done, and whose caller is told that it was not. */
   #takeBack(writes: readonly ArtifactWrite[]): void {
     for (const write of writes) {
       const before = this.#reads.get(write.key);
-      if (before && write.op === 'put' && this.#taken.has(write.key)) void takeBack(this.#store, write, before);
+      if (before && write.op === 'put' && this.#taken?.has(write.key)) void takeBack(this.#store, write, before);
     }
   }
 
-  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
+  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge> | undefined): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       let result: Awaited<ReturnType<ArtifactStore['commit']>>;
       try {
@@ -142,7 +146,7 @@ export class UnitOfWork {
       }
       if (result.ok) break;
       const { lost } = result;
-      const merge = merges.get(lost);
+      const merge = merges?.get(lost);
       if (!merge || attempt === MERGE_ATTEMPTS) throw new LostWrite(lost);
       const fresh = (await this.#store.read([{ key: lost }])).get(lost);
       const next = merge(fresh);

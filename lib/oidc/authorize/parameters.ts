@@ -46,7 +46,6 @@ function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
  * @param taken names that mean something where the response goes: a pair of such a name is left out.
  */
 export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): Record<string, string | readonly string[]> {
-  if (pairs.length === 0) return {};
   const reserved = new Set(Array.from(taken, (name) => underscored(folded(name))));
   const members = new Map<string, string | readonly string[]>();
   for (const [name, value] of pairs) {

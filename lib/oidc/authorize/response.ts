@@ -28,8 +28,7 @@ function placeOf(mode: string, responseType: unknown): Place | undefined {
 }
 
 /** The redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
-function redirectTo(redirectUri: string, place: 'query' | 'fragment', members: Members): string {
-  const url = new URL(redirectUri);
+function withResponse(url: URL, place: 'query' | 'fragment', members: Members): string {
   const pairs = new URLSearchParams(place === 'query' ? url.search : '');
   for (const name of Object.keys(members)) pairs.delete(name);
   for (const [name, values] of Object.entries(members)) for (const value of [values].flat()) pairs.append(name, String(value));
@@ -62,24 +61,29 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
-    if (await answerInternal(ctx, redirectUri, payload)) return;
+    const answering = answerInternal(ctx, redirectUri, payload);
+    if (answering) return answering;
     // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
     const { scope, ...others } = payload;
     const isJwt = mode.endsWith('jwt');
-    const { origin, searchParams } = new URL(redirectUri);
+    const target = new URL(redirectUri);
+    const custom = carriedOf(ctx)?.custom ?? [];
     const response = {
       ...others,
       ...(isError || scope === undefined ? {} : { scope }),
-      session_state: browserState.respond(ctx, origin, payload.error),
+      session_state: browserState.respond(ctx, target.origin, payload.error),
       // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
-      ...customMembers(carriedOf(ctx)?.custom ?? [], isJwt ? registeredClaims : searchParams.keys()),
+      ...(custom.length > 0 ? customMembers(custom, isJwt ? registeredClaims : target.searchParams.keys()) : {}),
     };
     const place = placeOf(mode, ctx.oidc.params?.response_type);
     if (place === undefined) return send(response);
     const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
     if (place !== 'form_post') {
       ctx.status = 303;
-      return ctx.redirect(redirectTo(redirectUri, place, members));
+      ctx.set('Location', withResponse(target, place, members));
+      // Koa's own redirect reads the URL again, and repeats the code in the body, where a log may find it.
+      ctx.body = '';
+      return;
     }
     const client = clientOf(ctx.oidc.client);
     ctx.status = 200;

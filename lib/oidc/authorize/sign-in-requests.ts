@@ -26,8 +26,8 @@ interface Answer {
 }
 
 export interface SignInRequests {
-  /** Answers a request of an internal client; tells whether it was one. */
-  answer(ctx: KoaContextWithOIDC, redirectUri: string, payload: Readonly<Record<string, unknown>>): Promise<boolean>;
+  /** Answers a request of an internal client; undefined for any other client's. */
+  answer(ctx: KoaContextWithOIDC, redirectUri: string, payload: Readonly<Record<string, unknown>>): Promise<void> | undefined;
   readonly require: ExtensionContext['requireSignIn'];
   readonly take: ExtensionContext['signInAnswer'];
 }
@@ -40,16 +40,25 @@ export function createSignInRequests(
   const { options, internalClients } = parts;
   const proven = createProvenSignIns(parts);
   const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer' });
+
+  /** @param client its id. */
+  async function answerByReference(
+    ctx: KoaContextWithOIDC,
+    client: string,
+    redirectUri: string,
+    { state = '', error, error_description: description }: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const oid = ctx.oidc.session?.accountId;
+    const about = { client, state: String(state), at: redirectUri };
+    const failed = { error: String(error), ...(typeof description === 'string' ? { description } : {}) };
+    const reference = await answers.keep({ ...about, ...(error === undefined && oid ? { oid } : failed) });
+    redirectByGet(ctx as unknown as Context, `${redirectUri}?${new URLSearchParams({ reference })}`);
+  }
+
   return {
-    async answer(ctx, redirectUri, { state = '', error, error_description: description }) {
+    answer(ctx, redirectUri, payload) {
       const record = clientOf(ctx.oidc.client);
-      if (!record || !internalClients.isInternal(record)) return false;
-      const oid = ctx.oidc.session?.accountId;
-      const about = { client: record.id, state: String(state), at: redirectUri };
-      const failed = { error: String(error), ...(typeof description === 'string' ? { description } : {}) };
-      const reference = await answers.keep({ ...about, ...(error === undefined && oid ? { oid } : failed) });
-      redirectByGet(ctx as unknown as Context, `${redirectUri}?${new URLSearchParams({ reference })}`);
-      return true;
+      return record && internalClients.isInternal(record) ? answerByReference(ctx, record.id, redirectUri, payload) : undefined;
     },
 
     async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, eid, signIn }) {

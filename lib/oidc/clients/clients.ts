@@ -44,6 +44,9 @@ export const createFindRecord =
   (id) =>
     internalClients.owns(id) ? internalClients.find(id) : findCaller(directory, id);
 
+/** The client of an id, as oidc-provider knows it; a promise only if it is not at hand. */
+export type FindClient = (id: string) => Awaitable<ProviderClient | undefined>;
+
 /** Clients as metadata. Secrets never pass: they are compared against their hashes. */
 export class ClientAdapter implements Adapter {
   readonly #find: FindRecord;

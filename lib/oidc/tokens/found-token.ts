@@ -8,8 +8,8 @@ import { type AccessTokenRecord, type AccessTokens, isSigned } from './access-to
 export interface FoundToken {
   readonly kind: NonNullable<ReturnType<typeof kindOfToken>>;
   readonly token: AdapterPayload & AccessTokenRecord;
-  /** Absent for tokens of a client itself. */
-  readonly grant?: AdapterPayload;
+  /** Undefined for tokens of a client itself. */
+  readonly grant: AdapterPayload | undefined;
   readonly isSigned: boolean;
 }
 
@@ -27,5 +27,5 @@ export const createFindToken =
     const found = live ?? (kind === 'RefreshToken' ? await tokens.findRetried(unit, id) : undefined);
     // The id of a signed token is public (its `jti`): by itself it finds nothing.
     if (!found || (found.token.structured === true) !== signed) return undefined;
-    return { ...(found as Omit<FoundToken, 'kind' | 'isSigned'>), kind, isSigned: signed };
+    return { token: found.token as FoundToken['token'], grant: found.grant, kind, isSigned: signed };
   };

@@ -6,7 +6,7 @@ import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
-import { type Caller, callerOf, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, type FindClient, isClient } from '../clients/clients.js';
 import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
@@ -32,12 +32,7 @@ export type DescribeToken = (
   login: PinnedLogin | undefined,
 ) => Promise<TokenDescription | undefined>;
 
-export const createDescribeToken = (
-  parts: OidcParts,
-  accounts: Accounts,
-  scopes: Scopes,
-  findClient: (id: string) => Promise<Client | undefined>,
-): DescribeToken => {
+export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: FindClient): DescribeToken => {
   const claimsOf = createAccessTokenClaims(parts, accounts);
   return async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
     const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });

@@ -1,10 +1,9 @@
-import type { Client } from 'oidc-provider';
 import type { ReadAccessToken } from '../../contract/bearer.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { clientOf } from '../clients/clients.js';
+import { clientOf, type FindClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { audiencesOf } from './access-token-jwt.js';
 import type { FindToken } from './found-token.js';
@@ -13,7 +12,7 @@ export interface ReadAccessTokenParts {
   readonly accounts: Accounts;
   readonly scopes: Scopes;
   readonly find: FindToken;
-  readonly findClient: (id: string) => Promise<Client | undefined>;
+  readonly findClient: FindClient;
 }
 
 export const createReadAccessToken =

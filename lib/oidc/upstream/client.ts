@@ -14,6 +14,14 @@ export interface ClientHooks {
 
 const records = new WeakMap<Client, object>();
 
+type FindClient = (id: string) => Client | undefined | Promise<Client | undefined>;
+
+const finders = new WeakMap<Provider, FindClient>();
+
+/** `Client.find`, whose promise costs more than the look-up: a promise only if the client is not at hand. */
+export const findClient = (provider: Provider, id: string): ReturnType<FindClient> =>
+  (finders.get(provider) ?? provider.Client.find.bind(provider.Client))(id);
+
 /** The record that a client was built from. */
 export const recordOf = (client: Client): object | undefined => records.get(client);
 
@@ -112,6 +120,7 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
   // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
   const find = Client.find.bind(Client);
   const built = new WeakMap<object, Promise<Client | undefined>>();
+  const ready = new WeakMap<object, Client>();
   const build = (id: string, record: object): Promise<Client | undefined> => {
     const building = find(id);
     built.set(record, building);
@@ -119,16 +128,19 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
       (client) => {
         if (!client) return;
         records.set(client, record);
+        ready.set(record, client);
         readKeysBy(hooks.keysAt, client);
       },
       () => built.delete(record),
     );
     return building;
   };
-  const clientOf = (id: string, record: object | undefined): Promise<Client | undefined> =>
-    record ? (built.get(record) ?? build(id, record)) : Promise.resolve(undefined);
-  Client.find = (id: string) => {
+  const clientOf = (id: string, record: object | undefined): ReturnType<FindClient> =>
+    record && (ready.get(record) ?? built.get(record) ?? build(id, record));
+  const findNow: FindClient = (id) => {
     const record = typeof id === 'string' && id ? hooks.record(id) : undefined;
     return record instanceof Promise ? record.then((found) => clientOf(id, found)) : clientOf(id, record);
   };
+  finders.set(provider, findNow);
+  Client.find = (id: string) => Promise.resolve(findNow(id));
 }

@@ -101,10 +101,16 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       return row;
     };
 
-    async function find(where: Where, page?: Page): Promise<readonly R[]> {
-      checkTexts(Object.values(where).flat());
-      if (page?.after !== undefined) checkTexts([page.after]);
-      return findKept(rows, where, page, (row) => isGood(name, row));
+    const isKept = hasOutbox(name) ? (row: R) => !isRemoved(row) && isGood(name, row) : (row: R) => isGood(name, row);
+
+    function find(where: Where, page?: Page): Promise<readonly R[]> {
+      try {
+        checkTexts(Object.values(where).flat());
+        if (page?.after !== undefined) checkTexts([page.after]);
+      } catch (refusal) {
+        return Promise.reject(refusal);
+      }
+      return findKept(all, where, page, isKept);
     }
 
     /** As in {@link find}: more are read in the place of those that are left out. */

@@ -225,8 +225,13 @@ export interface Comparable {
 export function withoutChance({ status, headers, body, writes }: Outcome, isChance: (id: string) => boolean): Comparable {
   const plain = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(plain);
+    // Members have no order. @see RFC 8259 §4
     if (typeof value === 'object' && value !== null)
-      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === 'spentBy' ? 'a nonce' : plain(each)]));
+      return Object.fromEntries(
+        Object.entries(value)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, each]) => [name, name === 'spentBy' ? 'a nonce' : plain(each)]),
+      );
     if (typeof value !== 'string') return value;
     const parts = /^(eyJ[\w-]+)\.([\w-]*)\.[\w-]*$/.exec(value);
     if (parts) return parts.slice(1).map((part) => plain(JSON.parse(Buffer.from(part, 'base64url').toString())));

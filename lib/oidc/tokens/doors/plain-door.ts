@@ -9,10 +9,10 @@ import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
-import { LostWrite } from '../../artifacts/unit-of-work.js';
+import { LostWrite, type UnitOfWork } from '../../artifacts/unit-of-work.js';
 import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.js';
 import { noteCaller } from '../../clients/authentication.js';
-import { callerOf, clientOf } from '../../clients/clients.js';
+import { callerOf, clientOf, type FindClient } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
 import type { TokenResponse } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
@@ -22,10 +22,18 @@ import type { Handlers } from './provider-door.js';
 /** Answers a request, or tells that it did not. */
 type Answer = (ctx: Context) => Promise<boolean>;
 
+/** A request whose client authenticated. */
+interface Call {
+  readonly ctx: Context;
+  readonly caller: Client;
+  readonly fields: PlainForm['fields'];
+  readonly unit: UnitOfWork;
+}
+
 export interface PlainDoorOptions {
   readonly parts: OidcParts;
   readonly handlers: Handlers;
-  readonly findClient: (id: string) => Promise<Client | undefined>;
+  readonly findClient: FindClient;
   /** What an extension answers at the backchannel authentication endpoint. */
   readonly answerClient: AnswerClient | undefined;
 }
@@ -35,10 +43,19 @@ export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation'
 
 export function createPlainDoor({ parts: { adapters }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
-  async function callOf(ctx: Context) {
-    const form = await plainForm(ctx);
-    const caller = form && (await findClient(form.clientId));
-    if (!form || !isAuthenticated(caller, form)) return undefined;
+  function callOf(ctx: Context): Call | undefined | Promise<Call | undefined> {
+    const form = plainForm(ctx);
+    return form instanceof Promise ? form.then((read) => callBy(ctx, read)) : callBy(ctx, form);
+  }
+
+  function callBy(ctx: Context, form: PlainForm | undefined): Call | undefined | Promise<Call | undefined> {
+    if (!form) return undefined;
+    const client = findClient(form.clientId);
+    return client instanceof Promise ? client.then((found) => callFrom(ctx, form, found)) : callFrom(ctx, form, client);
+  }
+
+  function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
+    if (!isAuthenticated(caller, form)) return undefined;
     noteCaller(ctx, caller);
     return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
   }
@@ -69,7 +86,7 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
       if (!call || !record) return false;
       try {
         const body = await answerClient({ ctx, client: call.caller, record, parameters: call.fields });
-        return send(ctx, body, {});
+        return send(ctx, body, uncached);
       } catch (error) {
         if (((error as { status?: number }).status ?? 500) >= 500) throw error;
         return false;
@@ -79,16 +96,18 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
     async introspection(ctx) {
       const call = await callOf(ctx);
       if (!call?.fields.token) return false;
-      return send(ctx, await handlers.introspect({ ...call, token: call.fields.token }));
+      const { caller, unit, fields } = call;
+      return send(ctx, await handlers.introspect({ ctx, unit, caller, token: fields.token as string }));
     },
 
     async revocation(ctx) {
       const call = await callOf(ctx);
       if (!call?.fields.token) return false;
-      await handlers.revoke({ ...call, token: call.fields.token });
-      await call.unit.commit();
+      const { caller, unit, fields } = call;
+      await handlers.revoke({ ctx, unit, caller, token: fields.token as string });
+      await unit.commit();
       ctx.status = 200;
-      ctx.set(headers);
+      setHeaders(ctx, readable);
       ctx.body = '';
       return true;
     },
@@ -119,11 +138,28 @@ const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
 /** As an object, as at the other door: middleware of extensions about an endpoint may look into it. */
-function send(ctx: Context, body: object, cors: Readonly<Record<string, string>> = headers): true {
-  ctx.set(cors);
-  ctx.set('Content-Type', 'application/json; charset=utf-8');
+function send(ctx: Context, body: object, headers: Headers = readable): true {
+  setHeaders(ctx, headers);
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
   ctx.body = body;
   return true;
 }
 
-const headers = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'WWW-Authenticate' };
+type Headers = readonly (readonly [name: string, value: string])[];
+
+/** By Node's own method, because every answer has them and Koa's looks at each twice. */
+function setHeaders({ res }: Context, headers: Headers): void {
+  for (const [name, value] of headers) res.setHeader(name, value);
+}
+
+/** @see RFC 6749 §5.1 */
+export const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+const uncached: Headers = Object.entries(notCached);
+
+/** Scripts of every origin may read it. */
+const readable: Headers = [
+  ['Vary', 'Origin'],
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Expose-Headers', 'WWW-Authenticate'],
+  ...uncached,
+];

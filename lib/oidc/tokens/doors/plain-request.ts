@@ -32,13 +32,18 @@ const LIMIT = 56 * 1024;
  * The fields of a form, and the secret it came with. The body came in one piece, which forms do. What was read is put back within the same tick: a request
  * that is read to its end and left so is over, and nobody could read it again.
  */
-export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
+export function plainForm({ req }: Context): PlainForm | undefined | Promise<PlainForm | undefined> {
   if (req.method !== 'POST' || !hasPlainHeaders(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const length = Number(req.headers['content-length']);
-  const body = length > 0 && length <= LIMIT ? (readUnread(req) ?? (await firstPiece(req))) : undefined;
+  if (!(length > 0 && length <= LIMIT)) return undefined;
+  const body = readUnread(req);
+  return body ? formOf(req, body, length) : firstPiece(req, length);
+}
+
+function formOf(req: IncomingMessage, body: Buffer | null, length: number): PlainForm | undefined {
   const fields = body?.length === length ? singleFields(body.toString()) : undefined;
   const credentials = fields && credentialsOf(req, fields);
-  return credentials && { ...credentials, fields };
+  return credentials && { clientId: credentials.clientId, secret: credentials.secret, fields };
 }
 
 /** Fields that each occur once, of which none is another way to authenticate. */
@@ -58,11 +63,15 @@ function readUnread(req: IncomingMessage): Buffer | null {
   return body;
 }
 
-const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
-  new Promise((resolve) => {
+const firstPiece = (req: IncomingMessage, length: number): Promise<PlainForm | undefined> =>
+  new Promise((resolve, reject) => {
     const answer = (): void => {
       req.off('readable', answer).off('close', answer);
-      resolve(readUnread(req));
+      try {
+        resolve(formOf(req, readUnread(req), length));
+      } catch (error) {
+        reject(error);
+      }
     };
     req.on('readable', answer).on('close', answer);
   });

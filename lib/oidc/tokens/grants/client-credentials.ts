@@ -13,7 +13,8 @@ export function createClientCredentials(parts: OidcParts, scopes: Scopes, access
   const lifetimes = lifetimesOf(parts);
   return async ({ ctx, unit, client, record, parameters, proof: readProof }) => {
     const scope = clientCredentialsScope(ctx, scopes, record, parameters.scope);
-    const proof = await readProof();
+    const proving = readProof();
+    const proof = proving instanceof Promise ? await proving : proving;
     if (proof) await proof.use();
     requireProof(client, proof);
 
@@ -22,7 +23,7 @@ export function createClientCredentials(parts: OidcParts, scopes: Scopes, access
     const id = createId('ClientCredentials');
     const token = { iat, exp: iat + expiresIn, scope, clientId: client.clientId, jkt: proof?.jkt };
     const signed = record.accessTokenType === 'jwt' ? await accessTokens.signed(ctx, client, { ...token, jti: id }) : undefined;
-    tokens.put(unit, 'ClientCredentials', id, { ...token, ...(signed && { structured: true }) }, token.exp);
+    tokens.put(unit, 'ClientCredentials', id, signed ? { ...token, structured: true } : token, token.exp);
     return { access_token: signed ?? id, expires_in: expiresIn, scope, token_type: proof ? 'DPoP' : 'Bearer' };
   };
 }
