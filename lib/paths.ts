@@ -14,4 +14,7 @@ const uidPattern = /^[\w-]{43}$/;
 export const isInteractionUid = (uid: unknown): uid is string => typeof uid === 'string' && uidPattern.test(uid);
 
 /** A path as oidc-provider's router compares it: it folds case and takes one trailing slash. */
-export const foldedPath = (path: string): string => path.toLowerCase().replace(/\/$/, '');
+export function foldedPath(path: string): string {
+  const folded = path.toLowerCase();
+  return folded.endsWith('/') ? folded.slice(0, -1) : folded;
+}

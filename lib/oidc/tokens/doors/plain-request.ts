@@ -104,6 +104,8 @@ const visible = /^[ -~]+$/;
 
 function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
   const basic = basicCredentials(authorization);
-  const [clientId, secret] = [basic?.id, basic?.secret].map((text = '') => decoded(text));
+  if (!basic) return undefined;
+  const clientId = decoded(basic.id);
+  const secret = decoded(basic.secret);
   return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
 }
