@@ -45,16 +45,21 @@ function suite(open: () => { readonly stores: Stores; readonly close?: () => unk
       const answers = await Promise.all(
         tries.map(async ({ path, client }, index) => {
           const acs = [{ url: `https://sp.example/acs/${index}` }];
-          return { path, answer: await client?.post(path, { entityId, assertionConsumerServices: acs }) };
+          for (let isTriedAgain = false; ; isTriedAgain = true) {
+            const answer = await client?.post(path, { entityId, assertionConsumerServices: acs });
+            if (answer?.status !== 503) return { path, answer, isTriedAgain };
+          }
         }),
       );
       for (const path of paths) {
-        const own = answers.filter((one) => one.path === path).map(({ answer }) => answer);
-        const won = own.filter((answer) => answer?.status === 201);
-        expect([won.length, own.filter((answer) => answer?.status === 409).length]).toEqual([1, AT_ONCE - 1]);
+        const own = answers.filter((one) => one.path === path);
+        const won = own.filter(({ answer }) => answer?.status === 201);
+        expect(own.filter(({ answer }) => answer?.status === 409)).toHaveLength(AT_ONCE - won.length);
         const { json } = (await clients[1]?.(`${path}?limit=200`)) ?? {};
         const kept = json.items.filter((item: Json) => item.entityId === entityId);
-        expect(kept).toEqual([won[0]?.json]);
+        expect(kept).toHaveLength(1);
+        // What a store too busy to answer in time has done is found by whoever tries again.
+        if (won.length > 0 || !own.some(({ isTriedAgain }) => isTriedAgain)) expect(kept).toEqual(won.map(({ answer }) => answer?.json));
       }
     }
   });
