@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isPairwise, recordOf } from '../../../lib/oidc/upstream/client.js';
+import { findClient, isPairwise, recordOf } from '../../../lib/oidc/upstream/client.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
 import { bare, clientKeys, configuration, expectInOrder, hooked, hooks, issuer, records, type Untyped } from './pinned.js';
 
@@ -33,6 +33,14 @@ describe('Client', () => {
     expect(await hooked.Client.find('public')).toBe(await hooked.Client.find('public'));
     expect(recordOf(await hooked.Client.find('public'))).toBe(records.get('public'));
     expect(await hooked.Client.find('nobody')).toBeUndefined();
+  });
+
+  test('a client that was built is at hand without a promise; to everybody else find is the promise that it was', async () => {
+    const built = await hooked.Client.find('public');
+    expect(findClient(hooked, 'public')).toBe(built);
+    expect(findClient(hooked, 'nobody')).toBeUndefined();
+    expect(hooked.Client.find('public')).toBeInstanceOf(Promise);
+    expect(await findClient(bare, 'public')).toMatchObject({ clientId: 'public' });
   });
 });
 

@@ -67,7 +67,7 @@ export const hooks: ProviderHooks = {
   successorOf: (token) => `${token} next`,
   interactions: { browserOf: () => 'browser', mayResume: async (_ctx, { browser }) => browser === 'browser' },
   clients: {
-    record: async (id) => records.get(id),
+    record: (id) => records.get(id),
     compareSecret: (_client, secret) => secret === 'right',
     keysAt: async () => ({ keys: clientKeys.are, freshUntil: Date.now() + 60_000 }),
     mayBeLocal: true,

@@ -76,6 +76,8 @@ async function responseTo(way: Way, agent: Agent, type: string, mode: Mode | und
   const { search, hash } = new URL(answer.location ?? redirectUri);
   const place = answer.location === undefined ? 'form' : hash !== '' ? 'fragment' : 'query';
   expect([search !== '', hash !== '']).toEqual([place === 'query', place === 'fragment']);
+  // What is in the URL is nowhere else.
+  if (place !== 'form') expect(answer.body).toBe('');
   const { response, ...members } = membersOf(answer);
   if (!mode?.includes('jwt')) return { place, members: members as Json };
   expect(members).toEqual({});
