@@ -42,7 +42,7 @@ export interface PlainDoorOptions {
 export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
 
 export function createPlainDoor({ parts: { adapters }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
-  /** A form whose client authenticated by its secret. */
+  /** A form whose client authenticated by its secret. Not async, because one promise for each step shows in what a request costs. */
   function callOf(ctx: Context): Call | undefined | Promise<Call | undefined> {
     const form = plainForm(ctx);
     return form instanceof Promise ? form.then((read) => callBy(ctx, read)) : callBy(ctx, form);
