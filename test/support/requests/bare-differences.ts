@@ -230,10 +230,11 @@ export const differences: readonly Difference[] = [
     ours: 'is ignored',
     bare: 'narrows the answer; `insufficient_scope` where the token lacks it',
     reason: 'OpenID Connect has no such parameter, and the answer is what was granted',
-    settle: (bare, ours, { request }) =>
+    settle: (bare, ours, { request, form }) =>
       isTo(request, 'userinfo') &&
-      new URL(request.path, 'http://localhost').searchParams.has('scope') &&
+      (new URL(request.path, 'http://localhost').searchParams.has('scope') || form.has('scope')) &&
       (bare.status === 403 ||
+        members(bare).error_description === "'scope' parameter must not be provided twice" ||
         isPage(bare) ||
         members(bare).error_description === 'scope contains invalid characters' ||
         (request.method === 'HEAD' && bare.status === 400) ||
