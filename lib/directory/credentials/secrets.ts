@@ -28,8 +28,9 @@ export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:$
 export function isLiveSecret(secrets: readonly HashedSecret[], given: string): boolean {
   const expected = hash('sha256', given, 'buffer');
   let matches = false;
-  for (const live of liveSecrets(secrets)) {
-    const actual = digestOf(live);
+  for (const secret of secrets) {
+    if (!isLive(secret)) continue;
+    const actual = digestOf(secret);
     if (actual.length === expected.length && timingSafeEqual(actual, expected)) matches = true;
   }
   return matches;
@@ -48,8 +49,8 @@ function digestOf(secret: HashedSecret): Buffer {
 const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
   isLiveSecret(secrets, secret) ? secrets : [hashedSecret(secret), ...liveSecrets(secrets).slice(0, LIVE_SECRETS - 1)];
 
-const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] =>
-  secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
+const isLive = ({ expiresAt }: HashedSecret): boolean => expiresAt === undefined || expiresAt.getTime() > Date.now();
+const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] => secrets.filter(isLive);
 
 /** The secrets that a collection's records authenticate with. @param addition what tells that a record got another */
 export const createSecrets = <R extends Holder>(

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type bodyParser from 'koa-bodyparser';
 
@@ -5,6 +6,10 @@ import type bodyParser from 'koa-bodyparser';
 export function createBodyParser(options: bodyParser.Options): Middleware {
   let read: Middleware | undefined;
   return async function readBody(ctx, next) {
+    if (isWithoutBody(ctx.req)) {
+      ctx.request.body ??= {};
+      return next();
+    }
     // The function is kept, not the promise, so that the next body tries again where loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
@@ -13,3 +18,7 @@ export function createBodyParser(options: bodyParser.Options): Middleware {
     return read(ctx, next);
   };
 }
+
+/** @see RFC 9112 §6.3; with HTTP/2 the end of the headers says it, which nobody tells here. */
+const isWithoutBody = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
+  httpVersionMajor < 2 && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;

@@ -1,4 +1,5 @@
 import type { Client } from 'oidc-provider';
+import type { Awaitable } from '../../claims/contract.js';
 import type { AccountClaims } from '../../contract/clients/account-claims.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import { subOf } from '../../directory/index.js';
@@ -12,7 +13,7 @@ const none: ReadonlySet<string> = new Set();
 /** The claims of tokens and userinfo, for whoever asks without a token. */
 export function createAccountClaims(parts: OidcParts, accounts: Accounts, findClient: FindClient): AccountClaims {
   /** To others, ids are what they are. */
-  const pairwiseClient = async (viewer: Caller | undefined): Promise<Client | undefined> =>
+  const pairwiseClient = (viewer: Caller | undefined): Awaitable<Client | undefined> =>
     isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
   return {
     scopes: new Set(['openid', ...parts.claims.scopes.keys()]),
@@ -29,13 +30,15 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },
     async about(account, scopes, target, caller, viewer = caller) {
-      const client = await pairwiseClient(viewer);
+      const finding = pairwiseClient(viewer);
+      const client = finding instanceof Promise ? await finding : finding;
       const sub = subOf(account.person.user);
       const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
       return { sub: identifierOf(parts, client, sub), ...claims };
     },
     async userIdOf(identifier, viewer) {
-      const client = await pairwiseClient(viewer);
+      const finding = pairwiseClient(viewer);
+      const client = finding instanceof Promise ? await finding : finding;
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
     async identifierOf(userId, viewer) {

@@ -29,12 +29,22 @@ function placeOf(mode: string, responseType: unknown): Place | undefined {
 
 /** The redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
 function withResponse(url: URL, place: 'query' | 'fragment', members: Members): string {
+  if (!/[?#]/.test(url.href)) return `${url.href}${place === 'query' ? '?' : '#'}${appended(new URLSearchParams(), members)}`;
   const pairs = new URLSearchParams(place === 'query' ? url.search : '');
   for (const name of Object.keys(members)) pairs.delete(name);
-  for (const [name, values] of Object.entries(members)) for (const value of [values].flat()) pairs.append(name, String(value));
-  url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
+  url[place === 'query' ? 'search' : 'hash'] = appended(pairs, members).toString();
   return url.href;
 }
+
+function appended(pairs: URLSearchParams, members: Members): URLSearchParams {
+  for (const [name, values] of Object.entries(members)) {
+    if (Array.isArray(values)) for (const value of values) pairs.append(name, String(value));
+    else pairs.append(name, String(values));
+  }
+  return pairs;
+}
+
+const withoutScope = ({ scope: _scope, ...others }: Members): Members => others;
 
 /** A response as fields of a form. @see OAuth 2.0 Form Post Response Mode §2 */
 const formFields = (members: Members): Record<string, string | readonly string[]> =>
@@ -63,14 +73,12 @@ export const createResponder =
     }
     const answering = answerInternal(ctx, redirectUri, payload);
     if (answering) return answering;
-    // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
-    const { scope, ...others } = payload;
     const isJwt = mode.endsWith('jwt');
     const target = new URL(redirectUri);
     const custom = carriedOf(ctx)?.custom ?? [];
     const response = {
-      ...others,
-      ...(isError || scope === undefined ? {} : { scope }),
+      // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
+      ...(isError || payload.scope === undefined ? withoutScope(payload) : payload),
       session_state: browserState.respond(ctx, target.origin, payload.error),
       // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
       ...(custom.length > 0 ? customMembers(custom, isJwt ? registeredClaims : target.searchParams.keys()) : {}),

@@ -8,9 +8,10 @@ import { checkScopes } from '../../authorize/checks.js';
 /** A client asks for API scopes it may have; without `scope` it gets them all but those of the admin API. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
 export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
   const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
-  const wanted = new Set(asked ? asked.split(' ') : allowed.filter((scope) => !isAdminScope(scope)));
-  checkScopes([...wanted], allowed, new Set(allowed));
-  return wanted.size > 0 ? [...wanted].join(' ') : undefined;
+  if (!asked) return [...new Set(allowed.filter((scope) => !isAdminScope(scope)))].join(' ') || undefined;
+  const wanted = [...new Set(asked.split(' '))];
+  checkScopes(wanted, allowed, new Set(allowed));
+  return wanted.join(' ');
 }
 
 /** Grants that take no scope, or narrow theirs, still refuse one that the client may not have. @throws InvalidScope @see RFC 6749 §5.2 */
