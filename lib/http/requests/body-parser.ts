@@ -19,6 +19,6 @@ export function createBodyParser(options: bodyParser.Options): Middleware {
   };
 }
 
-/** @see RFC 9112 §6.3; with HTTP/2 the end of the headers says it, which nobody tells here. */
+/** HTTP/1 announces each body in its headers. HTTP/2 need not, so its requests are always read. @see RFC 9112 §6.3, RFC 9113 §8.1.1 */
 const isWithoutBody = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
   httpVersionMajor < 2 && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;

@@ -30,15 +30,13 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },
     async about(account, scopes, target, caller, viewer = caller) {
-      const finding = pairwiseClient(viewer);
-      const client = finding instanceof Promise ? await finding : finding;
+      const client = await pairwiseClient(viewer);
       const sub = subOf(account.person.user);
       const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
       return { sub: identifierOf(parts, client, sub), ...claims };
     },
     async userIdOf(identifier, viewer) {
-      const finding = pairwiseClient(viewer);
-      const client = finding instanceof Promise ? await finding : finding;
+      const client = await pairwiseClient(viewer);
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
     async identifierOf(userId, viewer) {

@@ -29,19 +29,17 @@ function placeOf(mode: string, responseType: unknown): Place | undefined {
 
 /** The redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
 function withResponse(url: URL, place: 'query' | 'fragment', members: Members): string {
-  if (!/[?#]/.test(url.href)) return `${url.href}${place === 'query' ? '?' : '#'}${appended(new URLSearchParams(), members)}`;
   const pairs = new URLSearchParams(place === 'query' ? url.search : '');
   for (const name of Object.keys(members)) pairs.delete(name);
-  url[place === 'query' ? 'search' : 'hash'] = appended(pairs, members).toString();
-  return url.href;
-}
-
-function appended(pairs: URLSearchParams, members: Members): URLSearchParams {
   for (const [name, values] of Object.entries(members)) {
     if (Array.isArray(values)) for (const value of values) pairs.append(name, String(value));
     else pairs.append(name, String(values));
   }
-  return pairs;
+  const isBare = !/[?#]/.test(url.href);
+  // Most redirect URIs are bare, and to set a part of a URL parses it again.
+  if (isBare) return `${url.href}${place === 'query' ? '?' : '#'}${pairs}`;
+  url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
+  return url.href;
 }
 
 const withoutScope = ({ scope: _scope, ...others }: Members): Members => others;

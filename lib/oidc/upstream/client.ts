@@ -119,8 +119,7 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
   });
   // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
   const find = Client.find.bind(Client);
-  const built = new WeakMap<object, Promise<Client | undefined>>();
-  const ready = new WeakMap<object, Client>();
+  const built = new WeakMap<object, Client | Promise<Client | undefined>>();
   const build = (id: string, record: object): Promise<Client | undefined> => {
     const building = find(id);
     built.set(record, building);
@@ -128,15 +127,14 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
       (client) => {
         if (!client) return;
         records.set(client, record);
-        ready.set(record, client);
+        built.set(record, client);
         readKeysBy(hooks.keysAt, client);
       },
       () => built.delete(record),
     );
     return building;
   };
-  const clientOf = (id: string, record: object | undefined): ReturnType<FindClient> =>
-    record && (ready.get(record) ?? built.get(record) ?? build(id, record));
+  const clientOf = (id: string, record: object | undefined): ReturnType<FindClient> => record && (built.get(record) ?? build(id, record));
   const findNow: FindClient = (id) => {
     const record = typeof id === 'string' && id ? hooks.record(id) : undefined;
     return record instanceof Promise ? record.then((found) => clientOf(id, found)) : clientOf(id, record);

@@ -101,6 +101,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       return row;
     };
 
+    // Both in one pass, because every look-up would pay for a second.
     const isKept = hasOutbox(name) ? (row: R) => !isRemoved(row) && isGood(name, row) : (row: R) => isGood(name, row);
 
     function find(where: Where, page?: Page): Promise<readonly R[]> {

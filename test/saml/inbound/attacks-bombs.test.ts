@@ -152,7 +152,7 @@ if (process.env.PROVE)
   describe('I7, measured', () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
-    /** Bytes in use after a collection: the process's own size grows with what waits for one, which the test's client makes too. */
+    /** Bytes in use after a collection: the process's own size grows with what waits for one, which the test's client makes too. What is unpacked in between shows in the time. */
     const heldMemory = (): number => {
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();

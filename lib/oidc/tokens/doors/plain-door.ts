@@ -7,6 +7,8 @@
  */
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
+import type { Awaitable } from '../../../claims/contract.js';
+import { onceThere } from '../../../claims/deadline.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite, type UnitOfWork } from '../../artifacts/unit-of-work.js';
@@ -42,17 +44,9 @@ export interface PlainDoorOptions {
 export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
 
 export function createPlainDoor({ parts: { adapters }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
-  /** A form whose client authenticated by its secret. Not async, because one promise for each step shows in what a request costs. */
-  function callOf(ctx: Context): Call | undefined | Promise<Call | undefined> {
-    const form = plainForm(ctx);
-    return form instanceof Promise ? form.then((read) => callBy(ctx, read)) : callBy(ctx, form);
-  }
-
-  function callBy(ctx: Context, form: PlainForm | undefined): Call | undefined | Promise<Call | undefined> {
-    if (!form) return undefined;
-    const client = findClient(form.clientId);
-    return client instanceof Promise ? client.then((found) => callFrom(ctx, form, found)) : callFrom(ctx, form, client);
-  }
+  /** A form whose client authenticated by its secret. */
+  const callOf = (ctx: Context): Awaitable<Call | undefined> =>
+    onceThere(plainForm(ctx), (form) => form && onceThere(findClient(form.clientId), (client) => callFrom(ctx, form, client)));
 
   function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
     if (!isAuthenticated(caller, form)) return undefined;
@@ -95,16 +89,18 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
 
     async introspection(ctx) {
       const call = await callOf(ctx);
-      if (!call?.fields.token) return false;
-      const { caller, unit, fields } = call;
-      return send(ctx, await handlers.introspect({ ctx, unit, caller, token: fields.token as string }));
+      const token = call?.fields.token;
+      if (!token) return false;
+      const { caller, unit } = call;
+      return send(ctx, await handlers.introspect({ ctx, unit, caller, token }));
     },
 
     async revocation(ctx) {
       const call = await callOf(ctx);
-      if (!call?.fields.token) return false;
-      const { caller, unit, fields } = call;
-      await handlers.revoke({ ctx, unit, caller, token: fields.token as string });
+      const token = call?.fields.token;
+      if (!token) return false;
+      const { caller, unit } = call;
+      await handlers.revoke({ ctx, unit, caller, token });
       await unit.commit();
       ctx.status = 200;
       setHeaders(ctx, readable);

@@ -14,8 +14,7 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
     checkScopeBeside(ctx, scopes, record, parameters.scope);
     requirePresent(parameters, 'code', 'redirect_uri');
     const { code = '', redirect_uri: redirectUri, code_verifier: verifier } = parameters;
-    const proving = request.proof();
-    const proof = proving instanceof Promise ? await proving : proving;
+    const proof = await request.proof();
     const found = await tokens.find(unit, 'AuthorizationCode', code);
     if (!found?.grant) {
       await tokens.endReplayed(unit, code, client.clientId);

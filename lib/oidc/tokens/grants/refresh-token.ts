@@ -128,8 +128,7 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
     checkScopeBeside(ctx, scopes, record, parameters.scope);
     requirePresent(parameters, 'refresh_token');
     const { refresh_token: value = '', scope } = parameters;
-    const proving = request.proof();
-    const proof = proving instanceof Promise ? await proving : proving;
+    const proof = await request.proof();
     const found = await find(request, value);
     if (!found?.grant) throw new errors.InvalidGrant('refresh token not found, expired or used');
     const { token: source, grant } = found;
