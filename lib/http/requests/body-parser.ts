@@ -13,7 +13,8 @@ export function createBodyParser(options: bodyParser.Options): Middleware {
     // The function is kept, not the promise, so that the next body tries again where loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
-      read = create(options);
+      // The first of several bodies at once makes it, because `create` takes `onerror` out of the options: a second parser would not have it.
+      read ??= create(options);
     }
     return read(ctx, next);
   };
