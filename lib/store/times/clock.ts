@@ -50,14 +50,13 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
     measuring = true;
     measured = (await lookUp(time)) ?? measured;
     measuring = false;
-    tell(current());
+    tell(measured.ahead + movedSince(measured));
   };
 
-  /** The steady clock tells by how much the other one was set since the last look-up. */
+  /** A clock that was set is compared anew. Only who asks has that done: a look-up that fails would else be followed by the next for ever. */
   const current = (): number => {
-    const moved = Date.now() - measured.wall - (performance.now() - measured.steady);
-    if (Math.abs(moved) < NOISE_MS) return measured.ahead;
-    void measure();
+    const moved = movedSince(measured);
+    if (moved !== 0) void measure();
     return measured.ahead + moved;
   };
 
@@ -93,6 +92,12 @@ interface Measured {
   /** When it was measured, by the clock that can be set and by the one that cannot. */
   readonly wall: number;
   readonly steady: number;
+}
+
+/** By how much this node's clock was set since; 0 for less than the clocks' noise. The steady clock tells. */
+function movedSince({ wall, steady }: Measured): number {
+  const moved = Date.now() - wall - (performance.now() - steady);
+  return Math.abs(moved) < NOISE_MS ? 0 : moved;
 }
 
 /** Undefined when the store did not answer soon enough to tell. */
