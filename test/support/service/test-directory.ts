@@ -8,8 +8,12 @@ import { createKeyring } from '../../../lib/store/keyring.js';
 import { createCheckedDirectory } from '../../../lib/store/records/checked-directory.js';
 import { collections, outboxes } from '../../../lib/store/records/collections.js';
 import type { EventRecord } from '../../../lib/store/records/records.js';
+import { until } from '../time/until.js';
 
 export const ISSUER = 'https://login.example.com';
+
+/** Between two looks at an outbox in memory, which is done in a few milliseconds. */
+const PAUSE_MS = 2;
 
 /** Hashes that cost nothing, and a count of them. */
 export function cheapHasher(): Passwords & { count: number } {
@@ -63,11 +67,9 @@ export async function testDirectory(
   directory.outbox.start();
   const dispatched = async (): Promise<readonly Dispatched[]> => {
     directory.outbox.nudge();
-    const isPending = async () =>
-      (await Promise.all(outboxes.map((name) => store.collection(name).find({ byOutbox: ['yes'] }, { limit: 1 })))).flat().length > 0;
-    while (await isPending()) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const pending = async () =>
+      (await Promise.all(outboxes.map((name) => store.collection(name).find({ byOutbox: ['yes'] }, { limit: 1 })))).flat();
+    await until(pending, ({ length }) => length === 0, PAUSE_MS);
     const rows = await store.collection<EventRecord>('events').find({});
     return rows.map((row) => ({ ...row, sequence: row.id, id: row.eventId }));
   };
