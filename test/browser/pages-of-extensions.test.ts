@@ -8,6 +8,7 @@ import { captureMail, invite, invitingSeed, personalTenant } from '../support/ad
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, launch } from '../support/browser/chromium.js';
 import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../support/client/agent.js';
+import type { Sending } from '../support/client/send.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied, enrolOn } from '../support/sign-in/factors.js';
 import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
@@ -22,8 +23,8 @@ const schemes = process.env.PROVE ? (['light', 'dark'] as const) : (['light'] as
 const seen = new Map<string, Answer>();
 /** A browser without JavaScript whose pages are kept. */
 class Visitor extends Agent {
-  override async request(url: string, init: RequestInit = {}): Promise<Answer> {
-    const answer = await super.request(url, init);
+  override async request(url: string, sending: Sending = {}): Promise<Answer> {
+    const answer = await super.request(url, sending);
     const title = titleOf(answer);
     if (title !== '' && !seen.has(title)) seen.set(title, answer);
     return answer;

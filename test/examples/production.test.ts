@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { withServer } from '../servers/when.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, signIn } from '../support/client/agent.js';
+import type { Sending } from '../support/client/send.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
 import { startTcpProxy, type TcpProxy } from '../support/stores/tcp-proxy.js';
 import { until } from '../support/time/until.js';
@@ -22,8 +23,8 @@ class ProxiedAgent extends Agent {
   constructor(readonly origin: string) {
     super({ connection: 'close', 'x-forwarded-for': '203.0.113.7' });
   }
-  override async request(url: string, init?: RequestInit): Promise<Answer> {
-    const answer = await super.request(url.replace(issuer, this.origin), init);
+  override async request(url: string, sending?: Sending): Promise<Answer> {
+    const answer = await super.request(url.replace(issuer, this.origin), sending);
     const location = answer.location?.replace(this.origin, issuer);
     return { ...answer, url, location };
   }

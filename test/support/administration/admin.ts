@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { basic, type Json, postForm } from '../client/agent.js';
+import { jsonOf, send } from '../client/send.js';
 import { redirectUri, testSeed } from '../service/seed.js';
 
 export interface AdminAnswer {
@@ -170,9 +171,8 @@ function expectValid(validator: ValidateFunction, value: unknown, what: string):
 export function administer(issuer: string, token?: string): AdminClient {
   const base = `${issuer}/idp/api/v1`;
   const call = async (path: string, { method = 'GET', body, headers = {} }: AdminCall = {}): Promise<AdminAnswer> => {
-    const response = await fetch(base + path, {
+    const sent = await send(base + path, {
       method,
-      redirect: 'manual',
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' }),
@@ -180,8 +180,7 @@ export function administer(issuer: string, token?: string): AdminClient {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
-    const answer = { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+    const answer = { ...sent, json: jsonOf(sent.text) };
     await checkExchange(issuer, path, { method, body }, answer);
     return answer;
   };

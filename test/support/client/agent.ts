@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { redirectUri } from '../service/seed.js';
+import { jsonOf, type Sending, send } from './send.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever an endpoint answered
 export type Json = any;
@@ -19,7 +20,7 @@ export class Agent {
   readonly cookies = new Map<string, { value: string; path: string }>();
   constructor(readonly headers: Record<string, string> = {}) {}
 
-  async request(url: string, init: RequestInit = {}): Promise<Answer> {
+  async request(url: string, sending: Sending = {}): Promise<Answer> {
     const { pathname } = new URL(url);
     const cookie = [...this.cookies]
       .filter(([, { path }]) => pathname.startsWith(path))
@@ -30,16 +31,16 @@ export class Agent {
       accept: 'text/html,*/*',
       ...this.headers,
       ...(cookie.length > 0 ? { cookie: cookie.join('; ') } : {}),
-      ...(init.headers as Record<string, string>),
+      ...sending.headers,
     };
-    const response = await fetch(url, { redirect: 'manual', ...init, headers });
-    for (const line of response.headers.getSetCookie()) this.#keep(line);
-    const location = response.headers.get('location');
+    const sent = await send(url, { ...sending, headers });
+    for (const line of sent.headers.getSetCookie()) this.#keep(line);
+    const location = sent.headers.get('location');
     return {
       url,
-      status: response.status,
-      headers: response.headers,
-      body: await response.text(),
+      status: sent.status,
+      headers: sent.headers,
+      body: sent.text,
       location: location === null ? undefined : new URL(location, url).href,
     };
   }
@@ -128,9 +129,8 @@ export async function postForm(
   fields: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; headers: Headers; json: Json; text: string }> {
-  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields), headers });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+  const sent = await send(url, { method: 'POST', body: new URLSearchParams(fields), headers });
+  return { ...sent, json: jsonOf(sent.text) };
 }
 
 /** Signs in and redeems the code: the token response. */

@@ -1,5 +1,6 @@
 import { testSeed } from '../service/seed.js';
 import { basic, type Json, postForm } from './agent.js';
+import { jsonOf, send } from './send.js';
 
 const seeded = new Map<string, string | undefined>(
   [...testSeed.clients, ...testSeed.apiResources].map((caller) => [caller.id, 'secret' in caller ? caller.secret : undefined]),
@@ -26,9 +27,8 @@ export function endpointsOf(issuer: string) {
     revoke: (value: string, caller?: string) => post('revocation')({ token: value }, caller),
     par: post('par'),
     async userinfo(accessToken: string): Promise<{ status: number; headers: Headers; json: Json }> {
-      const response = await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${accessToken}` } });
-      const text = await response.text();
-      return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) };
+      const { status, headers, text } = await send(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${accessToken}` } });
+      return { status, headers, json: jsonOf(text) };
     },
   };
 }

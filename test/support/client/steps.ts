@@ -2,6 +2,7 @@
 
 import { redirectUri } from '../service/seed.js';
 import { type Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from './agent.js';
+import { jsonOf, send } from './send.js';
 
 type Parameters = Record<string, string | undefined>;
 
@@ -71,7 +72,6 @@ export const revoke = (issuer: string, token: string, caller = 'web') =>
   postForm(`${issuer}/connect/revocation`, { token }, authorizationOf(caller));
 
 export async function userinfo(issuer: string, token: string): Promise<{ status: number; headers: Headers; json: Json }> {
-  const response = await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, json: text.startsWith('{') ? JSON.parse(text) : text };
+  const { status, headers, text } = await send(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+  return { status, headers, json: jsonOf(text) ?? text };
 }

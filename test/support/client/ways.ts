@@ -2,6 +2,7 @@
 import type { Agent, Answer } from './agent.js';
 import { credentialsOf } from './endpoints.js';
 import type { SigningClient } from './request-objects.js';
+import { jsonOf, send } from './send.js';
 
 export type Parameters = readonly (readonly [name: string, value: string])[];
 
@@ -30,7 +31,7 @@ export async function sendBy(
   const get = (query: Parameters) => agent.get(`${endpoint}?${encoded(query)}`);
   const push = async (form: Parameters) => {
     const init = { method: 'POST', headers: { ...formType, ...credentialsOf(client.id) }, body: encoded(form) };
-    const { request_uri: uri = '' } = (await (await fetch(`${issuer}/connect/par`, init)).json()) as { request_uri?: string };
+    const { request_uri: uri = '' } = jsonOf((await send(`${issuer}/connect/par`, init)).text) as { request_uri?: string };
     return get([
       ['client_id', client.id],
       ['request_uri', uri],

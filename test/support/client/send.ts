@@ -1,0 +1,64 @@
+/** Requests of clients that are not what is tried, at a third of the processor time that `fetch` takes. */
+import http from 'node:http';
+import https from 'node:https';
+import { gunzipSync } from 'node:zlib';
+
+export interface Sending {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A form has the content type of one unless `headers` say another. */
+  readonly body?: string | URLSearchParams;
+  readonly signal?: AbortSignal;
+}
+
+export interface Sent {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Ends a connection before Node's server does, which ends one after five seconds. */
+const kept = { keepAlive: true, timeout: 3000 };
+const agents = { http: new http.Agent(kept), https: new https.Agent(kept) };
+
+/** Follows no redirect. */
+export function send(url: string, { method = 'GET', headers = {}, body, signal }: Sending = {}): Promise<Sent> {
+  const isSecure = url.startsWith('https:');
+  const bytes = body === undefined ? undefined : Buffer.from(String(body));
+  const settings = {
+    agent: isSecure ? agents.https : agents.http,
+    method,
+    headers: {
+      accept: '*/*',
+      'accept-encoding': 'gzip',
+      ...(body instanceof URLSearchParams && { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...(bytes && { 'content-length': `${bytes.length}` }), // Node leaves it out for some methods
+      ...headers,
+    },
+    ...(signal && { signal }),
+  };
+  return new Promise((resolve, reject) => {
+    const request = (isSecure ? https : http).request(url, settings, (response) => {
+      const parts: Buffer[] = [];
+      response
+        .on('data', (part: Buffer) => parts.push(part))
+        .on('end', () => {
+          const received = Buffer.concat(parts);
+          const isZipped = response.headers['content-encoding'] === 'gzip' && received.length > 0;
+          const text = (isZipped ? gunzipSync(received) : received).toString();
+          resolve({ status: response.statusCode ?? 0, headers: headersOf(response.rawHeaders), text });
+        })
+        .on('error', reject);
+    });
+    request.on('error', reject).end(bytes);
+  });
+}
+
+function headersOf(raw: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] as string, raw[at + 1] as string);
+  return headers;
+}
+
+/** A body that is an object in JSON, parsed. */
+export const jsonOf = (text: string) => (text.startsWith('{') ? JSON.parse(text) : undefined);
