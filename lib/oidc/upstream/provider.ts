@@ -111,16 +111,14 @@ export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContex
 /** Replaces a class that Provider makes lazily behind a getter of its prototype. */
 function override(target: typeof Provider, name: string, make: (base: Class) => Class): void {
   const { get } = Object.getOwnPropertyDescriptor(Provider.prototype, name) as { get: () => Class };
-  const made = new WeakMap<object, Class>();
   Object.defineProperty(target.prototype, name, {
     configurable: true,
     get(this: object) {
-      const existing = made.get(this);
-      if (existing !== undefined) return existing;
       const replaced = make(get.call(this));
       // oidc-provider names records after their class.
       Object.defineProperty(replaced, 'name', { value: name });
-      made.set(this, replaced);
+      // Each request asks several times.
+      Object.defineProperty(this, name, { value: replaced });
       return replaced;
     },
   });
