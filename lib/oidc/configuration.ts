@@ -130,7 +130,8 @@ export function createConfiguration(
       policy,
       async url(ctx, { uid }) {
         // Before the browser is sent on: what cannot be stored is answered to the client.
-        await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
+        const { session } = ctx.oidc;
+        await saveSession(session, sessionTtl(options, session));
         await commitRequest(adapters.unitOf(ctx));
         return options.mountPath + interactionPath(options, uid);
       },

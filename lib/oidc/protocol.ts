@@ -153,8 +153,8 @@ export function createProtocol(
     },
     assertionAudiences: assertionAudiences(options, { token: routes.token, backchannel: BACKCHANNEL_PATH }),
     scopes: (ctx) => scopes.known(ctx),
-    held(ctx, granted) {
-      const record = clientOf(ctx.oidc.client);
+    held(ctx, client, granted) {
+      const record = clientOf(client);
       return record ? scopes.held(ctx, record, granted) : [];
     },
     structuredToken: accessTokens,

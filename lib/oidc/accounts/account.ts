@@ -14,7 +14,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
-import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
+import { currentRequest, type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
 import type { Scopes } from './scopes.js';
 
@@ -155,7 +155,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
-      const { client, route, params } = ctx.oidc;
+      const { client, route, params, session: here } = ctx.oidc;
       const login = token && loginOfToken(ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
       // Whose session it is, and what it proved, is for the prompts to judge.
@@ -164,7 +164,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
           ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
-      const session = token ? undefined : sessionOf(ctx);
+      const session = token ? undefined : (here as OurSession);
       if (!account || !isUsable(account, instant(token ? login?.authTime : session?.loginTs))) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {

@@ -12,8 +12,9 @@ import { carriedOf, customLimits } from './parameters.js';
 export const createRequestCheck =
   ({ offers, directory }: Pick<OidcParts, 'offers' | 'directory'>, scopes: Scopes) =>
   (ctx: KoaContextWithOIDC): void | Promise<void> => {
-    const { params, client } = ctx.oidc;
-    const carried = carriedOf(ctx);
+    const { oidc } = ctx;
+    const { params, client } = oidc;
+    const carried = carriedOf(ctx, oidc);
     const record = clientOf(client);
     if (!carried || !client || !params || !record) return;
     checkLengths(params);
@@ -23,8 +24,8 @@ export const createRequestCheck =
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
-    const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
-    if (asked.includes('offline_access') && mayStayOffline) {
+    const isForCode = String(params.response_type).split(' ').includes('code');
+    if (asked.includes('offline_access') && isForCode && client.grantTypeAllowed('refresh_token')) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
     const acrValues = params.acr_values as string | undefined;

@@ -6,12 +6,12 @@ import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
+import { tenantsAllowed } from '../accounts/settled-request.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { verifiedByClient } from '../upstream/client.js';
-import { allowedTenants } from './prompts.js';
 
 const TYPE = 'login-hint+jwt';
 /** Seconds that a token may be valid for. */
@@ -50,7 +50,7 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
   const hint = await readHintToken(parts, client, token);
   // What is pushed is read for the client to know; it counts when the browser comes with it.
   if (ctx.oidc.route !== 'authorization') return;
-  const tids = allowedTenants(record.allowedTenants, params.acr_values as string | undefined);
+  const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(params.acr_values as string | undefined));
   const account = await accountOfHint(parts, client, hint, tids);
   if (!account) return;
   if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;

@@ -169,8 +169,7 @@ const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>
 /** A request asks several times, and most ask for the same. */
 let last: { readonly value: string; readonly carried: Carried } | undefined;
 
-export function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
-  const { params, route } = ctx.oidc;
+export function carriedOf(ctx: KoaContextWithOIDC, { params, route }: KoaContextWithOIDC['oidc']): Carried | undefined {
   // Elsewhere the query is as the caller wrote it.
   const value =
     params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);

@@ -1,15 +1,13 @@
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../claims/contract.js';
 import { onceThere } from '../../claims/deadline.js';
 import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
-import { sessionOf } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
+import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
-import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
 import { requirementPrompt } from './requirement-prompts.js';
@@ -18,39 +16,36 @@ const { Check, Prompt, base } = interactionPolicy;
 
 /** When a user has to be asked something before a response can be sent. */
 export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
-  const isHinted = (ctx: KoaContextWithOIDC, oid = sessionOf(ctx).accountId): boolean | Promise<boolean> =>
-    ctx.oidc.params?.id_token_hint === undefined || idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
-  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => tenantsFor(ctx)?.includes(tenant.id) ?? true;
+  const isHinted = (ctx: KoaContextWithOIDC, oid = settledOf(ctx).session.accountId): boolean | Promise<boolean> =>
+    settledOf(ctx).params.id_token_hint === undefined ||
+    idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
+  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => settledOf(ctx).tids?.includes(tenant.id) ?? true;
   /** True without an account: that is for other checks to see. */
   const isCurrentOfTenant = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const { accountId } = sessionOf(ctx);
-    if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
-    return onceThere(accounts.load(ctx, accountId), (account) => account === undefined || isOfTenant(ctx, account));
+    const { oid, tids } = settledOf(ctx);
+    if (oid === undefined || tids === undefined) return true;
+    return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
   };
   /** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
   const isOfAllowedMethod = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const session = sessionOf(ctx);
-    if (!session.accountId || !ctx.oidc.account) return true;
-    if (!isAskedMethod(parseAcrValues(ctx.oidc.params?.acr_values as string | undefined).idp, session)) return false;
-    return onceThere(accounts.load(ctx, session.accountId), (account) => account === undefined || isAllowedMethod(account, session));
+    const { oid, session, acr } = settledOf(ctx);
+    if (oid === undefined) return true;
+    if (!isAskedMethod(acr.idp, session)) return false;
+    return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isAllowedMethod(account, session));
   };
   /** Accounts of the sign-in that may answer the request. */
   const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
     const oids: string[] = [];
-    for (const account of await reachableAccounts(parts.directory, sessionOf(ctx))) {
+    for (const account of await reachableAccounts(parts.directory, settledOf(ctx).session)) {
       const { id } = account.person.user;
       if (isOfTenant(ctx, account) && (await isHinted(ctx, id))) oids.push(id);
     }
     return oids;
   };
-  const found = perRequest((): { oids?: Promise<readonly string[]> } => ({}));
-  const choices = (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
-    const known = found(ctx);
-    known.oids ??= fitting(ctx);
-    return known.oids;
-  };
+  const choices = perRequest(fitting);
 
-  const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> => ctx.oidc.account !== undefined && (await choices(ctx)).length > 0;
+  const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
+    settledOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
 
   const policy = base();
   const login = policy.get('login');
@@ -58,12 +53,10 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 
   // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
   login?.checks.add(
-    new Check(
-      'account_gone',
-      'the account of the session cannot be used',
-      'login_required',
-      (ctx) => Boolean(sessionOf(ctx)?.accountId) && !ctx.oidc.account,
-    ),
+    new Check('account_gone', 'the account of the session cannot be used', 'login_required', (ctx) => {
+      const { oid, session } = settledOf(ctx);
+      return Boolean(session?.accountId) && oid === undefined;
+    }),
   );
   // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
   login?.checks.remove('id_token_hint');
@@ -96,11 +89,11 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   policy.add(
     new Prompt(
       { name: 'create', requestable: true },
-      new Check('create_refused', 'people cannot create accounts here', 'access_denied', (ctx) =>
-        unless(!(ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create')), async () => {
-          if (!(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
-          return false;
-        }),
+      new Check(
+        'create_refused',
+        refusal,
+        'access_denied',
+        (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, settledOf(ctx).tids),
       ),
     ),
     0,
@@ -121,6 +114,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   return policy;
 }
 
+const refusal = 'people cannot create accounts here';
+
 const mismatches = {
   hint: 'id_token_hint and the signed-in account do not match',
   method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows',
@@ -137,19 +132,10 @@ function signInAgain(ctx: KoaContextWithOIDC, mismatch: string): true {
 const unless = (fits: Awaitable<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
   fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
 
-/** Into one tenant, which has to be clear, and to let people. */
-async function mayRegister({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<boolean> {
+/** Into one tenant, which has to be clear, and to let people. @throws AccessDenied */
+async function checkRegistration({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<false> {
   const [tid, ...others] = tids ?? [];
-  return tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
-}
-
-/** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
-function tenantsFor(ctx: KoaContextWithOIDC): readonly string[] | undefined {
-  return allowedTenants(clientOf(ctx.oidc.client)?.allowedTenants, ctx.oidc.params?.acr_values as string | undefined);
-}
-
-export function allowedTenants(ofClient: readonly string[] | undefined, acrValues: string | undefined): readonly string[] | undefined {
-  const { tenant } = parseAcrValues(acrValues);
-  if (tenant === undefined) return ofClient;
-  return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
+  const isOpen = tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
+  if (!isOpen) throw new errors.AccessDenied(refusal);
+  return false;
 }

@@ -1,15 +1,12 @@
 /** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../claims/contract.js';
 import { onceThere } from '../../claims/deadline.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
-import type { Client } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
-import { sessionOf } from '../accounts/login-context.js';
 import { judge, ofSession } from '../accounts/requirements.js';
+import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
-import { clientOf } from '../clients/clients.js';
 
 const { Check, Prompt } = interactionPolicy;
 
@@ -22,13 +19,13 @@ export const requirementOf = (prompt: string): string | undefined => (prompt.sta
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
   const { name, error } = requirement;
   const isOpen = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const session = sessionOf(ctx);
-    const client = clientOf(ctx.oidc.client);
+    const { session } = settledOf(ctx);
+    const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
     return onceThere(loading, (account) => {
       // The prompts before this one see to both.
-      if (!account || !client) return false;
-      return onceThere(judge(requirement, account, ofSession(session), askOf(ctx, client)), (found) => {
+      if (!account || !ask) return false;
+      return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
         if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
         // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
         if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
@@ -40,28 +37,23 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
 }
 
 /** Every requirement of a request is asked the same. */
-const asks = perRequest<{ ask?: Ask }>(() => ({}));
-
-function askOf(ctx: KoaContextWithOIDC, client: Client): Ask {
-  const known = asks(ctx);
-  known.ask ??= newAsk(ctx, client);
-  return known.ask;
-}
-
-function newAsk({ oidc }: KoaContextWithOIDC, client: Client): Ask {
-  const { scope, acr_values: acrValues } = (oidc.params ?? {}) as Readonly<Record<string, unknown>>;
+const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
+  const { client, params, acr } = settledOf(ctx);
+  const { scope } = params;
   let parameters: Ask['parameters'] | undefined;
-  return {
-    client,
-    scopes: typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [],
-    /** Few requirements look at them. */
-    get parameters() {
-      parameters ??= Object.fromEntries(Object.entries(oidc.params ?? {}).filter(isText));
-      return parameters;
-    },
-    acr: parseAcrValues(typeof acrValues === 'string' ? acrValues : undefined),
-    isSilent: false,
-  };
-}
+  return (
+    client && {
+      client,
+      scopes: typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [],
+      /** Few requirements look at them. */
+      get parameters() {
+        parameters ??= Object.fromEntries(Object.entries(params).filter(isText));
+        return parameters;
+      },
+      acr,
+      isSilent: false,
+    }
+  );
+});
 
 const isText = (entry: readonly [name: string, value: unknown]): entry is [string, string] => typeof entry[1] === 'string';

@@ -56,24 +56,27 @@ export const createResponder =
   ({ adapters, options, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']): ProviderHooks['respond'] =>
   async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
+    const { oidc } = ctx;
+    const { client, params, session } = oidc;
     // What was checked when the sign-in began is not checked again by oidc-provider.
-    if (isError && ctx.oidc.route === 'resume' && !ctx.oidc.client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
+    if (isError && oidc.route === 'resume' && !client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
     const unit = adapters.unitOf(ctx);
     try {
-      if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
+      if (!isError) await saveSession(session, sessionTtl(options, session));
       await unit.commit();
     } catch (error) {
       if (isError && error instanceof UnavailableError) {
-        ctx.oidc.provider.emit('authorization.error', ctx, error as never);
+        oidc.provider.emit('authorization.error', ctx, error as never);
         Object.assign(payload, { error: error.message, error_description: error.error_description });
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
-    const answering = answerInternal(ctx, redirectUri, payload);
+    const record = clientOf(client);
+    const answering = record && answerInternal(ctx, record, redirectUri, payload);
     if (answering) return answering;
     const isJwt = mode.endsWith('jwt');
     const target = new URL(redirectUri);
-    const custom = carriedOf(ctx)?.custom ?? [];
+    const custom = carriedOf(ctx, oidc)?.custom ?? [];
     const response = {
       // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
       ...(isError || payload.scope === undefined ? withoutScope(payload) : payload),
@@ -81,7 +84,7 @@ export const createResponder =
       // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
       ...(custom.length > 0 ? customMembers(custom, isJwt ? registeredClaims : target.searchParams.keys()) : {}),
     };
-    const place = placeOf(mode, ctx.oidc.params?.response_type);
+    const place = placeOf(mode, params?.response_type);
     if (place === undefined) return send(response);
     const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
     if (place !== 'form_post') {
@@ -91,10 +94,9 @@ export const createResponder =
       ctx.body = '';
       return;
     }
-    const client = clientOf(ctx.oidc.client);
     ctx.status = 200;
     const fields = formFields(members);
-    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(client ? { client } : {}) });
+    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(record ? { client: record } : {}) });
   };
 
 const lostResponse = ({ key }: LostWrite): Error =>

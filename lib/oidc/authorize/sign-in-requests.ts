@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
-import { clientOf } from '../clients/clients.js';
+import type { Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
 import type { createSignedIn } from '../sessions/signed-in.js';
@@ -27,7 +27,12 @@ interface Answer {
 
 export interface SignInRequests {
   /** Answers a request of an internal client; undefined for any other client's. */
-  answer(ctx: KoaContextWithOIDC, redirectUri: string, payload: Readonly<Record<string, unknown>>): Promise<void> | undefined;
+  answer(
+    ctx: KoaContextWithOIDC,
+    client: Client,
+    redirectUri: string,
+    payload: Readonly<Record<string, unknown>>,
+  ): Promise<void> | undefined;
   readonly require: ExtensionContext['requireSignIn'];
   readonly take: ExtensionContext['signInAnswer'];
 }
@@ -56,9 +61,8 @@ export function createSignInRequests(
   }
 
   return {
-    answer(ctx, redirectUri, payload) {
-      const record = clientOf(ctx.oidc.client);
-      return record && internalClients.isInternal(record) ? answerByReference(ctx, record.id, redirectUri, payload) : undefined;
+    answer(ctx, client, redirectUri, payload) {
+      return internalClients.isInternal(client) ? answerByReference(ctx, client.id, redirectUri, payload) : undefined;
     },
 
     async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, eid, signIn }) {

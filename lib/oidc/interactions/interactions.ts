@@ -22,7 +22,7 @@ import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
-import { allowedTenants } from '../authorize/prompts.js';
+import { tenantsAllowed } from '../accounts/settled-request.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
@@ -85,7 +85,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const parameters = parametersOf(details);
       const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
       restart.remember(ctx, uid, { parameters, browser });
-      const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
+      const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
       return {
         uid,
         browser,

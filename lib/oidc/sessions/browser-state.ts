@@ -3,11 +3,11 @@
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
 import { createHmac, hash } from 'node:crypto';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Account, KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { createBounded } from '../../store/caches/bounded.js';
 import type { Keyring } from '../../store/keyring.js';
-import { sessionOf } from '../accounts/login-context.js';
+import type { OurSession } from '../accounts/login-context.js';
 import { createSalt } from '../artifacts/ids.js';
 import type { BrowserState } from '../context.js';
 import { cookieName } from './cookies.js';
@@ -55,29 +55,35 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
   };
 
   /** What the cookie has to be after this response; undefined when this request does not know, null for none. */
-  const cookieNow = (ctx: KoaContextWithOIDC, error: unknown): Remembered | null | undefined => {
+  const cookieNow = (
+    ctx: KoaContextWithOIDC,
+    account: Account | undefined,
+    session: OurSession,
+    error: unknown,
+  ): Remembered | null | undefined => {
     if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
     // A browser that keeps the session's cookie back in a frame is not signed out.
     if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
-    const { uid, accountId, loginTs, signIn } = sessionOf(ctx);
-    return accountId && ctx.oidc.account ? cookieOf(JSON.stringify([uid, accountId, loginTs, signIn])) : null;
+    const { uid, accountId, loginTs, signIn } = session;
+    return accountId && account ? cookieOf(JSON.stringify([uid, accountId, loginTs, signIn])) : null;
   };
 
   return {
     clear,
     respond(ctx, origin, error) {
+      const { session, account, client } = ctx.oidc;
       const given = ctx.cookies.get(name, { signed: false }) ?? '';
-      const cookie = cookieNow(ctx, error);
+      const cookie = cookieNow(ctx, account, session as OurSession, error);
       const value = cookie === undefined ? given : (cookie?.value ?? '');
       const now = Date.now();
       if (cookie === null && given !== '') clear(ctx);
       if (cookie && (value !== given || (error === undefined && now >= cookie.freshUntil))) {
         // It ends with the session, which every success prolongs.
-        const life = sessionTtl(options, ctx.oidc.session) * 1000;
+        const life = sessionTtl(options, session) * 1000;
         ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
         cookie.freshUntil = now + life * SLACK;
       }
-      return sessionState(ctx.oidc.client?.clientId ?? '', origin, value);
+      return sessionState(client?.clientId ?? '', origin, value);
     },
   };
 }

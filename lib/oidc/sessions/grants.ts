@@ -5,10 +5,10 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
-import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../accounts/login-context.js';
+import { loginOfSession, type OurGrant, rememberGrant } from '../accounts/login-context.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { clientOf } from '../clients/clients.js';
+import { settledOf } from '../accounts/settled-request.js';
 import type { OidcParts } from '../context.js';
 
 /**
@@ -18,21 +18,21 @@ import type { OidcParts } from '../context.js';
 export const createGrantLoader =
   (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
-    const { provider, client, account } = ctx.oidc;
-    const session = sessionOf(ctx);
-    const record = clientOf(client);
+    const { oidc } = ctx;
+    const { provider, client, account } = oidc;
+    const { session, client: record, params } = settledOf(ctx);
     if (!client || !account || !record) return undefined;
-    if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
-    if (session.act && ctx.oidc.prompts.has('create'))
+    if (oidc.route === 'resume') checkRegistration(ctx, client);
+    if (session.act && oidc.prompts.has('create'))
       throw new errors.AccessDenied('nobody creates an account while they act as somebody else');
     if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
     if (session.offline === false || session.act) withoutOffline(ctx);
 
-    const asked = [...ctx.oidc.requestParamOIDCScopes];
+    const asked = [...oidc.requestParamOIDCScopes];
     const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
     const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
     if (session.act && scopes.length < asked.length) throw new errors.AccessDenied('nobody allows anything in the name of somebody else');
-    const claims = claimsOf(parts, ctx, record, consent);
+    const claims = params.claims === undefined ? noClaims : claimsOf(parts, oidc.requestParamClaims, record, consent);
     const resources = resourceScopesOf(ctx, scopes);
     const known = session.grantIdFor(client.clientId);
     const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
@@ -105,9 +105,8 @@ interface ClaimsAsked {
 }
 
 /** What becomes of claims that are asked for one by one; what the user has to be asked is in neither. @see OpenID Connect Core §5.5 */
-function claimsOf({ claims }: OidcParts, { oidc }: KoaContextWithOIDC, client: Client, consent: Consent | undefined): ClaimsAsked {
-  if (oidc.params?.claims === undefined) return noClaims;
-  const asked = [...oidc.requestParamClaims];
+function claimsOf({ claims }: OidcParts, names: ReadonlySet<string>, client: Client, consent: Consent | undefined): ClaimsAsked {
+  const asked = [...names];
   const allowed = claimsAllowed(claims, client, asked);
   const isAgreed = (name: string): boolean =>
     !client.requireConsent ||

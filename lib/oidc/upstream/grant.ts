@@ -1,8 +1,8 @@
-import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { type Client, type KoaContextWithOIDC } from 'oidc-provider';
 import { membersOf } from './base-model.js';
 
 /** Of a grant's scopes, those that the request's client may still have. */
-export type Held = (ctx: KoaContextWithOIDC, scopes: readonly string[]) => readonly string[];
+export type Held = (ctx: KoaContextWithOIDC, client: Client, scopes: readonly string[]) => readonly string[];
 
 /** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
 export function customiseGrant({ Grant }: Provider, held: Held): void {
@@ -11,7 +11,8 @@ export function customiseGrant({ Grant }: Provider, held: Held): void {
   const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
   const narrowed = (granted: string): string => {
     const ctx = Provider.ctx;
-    return ctx?.oidc.client ? held(ctx, granted.split(' ')).join(' ') : granted;
+    const client = ctx?.oidc.client;
+    return client ? held(ctx, client, granted.split(' ')).join(' ') : granted;
   };
   Grant.prototype.getOIDCScopeFiltered = function (filter) {
     return narrowed(getOIDCScopeFiltered.call(this, filter));

@@ -56,23 +56,24 @@ export function skipWhatAsksNothing(provider: Provider): void {
     *[Symbol.iterator]() {
       const { ctx } = Provider;
       if (!ctx) return yield* policy;
-      for (const { name, details, checks: all } of policy) {
-        const checks = [...all].flatMap((check) => asking(check, ctx));
-        if (checks.length > 0) yield { name, details, checks };
+      for (const { name, details: ofPrompt, checks: all } of policy) {
+        const checks: ReadCheck[] = [];
+        for (const { reason, description, error, details, check } of all) {
+          let again: ReadCheck['check'];
+          try {
+            const answer = check(ctx);
+            if (answer === false) continue;
+            again = () => answer;
+          } catch (thrown) {
+            // For who waits for all checks of the prompt.
+            again = () => {
+              throw thrown;
+            };
+          }
+          checks.push({ reason, description, error, details, check: again });
+        }
+        if (checks.length > 0) yield { name, details: ofPrompt, checks };
       }
     },
   };
-}
-
-/** The check with its answer, unless that is no already. What it throws is for who waits for all checks of the prompt. */
-function asking({ reason, description, error, details, check }: ReadCheck, ctx: KoaContextWithOIDC): ReadCheck[] {
-  const answered = (answer: ReadCheck['check']): ReadCheck[] => [{ reason, description, error, details, check: answer }];
-  try {
-    const answer = check(ctx);
-    return answer === false ? [] : answered(() => answer);
-  } catch (thrown) {
-    return answered(() => {
-      throw thrown;
-    });
-  }
 }

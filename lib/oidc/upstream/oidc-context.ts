@@ -90,7 +90,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       const asked: unknown = this.params?.scope;
       if (this.#scopes?.asked !== asked) {
         const known = hooks.scopes(this.ctx);
-        this.#scopes = { asked, known: new Set([...(this.requestParamScopes as Set<string>)].filter((scope) => known.has(scope))) };
+        this.#scopes = { asked, known: new Set(typeof asked === 'string' ? asked.split(' ').filter((scope) => known.has(scope)) : []) };
       }
       return this.#scopes?.known ?? new Set();
     }

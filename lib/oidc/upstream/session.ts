@@ -62,8 +62,8 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
 }
 
 /** Writes the session into the unit of work now, not after the response, where shared/session.js would do it. */
-export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise<void> {
-  const session = ctx.oidc.session as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
+export async function saveSession(given: Session | undefined, ttl: number): Promise<void> {
+  const session = given as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
   if (!session || session.destroyed || (session.new && !session.touched)) return;
   await session.save(ttl);
   // Saving takes the mark off that makes shared/session.js set the cookie of a new session.

@@ -62,7 +62,7 @@ export const hooks: ProviderHooks = {
   lastSteps: {},
   assertionAudiences: (route) => [issuer, `of ${route}`],
   scopes: () => new Set(['openid', 'orders.read']),
-  held: (_ctx, scopes) => scopes,
+  held: (_ctx, _client, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
   interactions: { browserOf: () => 'browser', mayResume: async (_ctx, { browser }) => browser === 'browser' },
