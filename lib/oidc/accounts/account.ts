@@ -2,7 +2,8 @@
  * Accounts as the protocol has them: `accountId` is the `oid`, `sub` is what a grant pinned.
  *
  * Here are the claims of an account for a client, the sign-in that a grant asserts (`login-context`), the accounts that a sign-in reaches
- * (`linked-accounts`), what is asked of it (`requirements`), hints, and what scopes, the `claims` parameter and resource indicators ask for.
+ * (`linked-accounts`), what is settled of an authorization request (`settled-request`), what is asked of its sign-in (`requirements`), hints, and what
+ * scopes, the `claims` parameter and resource indicators ask for.
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Awaitable, ClaimLookups, ClaimTarget } from '../../claims/contract.js';
