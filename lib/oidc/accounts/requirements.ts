@@ -117,3 +117,9 @@ export const createSilentCheck =
     const ask: Ask = { client, scopes, parameters: {}, acr: nothingAsked, isSilent: true };
     return meetsAll(silentOf(parts), account, login, ask);
   };
+
+/** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
+export function tenantsAllowed(ofClient: readonly string[] | undefined, { tenant }: AcrValues): readonly string[] | undefined {
+  if (tenant === undefined) return ofClient;
+  return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
+}

@@ -4,8 +4,9 @@ import type { Client } from '../../store/records/records.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OurSession } from './login-context.js';
+import { tenantsAllowed } from './requirements.js';
 
-/** What of an authorization request is settled once its account was looked for. */
+/** The parts of an authorization request that stay the same from the look-up of its account on. */
 export interface SettledRequest {
   readonly client: Client | undefined;
   readonly session: OurSession;
@@ -17,7 +18,7 @@ export interface SettledRequest {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Read once for the grant and for each check of the prompts, nearly all of which look at it. */
+/** Read once for the grant and for all checks of the prompts, because nearly each of them needs it. */
 export const settledOf = perRequest((ctx: KoaContextWithOIDC): SettledRequest => {
   const { oidc } = ctx;
   const { account, client: provided, params = {} } = oidc;
@@ -33,9 +34,3 @@ export const settledOf = perRequest((ctx: KoaContextWithOIDC): SettledRequest =>
     params,
   };
 });
-
-/** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
-export function tenantsAllowed(ofClient: readonly string[] | undefined, { tenant }: AcrValues): readonly string[] | undefined {
-  if (tenant === undefined) return ofClient;
-  return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
-}

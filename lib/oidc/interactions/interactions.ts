@@ -21,8 +21,7 @@ import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js'
 import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
-import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
-import { tenantsAllowed } from '../accounts/settled-request.js';
+import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';

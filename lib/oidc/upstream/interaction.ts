@@ -1,5 +1,5 @@
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
-import { get as insideOf, type ReadCheck } from 'oidc-provider/lib/helpers/weak_cache.js';
+import { get as insideOf, type ReadCheck, type ReadPrompt } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { type Class, membersOf } from './base-model.js';
 
 /** An interaction and the browser that it is bound to. */
@@ -53,27 +53,28 @@ export function skipWhatAsksNothing(provider: Provider): void {
   const { interactions } = insideOf(provider).configuration;
   const { policy } = interactions;
   interactions.policy = {
-    *[Symbol.iterator]() {
-      const { ctx } = Provider;
-      if (!ctx) return yield* policy;
-      for (const { name, details: ofPrompt, checks: all } of policy) {
-        const checks: ReadCheck[] = [];
-        for (const { reason, description, error, details, check } of all) {
-          let again: ReadCheck['check'];
-          try {
-            const answer = check(ctx);
-            if (answer === false) continue;
-            again = () => answer;
-          } catch (thrown) {
-            // For who waits for all checks of the prompt.
-            again = () => {
-              throw thrown;
-            };
-          }
-          checks.push({ reason, description, error, details, check: again });
-        }
-        if (checks.length > 0) yield { name, details: ofPrompt, checks };
-      }
-    },
+    [Symbol.iterator]: () => (Provider.ctx ? askingPrompts(policy, Provider.ctx) : policy[Symbol.iterator]()),
   };
+}
+
+/** The prompts with those of their checks that did not say no at once, each with its answer. */
+function* askingPrompts(policy: Iterable<ReadPrompt>, ctx: KoaContextWithOIDC): Generator<ReadPrompt> {
+  for (const { name, details: ofPrompt, checks: all } of policy) {
+    const checks: ReadCheck[] = [];
+    for (const { reason, description, error, details, check } of all) {
+      let again: ReadCheck['check'];
+      try {
+        const answer = check(ctx);
+        if (answer === false) continue;
+        again = () => answer;
+      } catch (thrown) {
+        // For the one that waits for all checks of the prompt.
+        again = () => {
+          throw thrown;
+        };
+      }
+      checks.push({ reason, description, error, details, check: again });
+    }
+    if (checks.length > 0) yield { name, details: ofPrompt, checks };
+  }
 }

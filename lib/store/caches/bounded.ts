@@ -8,7 +8,7 @@ export interface Bounded<V> {
   clear(): void;
 }
 
-/** Counts each value as one: given `max`, `lru-cache` makes room for all of them at once, which takes milliseconds for 10,000. */
+/** Limits the values by a size of one each, because `max` makes `lru-cache` allocate all room at the start: milliseconds for 10,000 values. */
 export const createBounded = <V extends object | string | true>({
   max,
   ttl = 0,
