@@ -112,7 +112,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { referenceToken } from './directory/input.js';
+export { type InputProblem, problemsOf, referenceToken } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';

@@ -49,7 +49,7 @@ const seed = {
       id: 'kiosk',
       name: 'Kiosk',
       secret: 'kiosk-secret',
-      metadata: { redirect_uris: [], response_types: [], grant_types: [badgeGrant] },
+      metadata: { grant_types: [badgeGrant] },
       allowedScopes: ['openid', 'profile'],
     },
   ],

@@ -182,7 +182,7 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, servicePr
       id: 'service',
       name: 'Nightly export',
       secret: 'service-secret',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: ['orders.read'],
     },
     {
@@ -191,8 +191,6 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, servicePr
       secret: 'call-centre-secret',
       metadata: {
         grant_types: ['urn:openid:params:grant-type:ciba'],
-        response_types: [],
-        redirect_uris: [],
         backchannel_token_delivery_mode: 'poll',
       },
       allowedScopes: callCentreScopes,
@@ -201,7 +199,7 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, servicePr
       id: 'back-office',
       name: 'Back office',
       secret: 'back-office-secret',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: adminScopes,
       adminTenants: ['*'],
     },

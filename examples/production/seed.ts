@@ -52,7 +52,7 @@ export const createSeed = ({ web, adminSecret }: Pick<Settings, 'web' | 'adminSe
             id: 'admin',
             name: 'Administration',
             secret: adminSecret,
-            metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+            metadata: { grant_types: ['client_credentials'] },
             allowedScopes: adminScopes,
             adminTenants: ['*'],
           },

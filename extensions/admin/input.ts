@@ -1,20 +1,7 @@
 /** What a request brings, checked against the schemas of its operation. */
-import { FormatRegistry } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
-import { type Context, createJsonReader, IdpError, type MountedOperation, referenceToken } from '../../lib/extension-door.js';
+import { type Context, createJsonReader, IdpError, type MountedOperation, problemsOf, referenceToken } from '../../lib/extension-door.js';
 
 const readBody = createJsonReader(64);
-
-const formats: Readonly<Record<string, (text: string) => boolean>> = {
-  'date-time': (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)),
-  uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
-  uri: (text) => URL.canParse(text),
-};
-
-/** Lets schemas name formats, which typebox refuses until somebody says what they are. */
-export function registerFormats(): void {
-  for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
-}
 
 /** Problems that one answer tells, at most. */
 const MOST_PROBLEMS = 20;
@@ -30,7 +17,7 @@ export function queryOf(ctx: Context, { query }: MountedOperation): Readonly<Rec
     Object.entries(ctx.query).map(([name, value]) => [name, Object.hasOwn(properties, name) ? converted(properties[name], value) : value]),
   );
   const problems = query
-    ? [...Value.Errors(query, given)].map(({ path, message }) => ({ parameter: path.slice(1), expected: message }))
+    ? problemsOf(query, given).map(({ path, expected }) => ({ parameter: path.slice(1), expected }))
     : Object.keys(given).map((parameter) => ({ parameter, expected: 'no parameter' }));
   if (problems.length > 0) throw new IdpError('invalid_request', { errors: problems.slice(0, MOST_PROBLEMS) });
   return given;
@@ -47,7 +34,7 @@ function converted(schema: Schema | undefined, value: unknown): unknown {
 export async function bodyOf(ctx: Context, { body }: MountedOperation): Promise<unknown> {
   if (!body) return undefined;
   const given = await readBody(ctx);
-  const problems = [...hostileParts(given), ...[...Value.Errors(body, given)].map(({ path, message }) => ({ path, expected: message }))];
+  const problems = [...hostileParts(given), ...problemsOf(body, given)];
   const [first] = problems;
   if (first) throw new IdpError('invalid_record', { ...first, problems: problems.slice(0, MOST_PROBLEMS) });
   return given;

@@ -12,16 +12,16 @@ import {
   IdpError,
   type Middleware,
   type MountedOperation,
+  problemsOf,
 } from '../../lib/extension-door.js';
 import { administratorOf, checkReach, countRequest } from './administrators.js';
 import { errors, withPointers } from './errors.js';
 import { createOnce, type Once, type Outcome } from './idempotency.js';
-import { bodyOf, queryOf, registerFormats } from './input.js';
+import { bodyOf, queryOf } from './input.js';
 import { filled } from './resources/shape/forms.js';
 
 /** Routes of the operations, below the API's base. */
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
-  registerFormats();
   const once = createOnce(context);
   for (const operation of context.operations()) {
     const path = base + operation.path.replace(/\{(\w+)\}/g, ':$1');
@@ -82,8 +82,8 @@ function send(ctx: Context, { status, answer, location, refusal }: Outcome): voi
 
 /** Nothing of a record goes out that nobody thought of. */
 function checkAnswer({ method, path, answer: schema }: MountedOperation, answer: unknown): void {
-  const error = schema && !Value.Check(schema, answer) ? Value.Errors(schema, answer).First() : undefined;
-  if (error) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.message}`);
+  const error = schema && !Value.Check(schema, answer) ? problemsOf(schema, answer)[0] : undefined;
+  if (error) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
 }
 
 /** @see RFC 9110 §13.1.1 */

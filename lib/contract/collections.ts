@@ -4,6 +4,7 @@ import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Order } from '../store/directory-store.js';
+import { expectedFormat } from './schema-formats.js';
 
 /**
  * Types a collection; what a compiler cannot see is checked when the service starts.
@@ -55,6 +56,8 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
   expect(fields !== undefined, 'row', 'Type.Object of the members of a row', row);
   expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
+  const format = expectedFormat(row);
+  expect(format === undefined, 'row', format ?? '', row);
   for (const [index, spec] of Object.entries(indexes)) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
     const { order, ofAllTenants = false } = spec ?? {};

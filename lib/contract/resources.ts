@@ -8,6 +8,7 @@ import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
+import { expectedFormat } from './schema-formats.js';
 
 /** The audience of access tokens for the admin API: an API resource of the service's own. */
 export const ADMIN_API = 'idp.admin';
@@ -225,7 +226,7 @@ export function findOperationProblems(
   extension: string,
   codes: ReadonlySet<string>,
 ): readonly ConfigProblem[] {
-  return operations.flatMap(({ method, path, scope, reach, errors = [], handle }, index) => {
+  return operations.flatMap(({ method, path, scope, reach, errors = [], handle, query, body, answer }, index) => {
     const report = (member: string, expected: string, isRight: boolean): readonly ConfigProblem[] =>
       isRight ? [] : [{ path: `extensions.${extension}.resources[${index}].${member}`, expected }];
     return [
@@ -239,6 +240,10 @@ export function findOperationProblems(
         errors.every((code) => codes.has(code)),
       ),
       ...report('handle', 'a function', typeof handle === 'function'),
+      ...Object.entries({ query, body, answer }).flatMap(([member, schema]) => {
+        const format = expectedFormat(schema);
+        return report(member, format ?? '', format === undefined);
+      }),
     ];
   });
 }

@@ -1,5 +1,5 @@
 /** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
-import type { JsonWebKey } from 'node:crypto';
+import type { JsonWebKeyInput } from 'node:crypto';
 import type { Awaitable } from '../claims/contract.js';
 import type { KeyState } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
@@ -60,7 +60,7 @@ export interface Signature {
   readonly alg: 'RS256' | 'ES256';
   readonly signature: Buffer;
   /** A public JWK. */
-  readonly publicKey: JsonWebKey;
+  readonly publicKey: JsonWebKeyInput['key'];
 }
 
 /** The signing keys of the service. */

@@ -49,10 +49,50 @@ export function patchSchema(schema: TObject): TObject {
   return Type.Object(Object.fromEntries(properties), strict);
 }
 
+/** Where a value is not as it should be. */
+export interface InputProblem {
+  /** A JSON pointer. */
+  readonly path: string;
+  /** Never the value. */
+  readonly expected: string;
+}
+
+/** Problems that one answer tells, at most. */
+const MOST_PROBLEMS = 20;
+
+/**
+ * What is wrong with a value, as it is told to who sent it: the first problem of each place, twenty at most, none where the value fits.
+ * @example
+ * ```ts
+ * import { IdpError, problemsOf, Type } from 'tenant-idp/extension';
+ *
+ * const Badge = Type.Object({ number: Type.String() }, { additionalProperties: false });
+ * export function checkBadge(given: unknown): void {
+ *   const problems = problemsOf(Badge, given);
+ *   if (problems.length > 0) throw new IdpError('invalid_record', { ...problems[0], problems });
+ * }
+ * ```
+ */
+export function problemsOf(schema: TSchema, value: unknown): readonly InputProblem[] {
+  const problems: InputProblem[] = [];
+  for (const { path, message } of Value.Errors(schema, value)) {
+    if (problems.length === MOST_PROBLEMS) break;
+    // Where a member is missing, typebox says next that it is no string.
+    if (!problems.some((known) => known.path === path)) problems.push({ path, expected: expectedOf(message) });
+  }
+  return problems;
+}
+
+/** typebox tells it in sentences: "Expected required property". */
+function expectedOf(message: string): string {
+  if (message === 'Expected required property') return 'a value, which is required';
+  return message === 'Unexpected property' ? 'no member of this name' : message.replace(/^Expected /, '');
+}
+
 /** @throws IdpError `invalid_record` that tells the path (a JSON pointer) and what was expected there, never the value. */
 export function checkInput(schema: TSchema, value: unknown): void {
-  const error = Value.Errors(schema, value).First();
-  if (error) throw new IdpError('invalid_record', { path: error.path, expected: error.message });
+  const [problem] = problemsOf(schema, value);
+  if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
 /** @throws IdpError `invalid_record` for an accent that does not read. */

@@ -9,7 +9,7 @@ import { createClaimResolver } from '../claims/resolver.js';
 import type { Logger } from '../logger.js';
 import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records/records.js';
 
-/** Whom a plugin is asked about, and for what. Members that are left out have plausible values. */
+/** Whom a plugin is asked about, and for what. Required members that are left out are made up; optional ones are absent. */
 export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'login' | 'pseudonym'>> {
   readonly person?: Partial<Omit<Person, 'user'>> & { readonly user?: Partial<User> };
   readonly tenant?: Partial<Tenant>;

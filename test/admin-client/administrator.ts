@@ -30,7 +30,7 @@ export const administratorSeed = {
       id: 'administrator',
       name: 'Administrator',
       secret: administratorSecret,
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: administratorScopes,
       adminTenants: ['*'],
     },

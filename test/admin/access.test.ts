@@ -144,7 +144,7 @@ describe('nobody grants more than they hold', () => {
 
   test('a client gives and changes no client that may more than itself', async () => {
     const caller = administer(service.issuer, await adminToken(service.issuer, 'narrow', 'idp.clients:read idp.clients:write'));
-    const made = { id: 'made', name: 'Made', metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } };
+    const made = { id: 'made', name: 'Made', metadata: { grant_types: ['client_credentials'] } };
     expect((await caller.post('/clients', { ...made, allowedScopes: ['idp.users:write'] })).json.code).toBe('grant_exceeds_own');
     expect((await caller.post('/clients', { ...made, allowedScopes: ['idp.persons:read'] })).status).toBe(201);
     expect((await caller.patch('/clients/made', { allowedScopes: ['idp.keys:write'] })).json.code).toBe('grant_exceeds_own');
@@ -166,7 +166,7 @@ describe('nobody grants more than they hold', () => {
 
 describe('clients and API resources', () => {
   test('secrets are made by the service, shown once, two live', async () => {
-    const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
+    const metadata = { grant_types: ['client_credentials'] };
     expect((await root.post('/clients', { id: 'rotating', name: 'R', secret: 'mine', metadata })).json.errors[0].pointer).toBe('/secret');
     const { json } = await root.post('/clients', { id: 'rotating', name: 'R', metadata });
     const { json: read } = await root('/clients/rotating');

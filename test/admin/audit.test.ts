@@ -64,7 +64,7 @@ const keyed = { ...connection, clientAuth: 'private_key_jwt' };
 const machine = () => ({
   id: unique(),
   name: 'M',
-  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  metadata: { grant_types: ['client_credentials'] },
 });
 const url = 'https://receiver.example.com/hooks';
 async function invitation(): Promise<string> {

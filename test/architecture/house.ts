@@ -144,6 +144,7 @@ const rooms: readonly Room[] = [
       'lib/errors.ts',
       'lib/paths.ts',
       'lib/contract/route-names.ts',
+      'lib/contract/schema-formats.ts',
       'type lib/logger.ts',
       'type lib/contract/',
     ],
@@ -184,7 +185,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['extension-context.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
-    ['route-names.ts', 'shared-claims.ts'],
+    ['route-names.ts', 'schema-formats.ts', 'shared-claims.ts'],
   ],
   'lib/http/': [
     ['hosts.ts'],

@@ -14,7 +14,7 @@ const client = (id: string) => ({
   id,
   name: id,
   secret: `${id}-secret`,
-  metadata: { grant_types: grantTypes, response_types: [], redirect_uris: [], backchannel_token_delivery_mode: 'poll' },
+  metadata: { grant_types: grantTypes, backchannel_token_delivery_mode: 'poll' },
   allowedScopes: ['openid'],
 });
 let context: ExtensionContext;

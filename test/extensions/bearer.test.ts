@@ -12,6 +12,12 @@ import { backToPresent, passTime } from '../support/time/clock.js';
 const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock.' } });
 const strict = { additionalProperties: false } as const;
 const Order = Type.Object({ amount: Type.Integer({ minimum: 1 }) }, strict);
+const formats = ['date', 'date-time', 'email', 'uri', 'uuid'] as const;
+const Formats = Type.Partial(
+  Type.Object(Object.fromEntries(formats.map((format) => [format, Type.String({ format })])), { additionalProperties: false }),
+);
+
+const Dated = Type.Object({ on: Type.Optional(Type.Array(Type.String({ format: 'day' }))) });
 
 const orders: Extension = {
   name: 'orders',
@@ -33,6 +39,11 @@ const orders: Extension = {
         if (amount > 100) throw errors('order_too_large', { stock: 100 });
         return amount === 13 ? ({ amount, secret: 'kept' } as never) : { amount };
       }),
+    );
+    router.put(
+      '/formats',
+      mayRead,
+      json({ body: Formats }, () => undefined),
     );
     router.delete(
       '/orders',
@@ -203,6 +214,36 @@ describe('house §5: JSON in, JSON out', () => {
     expect(await post(token, JSON.stringify({ amount: 'x'.repeat(60_000) }))).toMatchObject({ status: 413 });
   });
 
+  test.each<[(typeof formats)[number], string, string[]]>([
+    ['date', '2028-02-29', ['2026-02-29', '2026-2-1', '2026-13-01', '2026-01-01T00:00:00Z']],
+    ['date-time', '2026-02-28T23:59:59.5+01:00', ['2026-02-30T00:00:00Z', '2026-02-28T24:30:00Z', '2026-02-28T00:00:00', '2026-02-28']],
+    ['email', 'a@b.test', ['a', 'a@', '@b', 'a b@c.test']],
+    ['uri', 'urn:a:b', ['a/b', '']],
+    ['uuid', '0f8fad5b-d9cb-469f-a165-70867728950e', ['0f8fad5bd9cb469fa16570867728950e', 'x']],
+  ])('JSON Schema Validation §7.3: the format %s', async (format, right, wrong) => {
+    const token = await tokenOf();
+    const put = (value: string) =>
+      call('/formats', token, {
+        method: 'PUT',
+        body: JSON.stringify({ [format]: value }),
+        headers: { 'content-type': 'application/json' },
+      });
+    expect(await put(right)).toMatchObject({ status: 204 });
+    for (const value of wrong)
+      expect(await put(value)).toMatchObject({ status: 422, json: { path: `/${format}`, expected: `string to match '${format}' format` } });
+  });
+
+  test('each place that is wrong is told once, and none of the values', async () => {
+    const { json: problem, text } = await post(await tokenOf(), '{"hidden":"kept","other":1}');
+    const problems = [
+      { path: '/amount', expected: 'a value, which is required' },
+      { path: '/hidden', expected: 'no member of this name' },
+      { path: '/other', expected: 'no member of this name' },
+    ];
+    expect(problem).toMatchObject({ ...problems[0], problems });
+    expect(text).not.toContain('kept');
+  });
+
   test('what is answered is checked before it is sent', async () => {
     const answer = await post(await tokenOf(), '{"amount":13}');
     expect([answer.status, answer.text]).toEqual([500, expect.not.stringContaining('kept')]);
@@ -256,11 +297,29 @@ describe('house §5: an extension chooses how its errors look', () => {
     ],
     ['a style that does not exist', [{ name: 'one', errors: 'xml' } as never], /extensions\[0\]\.errors/],
     ['an API resource that does not exist', [guarded('order', 'orders.read')], /API resource 'order'.*/],
-    ['a scope that does not exist', [guarded('orders', 'orders.rea')], /scope 'orders.rea'.*/],
+    ['a scope that does not exist', [guarded('orders', 'orders.rea')], /scope 'orders.rea' .* bearer\('orders', 'orders.rea'\)/],
+    [
+      'a body of a format that nobody knows',
+      [formatted({ body: Dated })],
+      /json\.body: expected a format of .*date-time.* in place of 'day'/,
+    ],
+    ['an answer of such a format', [formatted({ answer: Dated })], /json\.answer: expected a format/],
   ])('%s is refused at start', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toMatchObject({ message: expect.stringMatching(message) });
   });
 });
+
+function formatted(shape: Parameters<typeof json>[0]): Extension {
+  return {
+    name: 'one',
+    routes(router) {
+      router.post(
+        '/one',
+        json(shape, () => undefined),
+      );
+    },
+  };
+}
 
 function guarded(audience: string, scope: string): Extension {
   return {

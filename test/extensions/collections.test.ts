@@ -232,6 +232,11 @@ describe('at start', () => {
     ['a name without the extension’s', [{ name: 'entries', row }], /collections\[0\]\.name/],
     ['a name of the service’s', [{ name: 'persons', row }], /collections\[0\]\.name/],
     ['a row that is no object', [{ name: 'one.rows', row: Type.String() }], /collections\[0\]\.row/],
+    [
+      'a row with a format that nobody knows',
+      [{ name: 'one.rows', row: Type.Object({ on: Type.String({ format: 'day' }) }) }],
+      /\[0\]\.row: expected a format of date, date-time, email, uri, uuid in place of 'day'/,
+    ],
     ['a row with a tenant of its own', [{ name: 'one.rows', row: Type.Object({ tid: Type.String() }) }], /collections\[0\]\.row/],
     ['an index over what is not there', [{ name: 'one.rows', row, indexes: { byName: { fields: ['name'] } } }], /indexes\.byName/],
     [

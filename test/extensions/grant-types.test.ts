@@ -34,7 +34,7 @@ const slipGrant: Extension = {
   clientMetadata: { slip_colour: (value) => (value === 'red' ? undefined : 'red') },
 };
 
-const metadata = { grant_types: [name, 'refresh_token'], response_types: [], redirect_uris: [] };
+const metadata = { grant_types: [name, 'refresh_token'] };
 const scopes = ['openid', 'profile', 'orders.read'];
 const seed = {
   ...testSeed,

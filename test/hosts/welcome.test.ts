@@ -24,7 +24,7 @@ const seed = {
       id: 'job',
       name: 'Job',
       secret: 'j'.repeat(32),
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
     },
   ],
 };

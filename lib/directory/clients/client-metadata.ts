@@ -75,7 +75,14 @@ export function findClientProblems(
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
   const found = Object.entries(rules.problemsOfMetadata?.(metadata) ?? {});
   const ofExtensions = found.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));
-  return [...problems, ...ofExtensions, ...listProblems(metadata, rules), ...logoutUriProblems(metadata), ...pageUriProblems(metadata)];
+  return [
+    ...problems,
+    ...ofExtensions,
+    ...listProblems(metadata, rules),
+    ...responseProblems(metadata),
+    ...logoutUriProblems(metadata),
+    ...pageUriProblems(metadata),
+  ];
 }
 
 function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadata }: ClientRules): RecordProblem | undefined {
@@ -106,6 +113,12 @@ function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly
       return expected === undefined ? [] : [{ path: `${path}/${index}`, expected }];
     });
   });
+}
+
+/** oidc-provider refuses a client whose responses have nowhere to go, whatever the client asks for. */
+function responseProblems({ response_types: responseTypes = [], redirect_uris: redirectUris = [] }: Metadata): readonly RecordProblem[] {
+  const [hasResponses, hasTargets] = [responseTypes, redirectUris].map((list) => Array.isArray(list) && list.length > 0);
+  return hasResponses && !hasTargets ? [{ path: '/metadata/redirect_uris', expected: 'a URI or more, because of response_types' }] : [];
 }
 
 function expectedText(name: string, value: unknown, served: ClientRules['grantTypes']): string | undefined {

@@ -6,7 +6,6 @@
  * `key-completion` gives them to records of before, and until it is through, lists are made of all records of their tenant.
  */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
 import type { Collection, Position, Range } from '../../store/directory-store.js';
 import { compareOrdered, compareTexts } from '../../store/index-order.js';
@@ -14,7 +13,7 @@ import type { CollectionName } from '../../store/records/collections.js';
 import { comparedText, isKeyedCollection, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema } from '../input.js';
+import { inputSchema, problemsOf } from '../input.js';
 import { createCursors } from './cursors.js';
 
 /** One page of a list. */
@@ -190,8 +189,8 @@ export const createStatusList = <R extends Tenant | Client | ApiResource>(
 
 /** @throws IdpError `invalid_request` that tells the member and what was expected there, never the value. */
 function checkQuery(schema: ReturnType<typeof inputSchema>, query: unknown): void {
-  const error = Value.Errors(schema, query).First();
-  if (error) throw new IdpError('invalid_request', { path: error.path, expected: error.message });
+  const [problem] = problemsOf(schema, query);
+  if (problem) throw new IdpError('invalid_request', { ...problem });
 }
 
 function sortOf({ sort, name }: ListQuery): NonNullable<ListQuery['sort']> {

@@ -66,10 +66,11 @@ export async function checkGuards(guards: readonly Guarded[], directory: Directo
     (await Promise.all([...audiences].map(directory.apiResources.get))).flatMap((resource) => resource?.id ?? []),
   );
   const scopes = await directory.existingScopes();
-  const problems = guards.flatMap(({ audience, scopes: wanted }) => [
-    ...(apiResources.has(audience) ? [] : [`an API resource '${audience}' that exists, for a bearer guard`]),
-    ...wanted.filter((scope) => !scopes.has(scope)).map((scope) => `a scope '${scope}' that exists, for a bearer guard`),
-  ]);
+  const problems = guards.flatMap(({ audience, scopes: wanted }) => {
+    const guarded = `which routes behind bearer(${[audience, ...wanted].map((name) => `'${name}'`).join(', ')}) ask for`;
+    if (!apiResources.has(audience)) return [`an API resource '${audience}' that exists, ${guarded}`];
+    return wanted.filter((scope) => !scopes.has(scope)).map((scope) => `a scope '${scope}' that exists, ${guarded}`);
+  });
   if (problems.length > 0)
     throw new ConfigError(
       'invalid_options',

@@ -2,7 +2,9 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Context, Middleware } from 'koa';
-import { IdpError } from '../../errors.js';
+import { expectedFormat } from '../../contract/schema-formats.js';
+import { problemsOf } from '../../directory/input.js';
+import { ConfigError, IdpError } from '../../errors.js';
 import { createBodyParser } from './body-parser.js';
 
 /** What a route takes and gives, as schemas of typebox. */
@@ -57,7 +59,8 @@ const read = createJsonReader(56);
  * Middleware that checks what a route is sent before it runs, and what it answers before that is sent. An answer of another form than declared is
  * 500: nothing of a record goes out that nobody thought of.
  * @throws IdpError `unsupported_media_type`, `invalid_request` for what is no JSON, `invalid_record` with `details.path` (a JSON pointer) and
- * `details.expected`, never the value; Error with status 413 for more than 56 kB.
+ * `details.expected`, never the value, of the first problem, and of all in `details.problems`; Error with status 413 for more than 56 kB. ConfigError
+ * `invalid_options`, at once, for a schema with a format that nobody registered.
  * @example
  * ```ts
  * import { type Extension, json, Type } from 'tenant-idp/extension';
@@ -80,25 +83,25 @@ export function json<In extends TSchema, Out extends TSchema>(
   { body, answer, status = answer ? 200 : 204 }: JsonShape<In, Out>,
   handle: (ctx: Context, body: Static<In>) => Static<Out> | undefined | Promise<Static<Out> | undefined>,
 ): Middleware {
+  const unknown = Object.entries({ body, answer }).flatMap(([member, schema]) => {
+    const expected = expectedFormat(schema);
+    return expected === undefined ? [] : [{ path: `json.${member}`, expected }];
+  });
+  if (unknown.length > 0) throw new ConfigError('invalid_options', unknown);
   return async function answerJsonOfForm(context) {
     const ctx = context as Context;
     let given: unknown;
     if (body) {
       given = await read(ctx);
-      const error = wrongIn(body, given);
-      if (error) throw new IdpError('invalid_record', error);
+      const problems = Value.Check(body, given) ? [] : problemsOf(body, given);
+      if (problems.length > 0) throw new IdpError('invalid_record', { ...problems[0], problems });
     }
     const result: unknown = await handle(ctx, given as Static<In>);
-    const error = answer && wrongIn(answer, result);
+    const error = answer && !Value.Check(answer, result) ? problemsOf(answer, result)[0] : undefined;
     if (error) throw new TypeError(`the answer of ${ctx.method} ${ctx.path} is not of its form at ${error.path || '/'}: ${error.expected}`);
     ctx.status = status;
     if (!answer) return;
     ctx.set('Content-Type', 'application/json; charset=utf-8');
     ctx.body = JSON.stringify(result);
   };
-}
-
-function wrongIn(schema: TSchema, value: unknown): { readonly path: string; readonly expected: string } | undefined {
-  const error = Value.Check(schema, value) ? undefined : Value.Errors(schema, value).First();
-  return error && { path: error.path, expected: error.message };
 }

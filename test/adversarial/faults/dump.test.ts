@@ -304,7 +304,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     const volatile =
       Date.now() - live.pushedAt < 50_000
         ? /Attempts|lease|"job |"events"|"revisions"/
-        : /Attempts|lease|"job |"events"|"revisions"|PushedAuth|AuthorizationCode/;
+        : /Attempts|lease|"job |"events"|"revisions"|PushedAuth|AuthorizationCode|ReplayDetection/;
     expect([...before].filter((piece) => !after.has(piece) && !volatile.test(piece))).toEqual([]);
     const { tokens, spa, jwt, ownToken, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';

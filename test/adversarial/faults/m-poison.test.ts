@@ -191,7 +191,7 @@ describe('M17: rows that are not of their form', () => {
         id: 'nightly',
         name: 'Nightly',
         secret: 'nightly-secret',
-        metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+        metadata: { grant_types: ['client_credentials'] },
         allowedScopes: ['orders.read'],
       },
     ],

@@ -18,7 +18,7 @@ const seed = {
   ...withoutPasswords,
   clients: [
     ...testSeed.clients,
-    { ...service, metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } },
+    { ...service, metadata: { grant_types: ['client_credentials'] } },
     { id: 'retired', name: 'Retired', secret: 'retired-secret', metadata: { redirect_uris: ['http://127.0.0.1:9/retired'] } },
   ],
   apiResources: [...testSeed.apiResources, { id: 'writing', name: 'Writing', secret: 'writing-secret', scopes: ['orders.write'] }],

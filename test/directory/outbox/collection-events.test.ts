@@ -35,7 +35,7 @@ const collections = {
   },
   async Client({ directory }: TestDirectory) {
     const { clients } = directory.as({ actor });
-    const input = { id: 'crm', name: 'CRM', metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } };
+    const input = { id: 'crm', name: 'CRM', metadata: { grant_types: ['client_credentials'] } };
     await clients.create(input);
     for (const name of ['Sales', 'Sales']) await clients.update('crm', { name });
     await clients.rotateSecret('crm');

@@ -185,7 +185,7 @@ describe('4.5 who may ask about more, or less', () => {
 
   test("design §5: a client that introspects 'all' likewise", async () => {
     const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access' });
-    const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
+    const metadata = { grant_types: ['client_credentials'] };
     const inspector = { id: 'inspector', name: 'Inspector', secret: 'inspector-secret', metadata, introspects: 'all' as const };
     await service.idp.directory.clients.create(inspector);
     expect(await isActive(endpoints, access_token, 'inspector')).toBe(true);

@@ -111,7 +111,7 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
 
 describe('4.11 what a caller may ask for', () => {
   test('4.11 a client is limited to its allowed scopes', async () => {
-    const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
+    const metadata = { grant_types: ['client_credentials'] };
     const narrow = { id: 'narrow', name: 'Narrow', secret: 'narrow-secret', metadata, allowedScopes: ['openid', 'profile'] };
     await service.idp.directory.clients.create(narrow);
     expect((await ask({ sub: bob.oid, scope: 'openid profile' }, 'narrow')).json).toMatchObject({ name: 'Bob Brown' });

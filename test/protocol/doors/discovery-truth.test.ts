@@ -278,7 +278,7 @@ describe('4.1 algorithms', () => {
 });
 
 test('RFC 9449 §5.2: a client that registered dpop_bound_access_tokens gets no other', async () => {
-  const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], dpop_bound_access_tokens: true };
+  const metadata = { grant_types: ['client_credentials'], dpop_bound_access_tokens: true };
   await service.idp.directory.clients.create({
     id: 'bound',
     name: 'Bound',

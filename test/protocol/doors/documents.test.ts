@@ -18,8 +18,6 @@ const posting = {
   secret: 'posting-secret',
   metadata: {
     grant_types: ['client_credentials'],
-    response_types: [],
-    redirect_uris: [],
     token_endpoint_auth_method: 'client_secret_post',
   },
   allowedScopes: ['orders.read'],

@@ -101,7 +101,7 @@ describe('RFC 8705: mutual TLS', () => {
     service.idp.directory.clients.create({
       id,
       name: 'Shows a certificate',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], ...metadata },
+      metadata: { grant_types: ['client_credentials'], ...metadata },
       allowedScopes: ['orders.read'],
     });
   const asked = { grant_type: 'client_credentials', scope: 'orders.read' };

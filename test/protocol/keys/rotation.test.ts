@@ -29,7 +29,7 @@ const seed = {
       id: `batch-${alg}`,
       name: `Batch ${alg}`,
       secret: `batch-${alg}-secret`,
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], id_token_signed_response_alg: alg },
+      metadata: { grant_types: ['client_credentials'], id_token_signed_response_alg: alg },
       allowedScopes: ['orders.read'],
       accessTokenType: 'jwt' as const,
     })),

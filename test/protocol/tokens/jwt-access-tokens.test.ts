@@ -54,7 +54,7 @@ describe('design §5: access tokens as JWTs', () => {
       id: 'jwt-service',
       name: 'Service with JWTs',
       secret: 'jwt-service-secret',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: ['orders.read'],
       accessTokenType: 'jwt',
     });

@@ -10,7 +10,7 @@ import { useIdp } from '../../support/service/use-idp.js';
 import { type Upstream, upstreamMethod } from '../../support/sign-in/upstream-method.js';
 
 const grantType = 'urn:example:slip';
-const metadata = { grant_types: [grantType, 'refresh_token'], response_types: [], redirect_uris: [] };
+const metadata = { grant_types: [grantType, 'refresh_token'] };
 const kiosk = { id: 'kiosk', name: 'Kiosk', secret: 'kiosk-secret', metadata, allowedScopes: ['openid'] };
 const seed = { ...testSeed, clients: [...testSeed.clients, kiosk] };
 const toEverybody: TestIdpOptions['configure'] = (configuration) => ({ ...configuration, issueRefreshToken: async () => true });

@@ -30,7 +30,7 @@ describe('4.4 client authentication', () => {
       id: 'sp:cial/client',
       name: 'Special',
       secret,
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: ['orders.read'],
     });
   });
@@ -45,6 +45,23 @@ describe('4.4 client authentication', () => {
 
   test('4.4 credentials may be in the body, as they are', async () => {
     expect(await postForm(tokenUrl(), { ...grant, client_id: 'sp:cial/client', client_secret: secret })).toMatchObject({ status: 200 });
+  });
+
+  test('RFC 7591 §2.1 a client without redirect URIs needs no response types, whatever else it says', async () => {
+    for (const [id, grants] of Object.entries({ machine: ['client_credentials'], nothing: undefined, code: ['authorization_code'] })) {
+      await service.idp.directory.clients.create({
+        id,
+        name: id,
+        secret,
+        metadata: grants ? { grant_types: grants } : {},
+        allowedScopes: ['orders.read'],
+      });
+      const asked = await postForm(tokenUrl(), grant, { authorization: basic(id, secret) });
+      const granted = { status: 200, json: { scope: 'orders.read' } };
+      expect(asked).toMatchObject(id === 'machine' ? granted : { status: 400, json: { error: 'unauthorized_client' } });
+      const page = await fetch(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: id, response_type: 'code' })}`);
+      expect(page.status).toBe(400);
+    }
   });
 
   test('4.4 a client library sends either', async () => {
@@ -76,7 +93,7 @@ describe('4.4 client authentication', () => {
       id: 'rotating',
       name: 'Rotating',
       secret: 'first',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
     });
     await service.idp.directory.clients.rotateSecret('rotating', 'second');
     for (const one of ['first', 'second'])
@@ -92,8 +109,6 @@ describe('4.4 client authentication', () => {
       name: client,
       metadata: {
         grant_types: ['client_credentials'],
-        response_types: [],
-        redirect_uris: [],
         token_endpoint_auth_method: 'private_key_jwt',
         jwks: { keys: [key] },
       },
@@ -226,7 +241,7 @@ describe('4.4 client credentials', () => {
       id: 'batch',
       name: 'Batch',
       secret: 'batch-secret',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: ['orders.read', 'invoices.read'],
     });
     expect(await endpoints.clientCredentials(undefined, 'batch')).toEqual({

@@ -42,7 +42,7 @@ export const adminClient = (id: string, adminTenants: readonly string[], allowed
   id,
   name: `Client ${id}`,
   secret: `${id}-secret`,
-  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  metadata: { grant_types: ['client_credentials'] },
   allowedScopes: [...allowedScopes],
   adminTenants: [...adminTenants],
 });

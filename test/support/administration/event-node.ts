@@ -70,7 +70,7 @@ const root = {
   id: 'root',
   name: 'Root',
   secret: 'root-secret',
-  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  metadata: { grant_types: ['client_credentials'] },
   allowedScopes: ['idp.webhooks:write'],
   adminTenants: ['*'],
 };

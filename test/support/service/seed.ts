@@ -91,7 +91,7 @@ export const testSeed = {
       id: 'service',
       name: 'Service',
       secret: 'service-secret',
-      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      metadata: { grant_types: ['client_credentials'] },
       allowedScopes: ['orders.read'],
     },
   ],

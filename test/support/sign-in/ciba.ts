@@ -17,8 +17,6 @@ export const cibaClient = (id: string, more: { readonly metadata?: object; reado
   ...more,
   metadata: {
     grant_types: [grantType],
-    response_types: [],
-    redirect_uris: [],
     backchannel_token_delivery_mode: 'poll',
     ...more.metadata,
   },

@@ -18,8 +18,6 @@ export const cibaClient = (id: string, { metadata = {}, ...more }: Readonly<Reco
   secret: `${id}-secret`,
   metadata: {
     grant_types: [CIBA_GRANT, 'refresh_token'],
-    response_types: [],
-    redirect_uris: [],
     backchannel_token_delivery_mode: 'poll',
     ...(metadata as object),
   },

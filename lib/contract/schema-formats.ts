@@ -1,0 +1,38 @@
+/** Formats of texts that schemas name. To typebox every value of an unknown format is wrong, so a schema with one is refused when the service starts. */
+import { FormatRegistry, type TSchema } from '@sinclair/typebox';
+
+type Check = (text: string) => boolean;
+
+const isDate: Check = (text) => {
+  const instant = Date.parse(`${text}T00:00:00Z`);
+  // Some days that are in no calendar have an instant.
+  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(`${text}T`);
+};
+
+/** @see JSON Schema Validation §7.3 */
+const formats: Readonly<Record<string, Check>> = {
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text),
+  'date-time': (text) =>
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
+  email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  uri: (text) => URL.canParse(text),
+  uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+};
+for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
+
+/** Members of a schema that hold values. */
+const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
+
+const formatsIn = (schema: object): readonly string[] =>
+  Object.entries(schema).flatMap(([name, member]) => {
+    if (name === 'format' && typeof member === 'string') return [member];
+    return typeof member === 'object' && member !== null && !values.includes(name) ? formatsIn(member) : [];
+  });
+
+/** What was expected in place of a format that a schema names and nobody registered; undefined where all are known. */
+export function expectedFormat(schema: TSchema | undefined): string | undefined {
+  const unknown = formatsIn(schema ?? {}).find((name) => !FormatRegistry.Has(name));
+  return unknown === undefined
+    ? undefined
+    : `a format of ${[...FormatRegistry.Entries().keys()].join(', ')} in place of '${unknown}', or a pattern`;
+}
