@@ -10,12 +10,13 @@ export default {
   transform: {},
   // Two cores: most of its time a test file waits, for a browser, for servers, for a clock.
   maxWorkers: 4,
-  workerIdleMemoryLimit: '1GB',
+  // A new worker loads all modules again.
+  workerIdleMemoryLimit: '1.5GB',
   // Half a second, which is the default, is what a busy machine takes to end a process.
   workerGracefulExitTimeout: 20_000,
   silent: true,
   // A limit against hanging. No test may need to be fast: the machine may be slow, and busy with other tests.
-  testTimeout: 120_000,
+  testTimeout: process.env.PROVE ? 3_600_000 : 300_000,
   coverageProvider: 'v8',
   collectCoverageFrom: ['dist/{lib,adapters,extensions}/**/*.js'],
   coverageDirectory: '.coverage',

@@ -3,11 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { useIdp } from '../support/service/use-idp.js';
 import { administratorSeed, tenantIdOf } from './administrator.js';
 
-jest.setTimeout(180_000);
 const run = promisify(execFile);
 const folder = mkdtempSync(join(process.cwd(), 'dist', 'generated-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));

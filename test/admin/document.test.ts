@@ -1,5 +1,5 @@
 /** Deliverable "OpenAPI": the document is right by two validators, and requests drawn from it get answers that it documents. */
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { validate } from '@readme/openapi-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
@@ -8,7 +8,6 @@ import { drawing, oneOf, sample } from '../support/requests/schema-samples.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
 
-jest.setTimeout(process.env.PROVE ? 600_000 : 180_000);
 const REQUESTS = process.env.PROVE ? 20_000 : 500;
 
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 1_000_000 } });

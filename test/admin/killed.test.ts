@@ -1,5 +1,5 @@
 /** Threat H3: a node is killed with `kill -9` between the writes of POST Person, and of the removal of a tenant. */
-import { expect, jest } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { adminSeed } from '../support/administration/admin.js';
@@ -11,7 +11,6 @@ import { until } from '../support/time/until.js';
 
 /** 25 times each of four with `npm run prove`, with the suite one of them. */
 const ROUNDS = process.env.PROVE ? 25 : 1;
-jest.setTimeout(120_000 + ROUNDS * 60_000);
 
 const scope =
   'idp.tenants:read idp.tenants:write idp.persons:read idp.persons:write idp.invitations:read idp.invitations:write idp.events:read';

@@ -1,6 +1,6 @@
 /** Issue 16: one outcome, one redemption and one interval, whichever node is asked. Threats D1, D2. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
@@ -17,7 +17,6 @@ import { atOnce } from '../support/time/rounds.js';
 
 /** Few with the suite; `npm run prove` plays as many as the issue asks for. */
 const rounds = process.env.PROVE ? { redemptions: 200, races: 300, uses: 50 } : { redemptions: 1, races: 4, uses: 20 };
-jest.setTimeout(180_000 + 10_000 * rounds.races);
 
 /** A person for each five rounds, because nobody is asked more often. */
 const people = Array.from({ length: Math.ceil((rounds.redemptions + rounds.races + 2) / 4) }, (_, index) => `person${index}@acme.test`);

@@ -1,5 +1,5 @@
 /** Threats G4, J1: of any number of uses of one code at once on two nodes one succeeds, and guesses are counted together, whatever the records are kept in. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
@@ -14,7 +14,6 @@ import { redisClient } from '../support/stores/redis-clients.js';
 
 const AT_ONCE = 8;
 const GUESSING = process.env.PROVE ? 40 : 8;
-jest.setTimeout(180_000);
 
 const [acme, globex] = testSeed.tenants;
 const names = ['code', 'recovery', 'guessed'];

@@ -1,7 +1,7 @@
 /** Issue 15, threat H3: a node is killed with `kill -9` between the event of an impersonation and its tokens. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { impersonatingAt, operatorSeed, permission } from '../support/sign-in/impersonating.js';
@@ -12,7 +12,6 @@ import { until } from '../support/time/until.js';
 /** The row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
 const POINTS = [1, 2, 3, 4, 5, 6, 7, 8];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [1, 5];
-jest.setTimeout(120_000 + rounds.length * 30_000);
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -1,7 +1,7 @@
 /** Threats H3, G9: a node is killed with `kill -9` between the writes of an acceptance. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { encryption, type InvitationNodeSettings } from '../support/administration/invitation-node.js';
@@ -15,7 +15,6 @@ import { until } from '../support/time/until.js';
 const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
 const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
-jest.setTimeout(180_000 + ROUNDS * POINTS.length * 15_000);
 
 withMongo('MONGODB_URL', (mongo) =>
   describe('an acceptance is cut short', () => {

@@ -1,5 +1,5 @@
 /** Threats G9, J1: of any number of acceptances at once one succeeds, whatever the records are kept in. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
@@ -13,7 +13,6 @@ import { redisClient } from '../support/stores/redis-clients.js';
 
 const ROUNDS = process.env.PROVE ? 100 : 1;
 const AT_ONCE = process.env.PROVE ? 50 : 15;
-jest.setTimeout(180_000 + ROUNDS * 20_000);
 
 /** Rounds over two nodes: further winners, who was refused, and whether the winner's password is the user's. */
 async function rounds(nodes: Instances): Promise<readonly (readonly unknown[])[]> {

@@ -24,6 +24,8 @@ giveKeys();
 setPriority(5);
 
 const require = createRequire(import.meta.url);
+/** Enough to see which test an error is of. */
+const STACK_FRAMES = 20;
 let imports = 0;
 
 /**
@@ -78,6 +80,8 @@ export default class NodeRuntime {
 
   async unstable_importModule(path: string): Promise<void> {
     imports += 1;
+    // Jest asks for a hundred, and maps each to its source.
+    Error.stackTraceLimit = STACK_FRAMES;
     await import(`${pathToFileURL(path)}?${imports}`);
   }
 

@@ -1,5 +1,5 @@
 /** Threat I5 of the security reference, for three nodes over Redis: what a browser comes back with makes one message, whoever uses it at the same time. */
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -21,7 +21,6 @@ import { atOnce, tabOf } from '../support/time/rounds.js';
 
 /** Few with the suite; `npm run prove` plays more. */
 const { rounds, uses } = process.env.PROVE ? { rounds: 100, uses: 50 } : { rounds: 2, uses: 12 };
-jest.setTimeout(60_000 + 5000 * rounds);
 
 withServer('REDIS_URL', (redis) => {
   const clients = [0, 1, 2].map(() => redisClient(redis));

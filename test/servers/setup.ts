@@ -19,6 +19,8 @@ interface Selection {
 export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
   keeping.folder = await mkdtemp(join(tmpdir(), 'tests-'));
   process.env.FOLDER_OF_RUN = keeping.folder;
+  // Nodes and workers load the same modules again and again. Node 20 has no such cache, and looks for none.
+  process.env.NODE_COMPILE_CACHE ??= join(keeping.folder, 'compiled');
   const selected = testPathPatterns.toExecutor({ rootDir });
   const tests = fileURLToPath(new URL('..', import.meta.url));
   const files = (await readdir(tests, { recursive: true })).filter((path) => path.endsWith('.test.js')).map((path) => tests + path);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
 import { pass } from '../../../adapters/conformance/passing-time.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../../lib/store/artifact-store.js';
@@ -17,7 +17,6 @@ import { put, remove, replacement, rotation, type Scenario, scenarios, signOut, 
  * attempts at once for the same records.
  */
 const [ROUNDS, ATTEMPTS, KILL_ROUNDS] = process.env.PROVE ? [50, 50, 4] : [1, 10, 0];
-if (process.env.PROVE) jest.setTimeout(300_000);
 
 /** Before which of its statements a node is killed: a hundred times in all, or a few. */
 const kills = (total: number): readonly number[] =>

@@ -2,7 +2,7 @@
  * Erasure, complete over every store: after a person or a tenant is gone, a dump of both stores has no string of them, whatever they did before; and until
  * then the export has all of them, and no secret.
  */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { defineCollection, type Extension, Type } from 'tenant-idp/extension';
 import type { ArtifactKey, ArtifactStore } from '../../../lib/store/artifact-store.js';
@@ -23,8 +23,6 @@ import {
   dumpedRedisArtifacts,
 } from '../../support/stores/dumps.js';
 import { until } from '../../support/time/until.js';
-
-jest.setTimeout(180_000);
 
 /** Those that are live: the history of the other dumps would be of what is gone. */
 function liveMemoryArtifacts(): DumpedStore<ArtifactStore> {

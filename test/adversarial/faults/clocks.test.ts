@@ -1,6 +1,6 @@
 /** L6: nodes whose clocks differ. Up to half a minute nobody notices; beyond it a node refuses to serve, and ends nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
@@ -13,7 +13,6 @@ const offline = { scope: 'openid profile offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
 const away = { status: 503, json: { error: 'temporarily_unavailable' } };
 const SECOND = 1000;
-jest.setTimeout(180_000);
 
 type Stores = Pick<NodesOptions, 'artifacts' | 'directory'>;
 

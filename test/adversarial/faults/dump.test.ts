@@ -3,7 +3,7 @@
  * endpoint and as every cookie: nothing is accepted, and nothing changes.
  */
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withServer } from '../../servers/when.js';
@@ -31,8 +31,6 @@ import {
   dumpedRedisArtifacts,
   stringsOf,
 } from '../../support/stores/dumps.js';
-
-jest.setTimeout(process.env.PROVE ? 1_200_000 : 180_000);
 
 const COOKIE_KEY = 'the key of the cookies, which is in no store';
 /** Without PKCE, so that nothing but the code itself stands between a stolen one and its tokens. */

@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import type { KillPoint, ToEventNode } from '../../support/administration/event-node.js';
 import { startEventNode } from '../../support/administration/event-nodes.js';
@@ -14,7 +14,6 @@ import { until } from '../../support/time/until.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 1;
-jest.setTimeout(180_000 + KILLS * killPoints.length * 10_000);
 
 withMongo('MONGODB_URL', (mongo) =>
   describe('design §8: a node is killed while it tells an event', () => {

@@ -1,7 +1,7 @@
 /** Threat M17: a row that is not of its form stops nobody else. Every member of every collection, broken by absence, type and size. */
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Row } from '../../../lib/store/directory-store.js';
@@ -14,7 +14,6 @@ import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';
 
 const isWhole = process.env.PROVE !== undefined;
-jest.setTimeout(isWhole ? 1_800_000 : 180_000);
 
 const MARK = 'POISON-IN-A-ROW';
 type Member = Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** Requests at once over a store that takes its time: the memory store answers too soon for them to meet. */
-import { afterAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { callLoopback } from '../../support/client/receivers/logout-receiver.js';
@@ -12,7 +12,6 @@ import { type Contestants, createContestants, ssoClients, tabOf } from '../../su
 
 /** Few with the suite; `npm run prove` plays many. */
 const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 20];
-jest.setTimeout(180_000 + 15_000 * ROUNDS);
 let contestants: Contestants;
 const service = useIdp(async () => {
   contestants = await createContestants();

@@ -1,5 +1,5 @@
 /** Issue 5: exactly once, with three processes over one store. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { Agent } from '../../support/client/agent.js';
 import { isActive, obtainCode, redeem, refresh } from '../../support/client/steps.js';
@@ -11,7 +11,6 @@ import { type Contestants, createContestants } from '../../support/time/rounds.j
 const rounds = process.env.PROVE
   ? { credentials: 200, uses: 50, signIns: 100, logouts: 300 }
   : { credentials: 1, uses: 20, signIns: 1, logouts: 2 };
-jest.setTimeout(180_000 + 20_000 * rounds.logouts);
 
 const pause = (steps: number) => new Promise((resolve) => setTimeout(resolve, 3 * steps));
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Agent, createPkce, postForm } from '../../support/client/agent.js';
 import { callLoopback } from '../../support/client/receivers/logout-receiver.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../../support/client/steps.js';
@@ -10,7 +10,6 @@ import { atOnce, type Contestants, createContestants } from '../../support/time/
 
 /** Few with the suite; `npm run prove` plays many. */
 const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 30];
-jest.setTimeout(180_000 + 10_000 * ROUNDS);
 let contestants: Contestants;
 const service = useIdp(async () => {
   contestants = await createContestants();

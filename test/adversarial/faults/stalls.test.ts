@@ -1,6 +1,6 @@
 /** Threat M18: a process that was busy or stopped for longer than a store may take, under load. Its stores were well, and nobody is told otherwise. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, jest } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { type Nodes, startNodes } from '../../support/service/nodes.js';
 import { testSeed } from '../../support/service/seed.js';
@@ -9,7 +9,6 @@ import { startLoad } from '../../support/time/load.js';
 
 /** Of each kind. */
 const STALLS = process.env.PROVE ? 20 : 1;
-jest.setTimeout(180_000 + STALLS * 2 * 20_000);
 
 /** Milliseconds: the shortest that a store's own time-outs mistook for an outage, up to a debugger's or a snapshot's. */
 const lengths = [1500, 2500, 3500, 5000];

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
@@ -20,7 +20,6 @@ import { IN_TIME } from '../../support/time/in-time.js';
 import { type Load, type Noted, startLoad } from '../../support/time/load.js';
 
 const KILLS = process.env.PROVE ? 10 : 1;
-jest.setTimeout(180_000 + KILLS * 30_000);
 
 const AWAY = 1500;
 

@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { Webhook } from 'standardwebhooks';
 import { createIdentityProvider } from 'tenant-idp';
@@ -20,7 +20,6 @@ import { withMongo } from '../../support/stores/mongo.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'delivered', 'positioned'];
 const KILLS = process.env.PROVE ? 100 : 1;
-jest.setTimeout(240_000 + KILLS * killPoints.length * 10_000);
 
 withMongo('MONGODB_URL', (mongo) => {
   const nodes: ChildProcess[] = [];

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic, createPkce, formOf, obtainTokens, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
 import { type RawAnswer, rawRequest } from '../../support/client/raw-request.js';
@@ -20,7 +20,6 @@ const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 **
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 20_000;
-jest.setTimeout(180_000 + 40 * REQUESTS);
 
 let service: ChildProcess;
 let issuer: string;

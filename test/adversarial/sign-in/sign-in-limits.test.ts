@@ -1,14 +1,11 @@
 /** Security table M4, M5, M6, M11, M16: guessing is slow, tells nothing, and keeps nobody from an account whose browser knows it. */
 import { createHook } from 'node:async_hooks';
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../../support/client/agent.js';
 import { responseOf } from '../../support/client/steps.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
-
-// Hundreds of password hashes.
-jest.setTimeout(300_000);
 
 const PROVING = process.env.PROVE !== undefined;
 

@@ -3,7 +3,7 @@
  * samples of a thousand are apart, and how likely that is where nothing tells them apart.
  */
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Row } from 'tenant-idp/store';
 import type { Account } from '../../../lib/directory/index.js';
@@ -14,7 +14,6 @@ import { useIdp } from '../../support/service/use-idp.js';
 import { pressForgotten } from '../../support/sign-in/passwords.js';
 
 const SAMPLES = process.env.PROVE ? 1_000 : 5;
-jest.setTimeout(120_000 + 1_000 * SAMPLES);
 
 const [acme, globex] = testSeed.tenants;
 const rows = memoryDirectory();

@@ -3,7 +3,7 @@
  * and no code names an account of another tenant than was asked for, or of another account than the hint.
  */
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
@@ -16,7 +16,6 @@ import { redirectUri } from '../../support/service/seed.js';
 /** A tenth of the combinations, another one for each flow, and some of those that take pages and passwords; `npm run prove` tries all. */
 const EVERY = process.env.PROVE ? 1 : 10;
 const WITH_PAGES = process.env.PROVE ? Number.POSITIVE_INFINITY : 20;
-jest.setTimeout(process.env.PROVE ? 3_600_000 : 180_000);
 
 const flows = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const ways = ['GET', 'POST', 'PAR'] as const;

@@ -1,11 +1,9 @@
 /** The OpenID Foundation's plan fapi-ciba-id1-test-plan in ping mode, by the names of its modules. Over TLS, from a process of its own. */
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { createPlanClient, expectError, expectPending, planCalls, ways } from '../../support/client/ciba/ciba-plan.js';
 import { usePinged } from '../../support/client/ciba/pinged-clients.js';
 import { until } from '../../support/time/until.js';
-
-jest.setTimeout(180_000);
 
 const [way] = ways;
 if (!way) throw new Error('there is no way to authenticate');

@@ -1,11 +1,9 @@
 /** Service specification 4.10, Events 3: in ping mode the service notifies the client on completion. Over TLS, from processes of their own. Threat D8. */
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { usePinged } from '../../support/client/ciba/pinged-clients.js';
 import { redeem } from '../../support/sign-in/ciba.js';
 import { until } from '../../support/time/until.js';
-
-jest.setTimeout(180_000);
 
 withServer('REDIS_URL', (url) =>
   describe('ping over TLS', () => {

@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import type { Person } from '../../../lib/store/records/records.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
@@ -22,7 +22,6 @@ const REQUESTS = process.env.PROVE ? 100_000 : 2_000;
 /** So many at most, where fewer have not shown each difference that is in the table. */
 const MOST_REQUESTS = Math.max(20_000, REQUESTS);
 const SEED = Number(process.env.PLAIN_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 1_061_740_016));
-jest.setTimeout(180_000 + 40 * MOST_REQUESTS);
 
 const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
 const identity = ['openid', 'profile', 'email', 'org', 'roles', 'perms'];

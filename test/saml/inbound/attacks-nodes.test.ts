@@ -1,6 +1,6 @@
 /** Threats I1, I2 and I5 of the security reference at three processes at once: one message is used once, and what was made of it not at all. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { rawRequest } from '../../support/client/raw-request.js';
 import type { Credentials } from '../../support/saml/inbound/credentials.js';
@@ -12,7 +12,6 @@ import { atOnce } from '../../support/time/rounds.js';
 
 /** Few with the suite; `npm run prove` plays as many as the issue asks for. */
 const { rounds, uses } = process.env.PROVE ? { rounds: 200, uses: 50 } : { rounds: 3, uses: 12 };
-jest.setTimeout(180_000 + 5000 * rounds);
 
 const host = '127.0.0.1:3000';
 const issuer = `http://${host}`;

@@ -17,7 +17,6 @@ import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-dir
 import { until } from '../../support/time/until.js';
 
 const ROUNDS = process.env.PROVE ? 50 : 2;
-jest.setTimeout(120_000 + ROUNDS * 10_000);
 
 const encryption = ['the secret that the nodes of these tests have in common'];
 const started: IdentityProvider[] = [];
