@@ -8,8 +8,8 @@ export default {
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
-  // Two cores: most of its time a test file waits, for a browser, for servers, for a clock.
-  maxWorkers: 4,
+  // Two cores: most of its time a test file waits, for a browser, for servers, for a clock. What is proved keeps its core busy.
+  maxWorkers: process.env.PROVE ? 2 : 4,
   // A new worker loads all modules again.
   workerIdleMemoryLimit: '1.5GB',
   // Half a second, which is the default, is what a busy machine takes to end a process.
