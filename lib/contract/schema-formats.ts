@@ -25,7 +25,8 @@ const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
 
 const formatsIn = (schema: object): readonly string[] =>
   Object.entries(schema).flatMap(([name, member]) => {
-    if (name === 'format' && typeof member === 'string') return [member];
+    // That of a number is an annotation, which nothing checks.
+    if (name === 'format' && typeof member === 'string') return Reflect.get(schema, 'type') === 'string' ? [member] : [];
     return typeof member === 'object' && member !== null && !values.includes(name) ? formatsIn(member) : [];
   });
 

@@ -11,7 +11,7 @@ import { backToPresent, passTime } from '../support/time/clock.js';
 
 const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock.' } });
 const strict = { additionalProperties: false } as const;
-const Order = Type.Object({ amount: Type.Integer({ minimum: 1 }) }, strict);
+const Order = Type.Object({ amount: Type.Integer({ minimum: 1, format: 'int32' }) }, strict);
 const formats = ['date', 'date-time', 'email', 'uri', 'uuid'] as const;
 const Formats = Type.Partial(
   Type.Object(Object.fromEntries(formats.map((format) => [format, Type.String({ format })])), { additionalProperties: false }),
