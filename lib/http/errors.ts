@@ -29,7 +29,12 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = requestIdOf(ctx);
       const { caller } = ctx.state as Partial<CallerState>;
-      logFailure(logger, ctx, error, status, () => ({ status, error: codeOf(error, status), client: caller?.id }));
+      logFailure(logger, ctx, error, status, () => ({
+        status,
+        error: codeOf(error, status),
+        reason: reasonOf(error),
+        client: caller?.id,
+      }));
       ctx.status = status;
       ctx.remove('Location');
       // It may have been refused before it failed. @see RFC 9110 §11.6.1
@@ -75,6 +80,10 @@ function problemOf(error: unknown, status: number, code: string): Readonly<Recor
 /** A refusal that says which token it takes. @see RFC 6750 §3 */
 const isOfBearer = (ctx: Context, error: unknown): boolean =>
   IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
+
+/** What only the log tells. */
+const reasonOf = (error: unknown): string | undefined =>
+  error instanceof IdpError && typeof error.cause === 'string' ? error.cause : undefined;
 
 const statusOf = (error: unknown): number => {
   const { status, expose } = (error ?? {}) as { status?: unknown; expose?: unknown };

@@ -79,6 +79,7 @@ async function call(path: string, token?: string, init: RequestInit = {}) {
   const challenge = response.headers.get('www-authenticate');
   return { status: response.status, type: response.headers.get('content-type'), challenge, text, json: text && JSON.parse(text) };
 }
+const reasons = () => service.lines.filter(({ message }) => message === 'request refused').map(({ fields }) => fields.reason);
 const post = (token: string, body: string, type = 'application/json') =>
   call('/orders', token, { method: 'POST', body, headers: { 'content-type': type } });
 
@@ -140,6 +141,7 @@ describe('RFC 6750: a route behind an access token', () => {
   ])('§3.1 refuses a token that is %s', async (_, token) => {
     const answer = await call('/orders', await token());
     expect([answer.status, answer.challenge]).toEqual([401, `Bearer realm="${service.issuer}", error="invalid_token"`]);
+    expect(reasons().at(-1)).toMatch(/^unknown, over, or bound to a key$|^for no API resource$/);
   });
 
   test('§3.1 refuses a token that is over', async () => {
@@ -162,7 +164,10 @@ describe('RFC 6750: a route behind an access token', () => {
     const token = await tokenOf();
     const others = (await tenants.find()).filter(({ name }) => name !== 'Acme').map(({ id }) => id);
     await apiResources.update('orders', { allowedTenants: others });
-    expect((await call('/orders', token)).status).toBe(401);
+    const refused = await call('/orders', token);
+    expect(refused.status).toBe(401);
+    expect(reasons().at(-1)).toBe('of a tenant that is none of the API resource');
+    expect(refused.text).not.toContain('tenant that');
     await apiResources.update('orders', { allowedTenants: null, status: 'disabled' });
     expect((await call('/orders', token)).status).toBe(401);
     await apiResources.update('orders', { status: 'active' });

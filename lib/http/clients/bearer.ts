@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { AccessToken, BearerState, ReadAccessToken } from '../../contract/bearer.js';
 import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
+import type { ApiResource } from '../../store/records/records.js';
 
 /** Lets pass who shows a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
@@ -37,13 +38,13 @@ export const createBearer =
       ctx.set('Cache-Control', 'no-store');
       const { authorization = '' } = ctx.headers;
       // Who brings none is told what is wanted, and of no error. @see RFC 6750 §3.1
-      if (!/^bearer(?: |$)/i.test(authorization)) refuse(new IdpError('invalid_token'));
+      if (!/^bearer(?: |$)/i.test(authorization)) refuse(new IdpError('invalid_token', {}, { cause: 'no access token' }));
       const [, value] = credentials.exec(authorization) ?? [];
       if (value === undefined) return refuse(new IdpError('invalid_request'), { error: 'invalid_request' });
       const token = await read(ctx, value);
       const apiResource = apiResources.peek(audience) ?? (await apiResources.get(audience));
-      if (!token?.audiences.includes(audience) || !mayRead(apiResource, token))
-        return refuse(new IdpError('invalid_token'), { error: 'invalid_token' });
+      const cause = whyNot(token, audience, apiResource);
+      if (!token || cause !== undefined) return refuse(new IdpError('invalid_token', {}, { cause }), { error: 'invalid_token' });
       if (!scopes.every((scope) => token.scopes.has(scope)))
         refuse(new IdpError('insufficient_scope'), { error: 'insufficient_scope', scope: scopes.join(' ') });
       ctx.state.accessToken = token;
@@ -51,9 +52,16 @@ export const createBearer =
     };
   };
 
-/** An API resource learns of people of its tenants alone, here as by introspection. */
-const mayRead = (apiResource: Awaited<ReturnType<Directory['apiResources']['get']>>, { account }: AccessToken): boolean =>
-  apiResource?.status === 'active' && (!account || (apiResource.allowedTenants?.includes(account.tenant.id) ?? true));
+/** Why an access token does not open routes of an API resource: for the log, because a caller learns no more than that. */
+function whyNot(token: AccessToken | undefined, audience: string, apiResource: ApiResource | undefined): string | undefined {
+  if (!token) return 'unknown, over, or bound to a key';
+  const { audiences, account } = token;
+  if (!audiences.includes(audience)) return `for ${audiences.join(', ') || 'no API resource'}`;
+  if (apiResource?.status !== 'active') return 'for a disabled API resource';
+  // An API resource learns of people of its tenants alone, here as by introspection.
+  const isOfItsTenants = !account || (apiResource.allowedTenants?.includes(account.tenant.id) ?? true);
+  return isOfItsTenants ? undefined : 'of a tenant that is none of the API resource';
+}
 
 /**
  * Whether what guards ask for exists: a name that does not would refuse every token.
