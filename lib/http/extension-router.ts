@@ -48,6 +48,11 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
   try {
     routes?.(own, context);
   } catch (error) {
+    if (error instanceof ConfigError && error.code === 'invalid_options')
+      throw new ConfigError(
+        'invalid_options',
+        error.problems.map((problem) => ({ ...problem, path: `extensions.${name}.routes: ${problem.path}` })),
+      );
     if (error instanceof IdpError) throw error;
     throw new Error(`The routes of extension '${name}' could not be made.`, { cause: error });
   }

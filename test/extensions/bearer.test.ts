@@ -306,7 +306,7 @@ describe('house §5: an extension chooses how its errors look', () => {
     [
       'a body of a format that nobody knows',
       [formatted({ body: Dated })],
-      /json\.body: expected a format of .*date-time.* in place of 'day'/,
+      /extensions\.one\.routes: json\.body: expected a format of .*date-time.* in place of 'day'/,
     ],
     ['an answer of such a format', [formatted({ answer: Dated })], /json\.answer: expected a format/],
   ])('%s is refused at start', async (_, extensions, message) => {
