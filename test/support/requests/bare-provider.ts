@@ -171,7 +171,8 @@ const clientsOf = (clients: ReadonlyMap<string, Client>, secrets: ReadonlyMap<st
     .filter(({ status }) => status === 'active')
     .map(({ id, name, metadata, allowedScopes }) => ({
       grant_types: ['authorization_code'],
-      response_types: ['code'],
+      // What the service makes of a client that does not say.
+      response_types: metadata.redirect_uris === undefined ? [] : ['code'],
       ...structuredClone(metadata),
       client_id: id,
       client_name: name,
