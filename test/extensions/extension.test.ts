@@ -1,7 +1,7 @@
 /** design §2: an extension is one plain object. */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
+import type { CallerState, ConfigError, Extension, ExtensionContext } from 'tenant-idp';
 import { type Account, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
 import { postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
@@ -292,4 +292,28 @@ test('house §5: two extensions with the same method and path of the admin API a
     code: 'extension_conflict',
     problems: [{ path: 'extensions', expected: expect.stringContaining('GET /tenants/{}/persons'), received: 'admin and mine' }],
   });
+});
+
+test('house §5: a format that nobody knows is refused at start, in a seed and in each part of an operation', async () => {
+  const Day = Type.Object({ day: Type.String({ format: 'day' }) });
+  const problemsOf = (extension: Omit<Extension, 'name'>) =>
+    startIdp({ extensions: [{ name: 'one', ...extension }] }).then(
+      () => [],
+      ({ problems }: ConfigError) => problems.map(({ path, expected }) => [path, expected]),
+    );
+  const expected = expect.stringMatching(/^a format of .*uuid in place of 'day', or a pattern$/);
+  expect(await problemsOf({ seed: { form: Day, pieces: () => [] } })).toEqual([['extensions[0].seed.form', expected]]);
+  const operation = defineOperation({
+    method: 'POST',
+    path: '/tenants/{tid}/days',
+    scope: 'idp.days:write',
+    summary: 'A day',
+    query: Day,
+    body: Day,
+    answer: Day,
+    handle: () => ({ day: '' }),
+  });
+  expect(await problemsOf({ resources: () => [operation] })).toEqual(
+    ['query', 'body', 'answer'].map((member) => [`extensions.one.resources[0].${member}`, expected]),
+  );
 });
