@@ -28,7 +28,7 @@ export function clientProblems(metadata: Client['metadata']): Readonly<Record<st
   const { grant_types: grants, backchannel_token_delivery_mode: mode, jwks, jwks_uri: jwksUri, response_types: types } = metadata;
   const hasGrant = Array.isArray(grants) && grants.includes(GRANT_TYPE);
   const isPairwise = hasGrant && metadata.subject_type === 'pairwise';
-  const hasResponses = [types ?? metadata.redirect_uris ?? []].flat().length > 0;
+  const hasResponses = Array.isArray(types) && types.length > 0;
   const problems: [name: string, expected: string, isWrong: boolean][] = [
     ['backchannel_token_delivery_mode', 'poll or ping, for a client with the CIBA grant', hasGrant && mode === undefined],
     [

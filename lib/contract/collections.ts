@@ -1,10 +1,10 @@
 /** Durable rows of an extension, as it declares them. */
 import type { TObject } from '@sinclair/typebox';
-import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
+import { formatPath, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Order } from '../store/directory-store.js';
-import { expectedFormat } from './schema-formats.js';
+import { formatProblems } from './schema-formats.js';
 
 /**
  * Types a collection; what a compiler cannot see is checked when the service starts.
@@ -56,8 +56,7 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
   expect(fields !== undefined, 'row', 'Type.Object of the members of a row', row);
   expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
-  const format = expectedFormat(row);
-  expect(format === undefined, 'row', format ?? '', row);
+  problems.push(...formatProblems(row, formatPath([...path, 'row'])));
   for (const [index, spec] of Object.entries(indexes)) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
     const { order, ofAllTenants = false } = spec ?? {};

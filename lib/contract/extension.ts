@@ -126,7 +126,7 @@ export interface Extension {
   readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
   /**
    * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
-   * {@link clientMetadata}.
+   * {@link clientMetadata}. `response_types` is always there, as a list.
    */
   readonly clientProblems?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
   readonly close?: () => Promise<void>;

@@ -8,7 +8,7 @@ import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
-import { expectedFormat } from './schema-formats.js';
+import { formatProblems } from './schema-formats.js';
 
 /** The audience of access tokens for the admin API: an API resource of the service's own. */
 export const ADMIN_API = 'idp.admin';
@@ -227,8 +227,9 @@ export function findOperationProblems(
   codes: ReadonlySet<string>,
 ): readonly ConfigProblem[] {
   return operations.flatMap(({ method, path, scope, reach, errors = [], handle, query, body, answer }, index) => {
+    const at = (member: string): string => `extensions.${extension}.resources[${index}].${member}`;
     const report = (member: string, expected: string, isRight: boolean): readonly ConfigProblem[] =>
-      isRight ? [] : [{ path: `extensions.${extension}.resources[${index}].${member}`, expected }];
+      isRight ? [] : [{ path: at(member), expected }];
     return [
       ...report('method', `one of ${methods.join(', ')}`, methods.includes(method)),
       ...report('path', 'a path of lower-case words and {parameters}', isPath(path)),
@@ -240,10 +241,7 @@ export function findOperationProblems(
         errors.every((code) => codes.has(code)),
       ),
       ...report('handle', 'a function', typeof handle === 'function'),
-      ...Object.entries({ query, body, answer }).flatMap(([member, schema]) => {
-        const format = expectedFormat(schema);
-        return report(member, format ?? '', format === undefined);
-      }),
+      ...Object.entries({ query, body, answer }).flatMap(([member, schema]) => formatProblems(schema, at(member))),
     ];
   });
 }

@@ -1,5 +1,6 @@
 /** Formats of texts that schemas name. To typebox every value of an unknown format is wrong, so a schema with one is refused when the service starts. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
+import type { ConfigProblem } from '../errors.js';
 
 type Check = (text: string) => boolean;
 
@@ -30,10 +31,9 @@ const formatsIn = (schema: object): readonly string[] =>
     return typeof member === 'object' && member !== null && !values.includes(name) ? formatsIn(member) : [];
   });
 
-/** What was expected in place of a format that a schema names and nobody registered; undefined where all are known. */
-export function expectedFormat(schema: TSchema | undefined): string | undefined {
+/** The first format that a schema names and nobody registered, as a problem with the schema at `path`. */
+export function formatProblems(schema: TSchema | undefined, path: string): readonly ConfigProblem[] {
   const unknown = formatsIn(schema ?? {}).find((name) => !FormatRegistry.Has(name));
-  return unknown === undefined
-    ? undefined
-    : `a format of ${[...FormatRegistry.Entries().keys()].join(', ')} in place of '${unknown}', or a pattern`;
+  const known = [...FormatRegistry.Entries().keys()].join(', ');
+  return unknown === undefined ? [] : [{ path, expected: `a format of ${known} in place of '${unknown}', or a pattern` }];
 }

@@ -75,6 +75,8 @@ const MOST_PROBLEMS = 20;
  */
 export function problemsOf(schema: TSchema, value: unknown): readonly InputProblem[] {
   const problems: InputProblem[] = [];
+  // Much cheaper than a look for errors.
+  if (Value.Check(schema, value)) return problems;
   for (const { path, message } of Value.Errors(schema, value)) {
     if (problems.length === MOST_PROBLEMS) break;
     // Where a member is missing, typebox says next that it is no string.

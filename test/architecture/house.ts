@@ -147,7 +147,6 @@ const rooms: readonly Room[] = [
       'lib/contract/schema-formats.ts',
       'type lib/logger.ts',
       'type lib/contract/',
-      'type lib/store/',
     ],
   },
   { files: 'extensions/index.ts', mayImport: ['extensions/', 'type lib/extension-door.ts'] },

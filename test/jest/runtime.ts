@@ -80,7 +80,7 @@ export default class NodeRuntime {
 
   async unstable_importModule(path: string): Promise<void> {
     imports += 1;
-    // Jest asks for a hundred, and maps each to its source.
+    // Jest sets a hundred before each file, and maps each frame to its source.
     Error.stackTraceLimit = STACK_FRAMES;
     await import(`${pathToFileURL(path)}?${imports}`);
   }

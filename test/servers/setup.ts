@@ -19,7 +19,7 @@ interface Selection {
 export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
   keeping.folder = await mkdtemp(join(tmpdir(), 'tests-'));
   process.env.FOLDER_OF_RUN = keeping.folder;
-  // Nodes and workers load the same modules again and again. Node 20 has no such cache, and looks for none.
+  // Nodes and workers load the same modules again and again. Node 22 and later read this; Node 20 has no such cache.
   process.env.NODE_COMPILE_CACHE ??= join(keeping.folder, 'compiled');
   const selected = testPathPatterns.toExecutor({ rootDir });
   const tests = fileURLToPath(new URL('..', import.meta.url));

@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ClaimMapping, ClaimSet } from '../../claims/contract.js';
 import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../../claims/declarations.js';
-import { type FoundProblems, formatPath, missing, type OptionPath, unknownMembers, valueAt, wrong } from '../../config-problem.js';
+import { type FoundProblems, formatPath, type OptionPath, unknownMembers, valueAt, wrong } from '../../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../../errors.js';
 import { eventNames } from '../../events.js';
 import { findArtifactProblems } from '../artifacts.js';
@@ -11,7 +11,7 @@ import { findCollectionProblems } from '../collections.js';
 import type { Extension } from '../extension.js';
 import { findSectionConflicts, findSectionProblems } from '../pages/account-section.js';
 import { findAdditionConflicts, findPageProblems } from '../pages/page-additions.js';
-import { expectedFormat } from '../schema-formats.js';
+import { formatProblems } from '../schema-formats.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { ReportProblem } from '../work.js';
 
@@ -143,11 +143,10 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
     return value === undefined || holds(value) ? [] : [wrong([...path, name], expected, value)];
   });
   const around = valueAt(extension, ['around']);
-  const format = expectedFormat(valueAt(extension, ['seed', 'form']) as TSchema | undefined);
   return [
     ...unknownMembers(extension, path, Object.keys(members), 'a member of extensions that exists'),
     ...wrongMembers,
-    ...(format === undefined ? [] : [missing([...path, 'seed', 'form'], format)]),
+    ...formatProblems(valueAt(extension, ['seed', 'form']) as TSchema | undefined, formatPath([...path, 'seed', 'form'])),
     ...reportedBy(extension, path),
     ...declaredData(extension).flatMap(({ member, index, value, find }) =>
       find(value, valueAt(extension, ['name']), [...path, member, index]),

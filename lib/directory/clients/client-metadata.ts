@@ -59,6 +59,15 @@ export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: C
     : [{ path: '/id', expected: `an id that does not begin with ${taken}, as those of an extension's applications do` }];
 }
 
+/**
+ * The response types of a client: its own, else `code`. A response needs a redirect URI, and oidc-provider would refuse a client that lacks one
+ * whatever it asks for; without redirect URIs there are none, unless the client says so. @see RFC 7591 §2
+ */
+export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUris }: Metadata): readonly unknown[] =>
+  [own ?? (isFilled(redirectUris) ? ['code'] : [])].flat();
+
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+
 /** All problems of a client's metadata. */
 export function findClientProblems(
   { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,
@@ -73,7 +82,7 @@ export function findClientProblems(
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
   // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
-  const found = Object.entries(rules.problemsOfMetadata?.(metadata) ?? {});
+  const found = Object.entries(rules.problemsOfMetadata?.({ ...metadata, response_types: responseTypesOf(metadata) }) ?? {});
   const ofExtensions = found.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));
   return [
     ...problems,
@@ -115,11 +124,10 @@ function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly
   });
 }
 
-/** oidc-provider refuses a client whose responses have nowhere to go, whatever the client asks for. */
-function responseProblems({ response_types: responseTypes = [], redirect_uris: redirectUris = [] }: Metadata): readonly RecordProblem[] {
-  const [hasResponses, hasTargets] = [responseTypes, redirectUris].map((list) => Array.isArray(list) && list.length > 0);
-  return hasResponses && !hasTargets ? [{ path: '/metadata/redirect_uris', expected: 'a URI or more, because of response_types' }] : [];
-}
+const responseProblems = (metadata: Metadata): readonly RecordProblem[] =>
+  responseTypesOf(metadata).length > 0 && !isFilled(metadata.redirect_uris)
+    ? [{ path: '/metadata/redirect_uris', expected: 'a URI or more, because of response_types' }]
+    : [];
 
 function expectedText(name: string, value: unknown, served: ClientRules['grantTypes']): string | undefined {
   if (typeof value !== 'string') return 'a string';

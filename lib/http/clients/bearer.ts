@@ -3,7 +3,6 @@ import type { Middleware } from 'koa';
 import type { AccessToken, BearerState, ReadAccessToken } from '../../contract/bearer.js';
 import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
-import type { ApiResource } from '../../store/records/records.js';
 
 /** Lets pass who shows a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
@@ -52,8 +51,10 @@ export const createBearer =
     };
   };
 
-/** Why an access token does not open routes of an API resource: for the log, because a caller learns no more than that. */
-function whyNot(token: AccessToken | undefined, audience: string, apiResource: ApiResource | undefined): string | undefined {
+type ApiResource = Awaited<ReturnType<Directory['apiResources']['get']>>;
+
+/** Why an access token does not open routes of an API resource; for the log alone, because a caller is told `invalid_token` and no more. */
+function whyNot(token: AccessToken | undefined, audience: string, apiResource: ApiResource): string | undefined {
   if (!token) return 'unknown, over, or bound to a key';
   const { audiences, account } = token;
   if (!audiences.includes(audience)) return `for ${audiences.join(', ') || 'no API resource'}`;

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
+import { responseTypesOf } from '../../directory/index.js';
 
 /** What the page tells of a client. */
 export interface WelcomeClient {
@@ -41,10 +42,10 @@ export function createWelcome({ issuer, authorization, clients, showPage }: Welc
 
 /** A request as the client would begin it. What comes back it did not ask for, so it will not take it. */
 function beginning(endpoint: string, { id, allowedScopes = [], metadata = {} }: WelcomeClient): { signIn?: string } {
-  const { redirect_uris: uris, response_types: types = ['code'] } = metadata;
+  const { redirect_uris: uris } = metadata;
   const [redirectUri] = Array.isArray(uris) ? (uris as unknown[]) : [];
   const mustProve = metadata.require_pushed_authorization_requests === true || metadata.require_signed_request_object === true;
-  if (typeof redirectUri !== 'string' || !Array.isArray(types) || !types.includes('code') || mustProve) return {};
+  if (typeof redirectUri !== 'string' || !responseTypesOf(metadata).includes('code') || mustProve) return {};
   const random = () => randomBytes(32).toString('base64url');
   const parameters = {
     client_id: id,

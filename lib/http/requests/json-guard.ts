@@ -1,8 +1,7 @@
 /** Routes that take and give JSON of a declared form. */
 import type { Static, TSchema } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import type { Context, Middleware } from 'koa';
-import { expectedFormat } from '../../contract/schema-formats.js';
+import { formatProblems } from '../../contract/schema-formats.js';
 import { problemsOf } from '../../directory/input.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { createBodyParser } from './body-parser.js';
@@ -59,7 +58,7 @@ const read = createJsonReader(56);
  * Middleware that checks what a route is sent before it runs, and what it answers before that is sent. An answer of another form than declared is
  * 500: nothing of a record goes out that nobody thought of.
  * @throws IdpError `unsupported_media_type`, `invalid_request` for what is no JSON, `invalid_record` with `details.path` (a JSON pointer) and
- * `details.expected`, never the value, of the first problem, and of all in `details.problems`; Error with status 413 for more than 56 kB. ConfigError
+ * `details.expected`, never the value, of the first problem, and of the first twenty in `details.problems`; Error with status 413 for more than 56 kB. ConfigError
  * `invalid_options`, at once, for a schema with a format that nobody registered.
  * @example
  * ```ts
@@ -83,21 +82,18 @@ export function json<In extends TSchema, Out extends TSchema>(
   { body, answer, status = answer ? 200 : 204 }: JsonShape<In, Out>,
   handle: (ctx: Context, body: Static<In>) => Static<Out> | undefined | Promise<Static<Out> | undefined>,
 ): Middleware {
-  const unknown = Object.entries({ body, answer }).flatMap(([member, schema]) => {
-    const expected = expectedFormat(schema);
-    return expected === undefined ? [] : [{ path: `json.${member}`, expected }];
-  });
+  const unknown = [...formatProblems(body, 'json.body'), ...formatProblems(answer, 'json.answer')];
   if (unknown.length > 0) throw new ConfigError('invalid_options', unknown);
   return async function answerJsonOfForm(context) {
     const ctx = context as Context;
     let given: unknown;
     if (body) {
       given = await read(ctx);
-      const problems = Value.Check(body, given) ? [] : problemsOf(body, given);
+      const problems = problemsOf(body, given);
       if (problems.length > 0) throw new IdpError('invalid_record', { ...problems[0], problems });
     }
     const result: unknown = await handle(ctx, given as Static<In>);
-    const error = answer && !Value.Check(answer, result) ? problemsOf(answer, result)[0] : undefined;
+    const [error] = answer ? problemsOf(answer, result) : [];
     if (error) throw new TypeError(`the answer of ${ctx.method} ${ctx.path} is not of its form at ${error.path || '/'}: ${error.expected}`);
     ctx.status = status;
     if (!answer) return;

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient, ResponseType } from 'oidc-provider';
 import type { Awaitable } from '../../claims/contract.js';
 import type { Caller } from '../../contract/clients/caller.js';
-import type { Directory } from '../../directory/index.js';
+import { type Directory, responseTypesOf } from '../../directory/index.js';
 import type { ApiResource, Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { recordOf } from '../upstream/client.js';
@@ -72,7 +72,7 @@ export class ClientAdapter implements Adapter {
 const noSecret = randomBytes(32).toString('base64url');
 
 const clientMetadata = (client: Client): AdapterPayload => ({
-  response_types: responseTypesOf(client.metadata),
+  response_types: responseTypesOf(client.metadata) as ResponseType[],
   grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,
   // oidc-provider adds members to the keys.
@@ -82,15 +82,9 @@ const clientMetadata = (client: Client): AdapterPayload => ({
   ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
 });
 
-/** For clients that do not say. A response needs a redirect URI: without one, oidc-provider would refuse the client whatever it asks for. */
-function responseTypesOf({ redirect_uris: redirectUris }: Client['metadata']): ResponseType[] {
-  return Array.isArray(redirectUris) && redirectUris.length > 0 ? ['code'] : [];
-}
-
 /** Those that the response types need, for clients that do not say. @see RFC 7591 §2.1 */
 function grantTypesOf(metadata: Client['metadata']): string[] {
-  const { response_types: responseTypes = responseTypesOf(metadata) } = metadata;
-  const parts = new Set([responseTypes].flat().flatMap((type) => String(type).split(' ')));
+  const parts = new Set(responseTypesOf(metadata).flatMap((type) => String(type).split(' ')));
   return [...(parts.has('code') ? ['authorization_code'] : []), ...(parts.has('token') || parts.has('id_token') ? ['implicit'] : [])];
 }
 
