@@ -1,6 +1,9 @@
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 
+/** The lease of a job, and how each round looks for events and deliveries. */
+const comesRound: readonly string[] = ['artifacts.lease', 'changes.get', 'deliveries.find'];
+
 /** Stores that count what they are asked: each call would be a round trip. */
 export function countedStores() {
   const asked: string[] = [];
@@ -20,11 +23,11 @@ export function countedStores() {
   return {
     artifacts: counted('artifacts', memoryArtifacts()),
     directory,
-    /** What was asked during a call, but for the lease of the events and what they dispatch, which nobody's request waits for. */
+    /** What was asked during a call, but for the work that comes round, which no request waits for. */
     async during<T>(call: () => Promise<T>): Promise<{ readonly asked: readonly string[]; readonly answer: T }> {
       asked.length = 0;
       const answer = await call();
-      return { asked: asked.filter((each) => each !== 'artifacts.lease'), answer };
+      return { asked: asked.filter((each) => !comesRound.includes(each)), answer };
     },
   };
 }
