@@ -31,9 +31,17 @@ const formatsIn = (schema: object): readonly string[] =>
     return typeof member === 'object' && member !== null && !values.includes(name) ? formatsIn(member) : [];
   });
 
+/** Schemas whose formats are all known: most are constants of a module, and each instance asks again when it starts. */
+const checked = new WeakSet<TSchema>();
+
 /** The first format that a schema names and nobody registered, as a problem with the schema at `path`. */
 export function formatProblems(schema: TSchema | undefined, path: string): readonly ConfigProblem[] {
-  const unknown = formatsIn(schema ?? {}).find((name) => !FormatRegistry.Has(name));
+  if (schema === undefined || checked.has(schema)) return [];
+  const unknown = formatsIn(schema).find((name) => !FormatRegistry.Has(name));
+  if (unknown === undefined) {
+    checked.add(schema);
+    return [];
+  }
   const known = [...FormatRegistry.Entries().keys()].join(', ');
-  return unknown === undefined ? [] : [{ path, expected: `a format of ${known} in place of '${unknown}', or a pattern` }];
+  return [{ path, expected: `a format of ${known} in place of '${unknown}', or a pattern` }];
 }

@@ -1,43 +1,73 @@
-/** Gives a test file the RSA keys that those before it had, because a new one costs a tenth of a second of CPU time. Keys within a file all differ. */
+/** Gives tests their RSA keys, because a new one costs a fifth of a second of CPU time. Keys of one test file all differ; the next file has them again. */
 import crypto from 'node:crypto';
 import { promisify } from 'node:util';
+import { rsaPrimes } from './rsa-primes.js';
 
 const { subtle } = crypto.webcrypto;
 type RsaAlgorithm = crypto.webcrypto.RsaHashedKeyGenParams;
 
 const BITS = 2048;
-const EXPONENT = Buffer.from([1, 0, 1]);
+const EXPONENT = 65_537n;
 const PUBLIC_USAGES: readonly string[] = ['encrypt', 'verify', 'wrapKey'];
 
 const generateKeyPair = promisify(crypto.generateKeyPair);
 const generateKey = subtle.generateKey.bind(subtle) as (...parameters: readonly unknown[]) => Promise<unknown>;
 
-const pairs: Promise<crypto.KeyPairKeyObjectResult>[] = [];
-let given = 0;
+/** Each prime with each of those that follow it, halfway around: no two keys are made of the same two. */
+const COUNT = rsaPrimes.length * (rsaPrimes.length / 2 - 1);
+/** Of all keys, those that no test file gets to. */
+export const KEYS_OF_PROCESSES = { from: 96, count: COUNT - 96 };
 
-async function givePair(): Promise<crypto.KeyPairKeyObjectResult> {
-  const index = given++;
-  pairs[index] ??= generateKeyPair('rsa', { modulusLength: BITS });
-  return pairs[index];
+const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+const primeAt = (index: number): bigint => numberOf(Buffer.from(rsaPrimes[index % rsaPrimes.length] ?? '', 'base64url'));
+
+function base64url(number: bigint): string {
+  const hex = number.toString(16);
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url');
 }
 
-/** Begins again with the first key. */
-export function rewindKeys(): void {
-  given = 0;
+/** By Euclid's algorithm. */
+function inverse(number: bigint, modulus: bigint): bigint {
+  let [a, b, x, y] = [number, modulus, 1n, 0n];
+  while (b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
+  return ((x % modulus) + modulus) % modulus;
+}
+
+/** @see RFC 8017 §3.2 */
+function keyOf(p: bigint, q: bigint): crypto.KeyPairKeyObjectResult {
+  const d = inverse(EXPONENT, (p - 1n) * (q - 1n));
+  const numbers = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) };
+  const key = { kty: 'RSA', ...Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, base64url(number)])) };
+  const privateKey = crypto.createPrivateKey({ key, format: 'jwk' });
+  return { privateKey, publicKey: crypto.createPublicKey(privateKey) };
+}
+
+let given = 0;
+
+function givePair(): crypto.KeyPairKeyObjectResult {
+  const index = given++ % COUNT;
+  return keyOf(primeAt(index), primeAt(index + 1 + Math.floor(index / rsaPrimes.length)));
+}
+
+/** @param first the key that is given next, by its place among all. Default: the first. */
+export function rewindKeys(first = 0): void {
+  given = first;
 }
 
 /** Replaces `generateKeyPair`, as promisified, and `subtle.generateKey` for RSA keys of 2048 bits. */
 export function giveKeys(): void {
   Object.defineProperty(crypto.generateKeyPair, promisify.custom, {
-    value: (type: 'rsa', options: crypto.RSAKeyPairKeyObjectOptions) =>
+    configurable: true,
+    value: async (type: 'rsa', options: crypto.RSAKeyPairKeyObjectOptions) =>
       type === 'rsa' && Object.keys(options).join() === 'modulusLength' && options.modulusLength === BITS
         ? givePair()
         : generateKeyPair(type, options),
   });
   Object.defineProperty(subtle, 'generateKey', {
+    configurable: true,
     value: async (algorithm: RsaAlgorithm, extractable: boolean, usages: crypto.webcrypto.KeyUsage[]) =>
-      algorithm.modulusLength === BITS && EXPONENT.equals(algorithm.publicExponent)
-        ? cryptoKeys(await givePair(), algorithm, extractable, usages)
+      algorithm.modulusLength === BITS && numberOf(algorithm.publicExponent) === EXPONENT
+        ? cryptoKeys(givePair(), algorithm, extractable, usages)
         : generateKey(algorithm, extractable, usages),
   });
 }

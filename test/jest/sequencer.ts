@@ -9,11 +9,13 @@ type Test = Parameters<InstanceType<typeof Sequencer>['sort']>[0][number];
 const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'adversarial/', 'adapters/'];
 
 export default class LongestFirst extends Sequencer {
-  /** By the times of an earlier run where there was one, else by folder and then by size. */
+  /** By the times of an earlier run. Files without one come before them where they are long by their folder, and after them else, by size. */
   override async sort(tests: Test[]): Promise<Test[]> {
-    const sorted = await super.sort(tests);
-    if (sorted.some(({ duration }) => duration !== undefined)) return sorted;
-    const rankOf = ({ path }: Test) => [...long, ''].findIndex((name) => path.includes(`/test/${name}`));
-    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
+    const rankOf = ({ path, duration }: Test) => {
+      if (duration !== undefined) return long.length;
+      const folder = long.findIndex((name) => path.includes(`/test/${name}`));
+      return folder === -1 ? long.length + 1 : folder;
+    };
+    return (await super.sort(tests)).toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }

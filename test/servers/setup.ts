@@ -21,6 +21,9 @@ export default async function setUp({ rootDir, testPathPatterns }: Selection): P
   process.env.FOLDER_OF_RUN = keeping.folder;
   // Nodes and workers load the same modules again and again. Node 22 and later read this; Node 20 has no such cache.
   process.env.NODE_COMPILE_CACHE ??= join(keeping.folder, 'compiled');
+  // Nodes that tests start.
+  const givenKeys = new URL('../jest/given-keys.js', import.meta.url).href;
+  process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, `--import=${givenKeys}`].filter(Boolean).join(' ');
   const selected = testPathPatterns.toExecutor({ rootDir });
   const tests = fileURLToPath(new URL('..', import.meta.url));
   const files = (await readdir(tests, { recursive: true })).filter((path) => path.endsWith('.test.js')).map((path) => tests + path);

@@ -9,6 +9,7 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withServer } from '../../servers/when.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
+import { send } from '../../support/client/send.js';
 import {
   authorizationOf,
   introspect,
@@ -145,9 +146,8 @@ type Trial = (text: string) => Promise<boolean>;
 function trialsOf({ issuer }: TestIdp, browser = ''): Record<string, Trial> {
   const token = (fields: Record<string, string>, headers: Record<string, string>) => postForm(`${issuer}/connect/token`, fields, headers);
   const page = async (url: string, cookie?: string) => {
-    const response = await fetch(url, { redirect: 'manual', headers: { accept: 'text/html', ...(cookie ? { cookie } : {}) } });
-    await response.arrayBuffer();
-    return { status: response.status, location: response.headers.get('location') ?? '' };
+    const { status, headers } = await send(url, { headers: { accept: 'text/html', ...(cookie ? { cookie } : {}) } });
+    return { status, location: headers.get('location') ?? '' };
   };
   const withCookie =
     (name: string, url: (text: string) => string, isIn: (answer: { status: number; location: string }) => boolean): Trial =>

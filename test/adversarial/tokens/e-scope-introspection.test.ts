@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
+import { send } from '../../support/client/send.js';
 import { authorizationOf } from '../../support/client/steps.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { testSeed } from '../../support/service/seed.js';
@@ -99,17 +100,16 @@ test('E6: every caller × user × tenant × scope is answered by the rules, and 
   for (const { caller, sub, tid, scope } of questions) {
     const given = Object.entries({ sub, tid, scope }).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const url = `${service.issuer}/connect/scope/introspect?${new URLSearchParams(given)}`;
-    const response = await fetch(url, { headers: authorizationOf(caller.id) });
-    const text = await response.text();
+    const { status, text } = await send(url, { headers: authorizationOf(caller.id) });
     const { error, sub: answeredSub, tid: answeredTid } = JSON.parse(text);
     const rule = expected(caller, sub, tid, scope);
     const want = 'id' in rule ? [200, undefined, rule.sub, tids[rule.tenant]] : [...rule, undefined, undefined];
-    expect({ caller: caller.id, given, is: [response.status, error, answeredSub, answeredTid] }).toEqual({
+    expect({ caller: caller.id, given, is: [status, error, answeredSub, answeredTid] }).toEqual({
       caller: caller.id,
       given,
       is: want,
     });
-    if (response.status === 200) answered += 1;
+    if (status === 200) answered += 1;
     else expect(text).toBe(refusals.get(error) ?? text);
     if (error) refusals.set(error, text);
   }

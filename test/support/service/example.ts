@@ -40,7 +40,7 @@ function run(
 ): { child: ChildProcess; output: { stdout: string; stderr: string } } {
   const program = name.includes('/') ? name : `${name}/main`;
   const child = spawn(process.execPath, [`dist/examples/${program}.js`, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '', ...env },
     stdio: 'pipe',
   });
   const output = { stdout: '', stderr: '' };

@@ -3,15 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A limit against hanging, not a bound that anything has to keep: a busy machine takes many times as long as a quiet one. */
 const LIMIT_MS = 90_000;
 const PAUSE_MS = 20;
+/** The pause after a long time: asking a store that others work with is not for nothing. */
+const LONG_PAUSE_MS = 250;
 
 /**
  * What `find` finds once it is as it should be.
+ * @param pauseMs after each time that it is not. Default: a tenth of the time that it took so far, from 20 to 250 milliseconds.
  * @throws Error with what it found last.
  */
-export async function until<T>(find: () => T | Promise<T>, isMeant: (found: T) => unknown = Boolean, pauseMs = PAUSE_MS): Promise<T> {
-  for (const limit = performance.now() + LIMIT_MS; ; await sleep(pauseMs)) {
+export async function until<T>(find: () => T | Promise<T>, isMeant: (found: T) => unknown = Boolean, pauseMs?: number): Promise<T> {
+  for (const start = performance.now(); ; ) {
     const found = await find();
     if (isMeant(found)) return found;
-    if (performance.now() > limit) throw new Error(`It did not come to be; in the end it was ${JSON.stringify(found)}.`);
+    const took = performance.now() - start;
+    if (took > LIMIT_MS) throw new Error(`It did not come to be; in the end it was ${JSON.stringify(found)}.`);
+    await sleep(pauseMs ?? Math.min(Math.max(took / 10, PAUSE_MS), LONG_PAUSE_MS));
   }
 }
