@@ -1,4 +1,4 @@
-/** The frame's script by itself, in a browser of straw; in Chromium it is tested by test/protocol/sessions/sessions/check-session.test.ts. */
+/** The frame's script by itself, in a browser of straw; in Chromium it is tested by test/protocol/sessions/check-session.test.ts. */
 import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createContext, runInContext } from 'node:vm';
@@ -47,6 +47,7 @@ function frameIn({ cookies = '', storage, known = () => true }: Straw) {
     return replies;
   };
   return {
+    document,
     post,
     ask: async (data: unknown, origin?: string) => (await post(data, origin)).map((reply) => (reply as string[])[0]),
     lookups: () => lookups,
@@ -57,10 +58,11 @@ const stateOf = (clientId: string, origin: string, state: string, salt = randomB
   `${createHash('sha256').update(`${clientId} ${origin} ${state} ${salt}`).digest('base64url')}.${salt}`;
 
 test('Session Management 1.0 §3.2: the script hashes as the service does, whatever the client id, the origin and the state', async () => {
+  const { document, ask } = frameIn({});
   for (let round = 0; round < 500; round += 1) {
     const state = randomBytes(round % 200).toString('base64url') || 'state';
     const clientId = ['web', 'ærlig klient', '日本', 'x'.repeat(round), '💶 1'][round % 5] || 'web';
-    const { ask } = frameIn({ cookies: `a=b; ${cookie}=${state}; c=d` });
+    document.cookie = `a=b; ${cookie}=${state}; c=d`;
     expect(await ask(`${clientId} ${stateOf(clientId, 'https://rp.test', state)}`)).toEqual(['unchanged']);
     expect(await ask(`${clientId} ${stateOf(clientId, 'https://other.test', state)}`)).toEqual(['changed']);
     expect(await ask(`${clientId} ${stateOf(`${clientId}2`, 'https://rp.test', state)}`)).toEqual(['changed']);

@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
 import { generateKeyPair as generate } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import { rewindKeys } from './rsa-keys.js';
+import { rsaPrimes } from './rsa-primes.js';
+
+const numberOf = (base64url: string): bigint => BigInt(`0x${Buffer.from(base64url, 'base64url').toString('hex')}`);
 
 test('RSA keys of one test file all differ, the next file has them again, and each is for what it was asked for', async () => {
   const moduli = async () => {
@@ -18,4 +22,16 @@ test('RSA keys of one test file all differ, the next file has them again, and ea
   const first = await moduli();
   expect(new Set(first).size).toBe(3);
   expect(await moduli()).toEqual(first);
+});
+
+test('Nodes that tests start have such keys as well, each its own', async () => {
+  const script = `import { generateKeyPair } from 'node:crypto';
+    import { promisify } from 'node:util';
+    const { publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+    console.log(publicKey.export({ format: 'jwk' }).n);`;
+  const run = () => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  const moduli = (await Promise.all([run(), run()])).map(({ stdout }) => numberOf(stdout.trim()));
+  expect(moduli[0]).not.toBe(moduli[1]);
+  const primes = rsaPrimes.map(numberOf);
+  for (const modulus of moduli) expect(primes.filter((prime) => modulus % prime === 0n)).toHaveLength(2);
 });

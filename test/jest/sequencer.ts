@@ -9,7 +9,7 @@ type Test = Parameters<InstanceType<typeof Sequencer>['sort']>[0][number];
 const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'adversarial/', 'adapters/'];
 
 export default class LongestFirst extends Sequencer {
-  /** By the times of an earlier run. Files without one come before them where they are long by their folder, and after them else, by size. */
+  /** Files with the time of an earlier run go by it. The others come before them if their folder is of the long ones, and after them if not. */
   override async sort(tests: Test[]): Promise<Test[]> {
     const rankOf = ({ path, duration }: Test) => {
       if (duration !== undefined) return long.length;
