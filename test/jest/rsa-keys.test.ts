@@ -3,25 +3,18 @@ import { generateKeyPair as generate } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { rewindKeys } from './rsa-keys.js';
 import { rsaPrimes } from './rsa-primes.js';
 
 const numberOf = (base64url: string): bigint => BigInt(`0x${Buffer.from(base64url, 'base64url').toString('hex')}`);
 
-test('RSA keys of one test file all differ, the next file has them again, and each is for what it was asked for', async () => {
-  const moduli = async () => {
-    rewindKeys();
-    const { publicKey } = await promisify(generate)('rsa', { modulusLength: 2048 });
-    const { publicKey: signer, privateKey } = await generateKeyPair('PS256', { extractable: true });
-    const { publicKey: cipher } = await generateKeyPair('RSA-OAEP-256');
-    const jwt = await new SignJWT({}).setProtectedHeader({ alg: 'PS256' }).sign(privateKey);
-    await jwtVerify(jwt, signer);
-    const keys = [publicKey.export({ format: 'jwk' }), await exportJWK(signer), await exportJWK(cipher)];
-    return keys.map(({ n }) => n);
-  };
-  const first = await moduli();
-  expect(new Set(first).size).toBe(3);
-  expect(await moduli()).toEqual(first);
+test('RSA keys all differ, and each is for what it was asked for', async () => {
+  const { publicKey } = await promisify(generate)('rsa', { modulusLength: 2048 });
+  const { publicKey: signer, privateKey } = await generateKeyPair('PS256', { extractable: true });
+  const { publicKey: cipher } = await generateKeyPair('RSA-OAEP-256');
+  const jwt = await new SignJWT({}).setProtectedHeader({ alg: 'PS256' }).sign(privateKey);
+  await jwtVerify(jwt, signer);
+  const keys = [publicKey.export({ format: 'jwk' }), await exportJWK(signer), await exportJWK(cipher)];
+  expect(new Set(keys.map(({ n }) => n)).size).toBe(3);
 });
 
 test('Nodes that tests start have such keys as well, each its own', async () => {

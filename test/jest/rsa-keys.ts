@@ -1,4 +1,4 @@
-/** Gives tests their RSA keys, because a new one costs a fifth of a second of CPU time. Keys of one test file all differ; the next file has them again. */
+/** Gives tests their RSA keys, because a new one costs a fifth of a second of CPU time. Keys of one process all differ. */
 import crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { rsaPrimes } from './rsa-primes.js';
@@ -13,10 +13,8 @@ const PUBLIC_USAGES: readonly string[] = ['encrypt', 'verify', 'wrapKey'];
 const generateKeyPair = promisify(crypto.generateKeyPair);
 const generateKey = subtle.generateKey.bind(subtle) as (...parameters: readonly unknown[]) => Promise<unknown>;
 
-/** Each prime with each of those that follow it, halfway around: no two keys are made of the same two. */
-const COUNT = rsaPrimes.length * (rsaPrimes.length / 2 - 1);
-/** Of all keys, those that no test file gets to. */
-export const KEYS_OF_PROCESSES = { from: 96, count: COUNT - 96 };
+/** Keys for the tests, and as many for the processes that they start: each prime with each of those that follow it, halfway around. */
+const KEYS_EACH = (rsaPrimes.length * (rsaPrimes.length / 2 - 1)) / 2;
 
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 const primeAt = (index: number): bigint => numberOf(Buffer.from(rsaPrimes[index % rsaPrimes.length] ?? '', 'base64url'));
@@ -42,20 +40,20 @@ function keyOf(p: bigint, q: bigint): crypto.KeyPairKeyObjectResult {
   return { privateKey, publicKey: crypto.createPublicKey(privateKey) };
 }
 
-let given = 0;
+let [from, given] = [0, 0];
 
 function givePair(): crypto.KeyPairKeyObjectResult {
-  const index = given++ % COUNT;
+  const index = from + (given++ % KEYS_EACH);
   return keyOf(primeAt(index), primeAt(index + 1 + Math.floor(index / rsaPrimes.length)));
 }
 
-/** @param first the key that is given next, by its place among all. Default: the first. */
-export function rewindKeys(first = 0): void {
-  given = first;
-}
-
-/** Replaces `generateKeyPair`, as promisified, and `subtle.generateKey` for RSA keys of 2048 bits. */
-export function giveKeys(): void {
+/**
+ * Replaces `generateKeyPair`, as promisified, and `subtle.generateKey` for RSA keys of 2048 bits.
+ * @param isOfTests whether the keys are those of tests, or of processes that tests start.
+ * @param first the key that is given first.
+ */
+export function giveKeys(isOfTests: boolean, first = 0): void {
+  [from, given] = [isOfTests ? 0 : KEYS_EACH, first];
   Object.defineProperty(crypto.generateKeyPair, promisify.custom, {
     configurable: true,
     value: async (type: 'rsa', options: crypto.RSAKeyPairKeyObjectOptions) =>

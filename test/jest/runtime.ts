@@ -12,13 +12,13 @@ import { shouldInstrument } from '@jest/transform';
 import { startCoverage, takeCoverage } from './coverage.js';
 import { type Globals, setGlobals } from './globals.js';
 import { createMocks } from './mocks.js';
-import { giveKeys, rewindKeys } from './rsa-keys.js';
+import { giveKeys } from './rsa-keys.js';
 
 type Config = JestEnvironmentConfig['projectConfig'];
 type CoverageOptions = Parameters<typeof shouldInstrument>[1];
 
 register('./hooks.js', import.meta.url);
-giveKeys();
+giveKeys(true);
 
 // After the servers of the run, which are given little time for each answer, and work for all test files.
 setPriority(5);
@@ -67,7 +67,6 @@ export default class NodeRuntime {
     this.#config = config;
     this.#environment = environment;
     this.#coverageOptions = coverageOptions;
-    rewindKeys();
   }
 
   setGlobalsForRuntime(globals: Globals): void {
