@@ -28,7 +28,7 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
   const codes = seal('factors recovery');
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
   const idOf = ({ person }: Account): string => person.user.id;
-  /** When the first factor was added, by owner; `Infinity`: there is none. `max` in place of a size of one each would make room for all at the start. */
+  /** When the first factor was added, by owner; `Infinity`: there is none. Each has a size of one, because `max` allocates all room at the start. */
   const since = new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
   async function of(owner: Account): Promise<OwnFactors> {

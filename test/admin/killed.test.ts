@@ -79,8 +79,6 @@ withMongo('MONGODB_URL', (mongo) => {
     }
   }
 
-  /** Half a minute, of which the store is to have most for itself. */
-  const goesFrom = (kept: Stage['kept'], tid: string) => until(async () => !(await kept()).includes(tid), Boolean, 1000);
   const events = async (ask: Ask, type: string) => (await ask(`/events?type=${type}&limit=200`)).json.items as Json[];
 
   async function expectOnePerson(killAfter: number): Promise<void> {
@@ -124,7 +122,7 @@ withMongo('MONGODB_URL', (mongo) => {
       const answered = await ask(`/tenants/${tid}`, 'DELETE').catch(() => undefined);
       if (answered) expect(answered.status).toBe(204);
       // The job goes on after the answer; where it has fewer writes it ends at some other time.
-      await Promise.race([node.gone, goesFrom(kept, tid)]);
+      await Promise.race([node.gone, until(async () => !(await kept()).includes(tid))]);
       node.kill();
       expect(await node.gone).toBe(true);
       await survivor(async (other) => {
@@ -135,7 +133,7 @@ withMongo('MONGODB_URL', (mongo) => {
         );
         expect([event?.actor, more]).toEqual(['client:root', []]);
         // What is left of removed records goes with their last events.
-        await goesFrom(kept, tid);
+        await until(async () => !(await kept()).includes(tid));
         expect((await other('/tenants')).json.items.map(({ name }: Json) => name)).toContain('Acme');
       });
     });

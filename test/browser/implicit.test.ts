@@ -25,7 +25,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
     return { tls: true, seed: { ...testSeed, clients: [...testSeed.clients, page] } };
   });
   beforeAll(async () => {
-    browser = await launchWithCookies('allowed');
+    browser = await launchWithCookies('blocked');
     ({ context } = browser);
   });
   afterEach(() => context.clearCookies());

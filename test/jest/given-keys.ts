@@ -1,7 +1,8 @@
 /** Gives the processes that tests start their RSA keys: `servers/setup.ts` has Node import it. */
-import { giveKeys } from './rsa-keys.js';
+import { giveKeys, KEYS } from './rsa-keys.js';
 
 /** More keys than a process needs, so that those that run at once have others. */
-const KEYS = 8;
+const KEYS_OF_ONE = 8;
 
-giveKeys(false, process.pid * KEYS);
+// The first half is for the tests themselves.
+giveKeys(KEYS / 2 + ((process.pid * KEYS_OF_ONE) % (KEYS / 2)));

@@ -17,7 +17,7 @@ test('RSA keys all differ, and each is for what it was asked for', async () => {
   expect(new Set(keys.map(({ n }) => n)).size).toBe(3);
 });
 
-test('Nodes that tests start have such keys as well, each its own', async () => {
+test('processes that tests start are given RSA keys as well, each another', async () => {
   const script = `import { generateKeyPair } from 'node:crypto';
     import { promisify } from 'node:util';
     const { publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });

@@ -13,8 +13,8 @@ const PUBLIC_USAGES: readonly string[] = ['encrypt', 'verify', 'wrapKey'];
 const generateKeyPair = promisify(crypto.generateKeyPair);
 const generateKey = subtle.generateKey.bind(subtle) as (...parameters: readonly unknown[]) => Promise<unknown>;
 
-/** Keys for the tests, and as many for the processes that they start: each prime with each of those that follow it, halfway around. */
-const KEYS_EACH = (rsaPrimes.length * (rsaPrimes.length / 2 - 1)) / 2;
+/** So many keys there are: each prime with each of those that follow it, halfway around. */
+export const KEYS = rsaPrimes.length * (rsaPrimes.length / 2 - 1);
 
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 const primeAt = (index: number): bigint => numberOf(Buffer.from(rsaPrimes[index % rsaPrimes.length] ?? '', 'base64url'));
@@ -40,20 +40,19 @@ function keyOf(p: bigint, q: bigint): crypto.KeyPairKeyObjectResult {
   return { privateKey, publicKey: crypto.createPublicKey(privateKey) };
 }
 
-let [from, given] = [0, 0];
+let next = 0;
 
 function givePair(): crypto.KeyPairKeyObjectResult {
-  const index = from + (given++ % KEYS_EACH);
+  const index = next++ % KEYS;
   return keyOf(primeAt(index), primeAt(index + 1 + Math.floor(index / rsaPrimes.length)));
 }
 
 /**
  * Replaces `generateKeyPair`, as promisified, and `subtle.generateKey` for RSA keys of 2048 bits.
- * @param isOfTests whether the keys are those of tests, or of processes that tests start.
- * @param first the key that is given first.
+ * @param first the key that is given first, from 0.
  */
-export function giveKeys(isOfTests: boolean, first = 0): void {
-  [from, given] = [isOfTests ? 0 : KEYS_EACH, first];
+export function giveKeys(first: number): void {
+  next = first;
   Object.defineProperty(crypto.generateKeyPair, promisify.custom, {
     configurable: true,
     value: async (type: 'rsa', options: crypto.RSAKeyPairKeyObjectOptions) =>

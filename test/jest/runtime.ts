@@ -18,7 +18,7 @@ type Config = JestEnvironmentConfig['projectConfig'];
 type CoverageOptions = Parameters<typeof shouldInstrument>[1];
 
 register('./hooks.js', import.meta.url);
-giveKeys(true);
+giveKeys(0);
 
 // After the servers of the run, which are given little time for each answer, and work for all test files.
 setPriority(5);

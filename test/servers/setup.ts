@@ -21,7 +21,7 @@ export default async function setUp({ rootDir, testPathPatterns }: Selection): P
   process.env.FOLDER_OF_RUN = keeping.folder;
   // Nodes and workers load the same modules again and again. Node 22 and later read this; Node 20 has no such cache.
   process.env.NODE_COMPILE_CACHE ??= join(keeping.folder, 'compiled');
-  // For the nodes that tests start.
+  // Each process that tests start imports it first.
   const givenKeys = new URL('../jest/given-keys.js', import.meta.url).href;
   process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, `--import=${givenKeys}`].filter(Boolean).join(' ');
   const selected = testPathPatterns.toExecutor({ rootDir });

@@ -21,6 +21,7 @@ import { backToPresent, passTime } from '../../support/time/clock.js';
 const REQUESTS = process.env.PROVE ? 100_000 : 2_000;
 /** So many at most, where fewer have not shown each difference that is in the table. */
 const MOST_REQUESTS = Math.max(20_000, REQUESTS);
+/** That of `npm test` shows each difference within its requests. */
 const SEED = Number(process.env.PLAIN_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 255_534_383));
 
 const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
