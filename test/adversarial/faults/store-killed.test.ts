@@ -34,8 +34,8 @@ interface Stage {
 async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<void> {
   const stage = await set();
   // A family whose answer was lost in the outage is to be found alive after it, however slow the machine brings the server back.
-  const service = await startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } });
-  const load = await startLoad(service.issuer);
+  const service = await patiently(() => startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } }));
+  const load = await patiently(() => startLoad(service.issuer));
   const outages: { readonly from: number; readonly to: number }[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
     await pause(700);
@@ -83,6 +83,18 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
   await service.close();
   await stage.end();
 }
+
+/** Tries again, because before the first outage as well a busy machine's store may take longer than it is given. */
+async function patiently<T>(make: () => Promise<T>): Promise<T> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await make();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
 const milliseconds = (noted: Noted | undefined): number => (noted ? noted.ended - noted.began : 0);
 const kinds = ['refresh', 'PAR', 'authorize', 'code', 'client credentials', 'introspection', 'userinfo', 'sign-in'];
 
