@@ -101,7 +101,8 @@ export function createDocuments(
   const write = (path: string, members: Members, type: string, facts?: Facts): Document => {
     const text = JSON.stringify(facts ? discovery(members, facts) : members);
     const before = written.get(path)?.document;
-    const document = before?.text === text ? before : { text, type, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
+    const etag = () => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+    const document = before?.text === text ? before : { text, byteLength: Buffer.byteLength(text), type, etag: etag() };
     written.set(path, { members, type, ...(facts && { facts }), document });
     return document;
   };
