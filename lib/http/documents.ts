@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { removeOwnHeaders } from './host-headers.js';
 
 /** A document that anyone may read, from any origin, as it is sent. */
 export interface Document {
@@ -19,7 +18,6 @@ export function answerDocument(
   const condition = headers['if-none-match'];
   if (headers['if-modified-since'] !== undefined || headers['cache-control'] !== undefined) return false;
   if (condition !== undefined && condition !== etag) return false;
-  removeOwnHeaders(res);
   const open = { Vary: 'Origin', 'Access-Control-Allow-Origin': headers.origin ?? '*', ETag: etag };
   if (condition === etag) res.writeHead(304, open).end();
   else {

@@ -36,10 +36,9 @@ export function createCallback(app: App) {
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     const url = urlOf(req);
-    if (app.answer(req, res, url)) return;
     if (app.owns(url)) {
       removeOwnHeaders(res);
-      void listener(req, res);
+      if (!app.answer(req, res, url)) void listener(req, res);
       return;
     }
     app.passOn(req, res, url);

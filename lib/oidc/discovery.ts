@@ -46,6 +46,13 @@ function authenticationAt(endpoint: 'introspection' | 'revocation', members: Mem
   };
 }
 
+const documentOf = (text: string, type: string): Document => ({
+  text,
+  byteLength: Buffer.byteLength(text),
+  type,
+  etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"`,
+});
+
 /** @param own members that extensions add to discovery. */
 export function createDocuments(
   { claims, directory, offers, options }: OidcParts,
@@ -101,8 +108,7 @@ export function createDocuments(
   const write = (path: string, members: Members, type: string, facts?: Facts): Document => {
     const text = JSON.stringify(facts ? discovery(members, facts) : members);
     const before = written.get(path)?.document;
-    const etag = () => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
-    const document = before?.text === text ? before : { text, byteLength: Buffer.byteLength(text), type, etag: etag() };
+    const document = before?.text === text ? before : documentOf(text, type);
     written.set(path, { members, type, ...(facts && { facts }), document });
     return document;
   };

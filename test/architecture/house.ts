@@ -189,9 +189,9 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   'lib/http/': [
     ['hosts.ts'],
-    ['app.ts'],
+    ['app.ts', 'host-headers.ts'],
     ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unrouted.ts'],
-    ['failures.ts', 'host-headers.ts', 'clients/'],
+    ['failures.ts', 'clients/'],
     ['pages/', 'requests/'],
   ],
   'lib/store/': [

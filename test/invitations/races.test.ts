@@ -18,7 +18,7 @@ const AT_ONCE = process.env.PROVE ? 50 : 15;
 const passwordOf = (index: number) => `the password of number ${index}`;
 const accept = async (agent: Agent, page: Answer, index: number) => (await agent.submit(page, { password: passwordOf(index) })).status;
 
-/** Rounds over two nodes: how many acceptances won, how many answers there were, and whether the winner's password is the user's. */
+/** Rounds over two nodes: how many acceptances won, how many were answered with 303, 410 or 503, and whether the winner's password is the user's. */
 async function rounds(nodes: Instances): Promise<readonly (readonly unknown[])[]> {
   const found: unknown[][] = [];
   const [idp] = nodes.idps as [IdentityProvider, ...IdentityProvider[]];
@@ -43,7 +43,10 @@ interface Round {
   readonly asked: readonly number[];
 }
 
-/** Who won where nobody was told so. A store that is busy may answer too late: one of those who are asked to come again has accepted, or all can. */
+/**
+ * The winners of a round that told nobody so, because a busy store answered too late. Either one of those who were asked to come again has accepted,
+ * or the invitation can still be accepted.
+ */
 async function untoldWinners({ directory }: IdentityProvider, { url, userName, asked }: Round): Promise<readonly number[]> {
   const late = new Agent();
   const page = await late.get(url);

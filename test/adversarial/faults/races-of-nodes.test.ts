@@ -53,7 +53,7 @@ function racesOver(stores: Pick<NodesOptions, 'artifacts' | 'directory'>, uses: 
 }
 
 withServer('MONGODB_URL', (mongo) => {
-  // The suite races commits to MongoDB in `adapters/mongo/commits`.
+  // In `npm test`, nodes race over MongoDB in `adapters/mongo/commits`.
   if (process.env.PROVE) describe('three nodes over MongoDB', () => racesOver({ artifacts: mongo, directory: mongo }, rounds.uses));
   withServer('REDIS_URL', (redis) =>
     describe('three nodes over Redis', () => racesOver({ artifacts: redis, directory: mongo }, rounds.uses)),

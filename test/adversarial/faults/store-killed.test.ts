@@ -84,7 +84,7 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
   await stage.end();
 }
 
-/** Tries again, because before the first outage as well a busy machine's store may take longer than it is given. */
+/** Tries to set up again, because the store of a busy machine may answer too late before any outage. */
 async function patiently<T>(make: () => Promise<T>): Promise<T> {
   for (let left = 5; ; left -= 1) {
     try {

@@ -46,14 +46,14 @@ withMongo('MONGODB_URL', (mongo) => {
     afterAll(() => receiver.close());
 
     test(`${KILLS} times at each point: each change is delivered in order under one id, and again only where the position was not written`, async () => {
-      let secret = '';
-      const subscribe = async (issuer: string) => {
+      const subscribe = async (issuer: string): Promise<string> => {
         const root = administer(issuer, await adminToken(issuer, 'root', 'idp.webhooks:write'));
         const { status, json } = await root('/webhooks', { method: 'POST', body: { url: receiver.url, types: ['PersonCreated'] } });
         expect(status).toBe(201);
-        ({ secret } = json);
+        return json.secret;
       };
 
+      let secret = '';
       let verified = 0;
       // At once, because a signature is good for five minutes.
       const verifyNew = () => {
@@ -67,7 +67,7 @@ withMongo('MONGODB_URL', (mongo) => {
         const { node, issuer } = await start(personId, killAt);
         const last = made.at(-1);
         // What the node before left is sent first, so that the kill is about the next.
-        if (!last) await subscribe(issuer);
+        if (!last) secret = await subscribe(issuer);
         else await receiver.received(({ event }) => event.subject === last.personId, last.killAt === 'delivered' ? 2 : 1);
         const ended = once(node, 'exit');
         node.send({ create: 1 } satisfies ToEventNode);

@@ -114,9 +114,9 @@ describe('design §9: any number of nodes agree', () => {
     const [shared, directory] = [memoryArtifacts(), memoryDirectory()];
     const random = seededRandom(7);
     let leases = 0;
-    let allHave = () => {};
-    const all = new Promise<void>((resolve) => {
-      allHave = resolve;
+    let release = () => {};
+    const allAsked = new Promise<void>((resolve) => {
+      release = resolve;
     });
     const { published } = await startTogether(() => {
       const artifacts = isLeased ? shared : memoryArtifacts();
@@ -126,9 +126,9 @@ describe('design §9: any number of nodes agree', () => {
           const has = await artifacts.lease(name, ...rest);
           if (!has || name !== 'signing keys') return has;
           leases += 1;
-          // Each of its own makes keys at the same time: none has written before all are about to.
-          if (leases === 4) allHave();
-          if (!isLeased) await all;
+          if (leases === 4) release();
+          // Nodes that share no lease make keys at once: none writes before all four asked.
+          if (!isLeased) await allAsked;
           return has;
         },
       };
