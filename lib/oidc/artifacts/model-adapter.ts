@@ -7,6 +7,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
+import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
 import { type Model, modelOf } from './models.js';
@@ -102,7 +103,7 @@ class ModelAdapter implements Adapter {
     const unit = this.#unitOf(ctx);
     const end = payload.exp ?? epochSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
-    else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end), ctx);
+    else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end + MAX_APART_SECONDS), ctx);
     else this.#options.tokens.put(unit, this.#model, id, payload, end);
     if (!ctx) await unit.commit();
   }

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact } from '../../store/artifact-store.js';
 import type { Keyring } from '../../store/keyring.js';
+import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { partsOfSessionId } from './ids.js';
 import { modelOf } from './models.js';
 
@@ -81,10 +82,7 @@ function movedApart(claims: Json): string {
   const { nbf, exp } = claims;
   return encoded({
     ...claims,
-    ...(typeof nbf === 'number' ? { nbf: nbf - MAX_APART } : {}),
-    ...(typeof exp === 'number' ? { exp: exp + MAX_APART } : {}),
+    ...(typeof nbf === 'number' ? { nbf: nbf - MAX_APART_SECONDS } : {}),
+    ...(typeof exp === 'number' ? { exp: exp + MAX_APART_SECONDS } : {}),
   });
 }
-
-/** Seconds between the clocks of two nodes that are each as far from the store's as is tolerated. */
-const MAX_APART = 60;

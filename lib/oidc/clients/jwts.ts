@@ -2,6 +2,7 @@
 
 import { hashedKey } from '../../store/artifact-key.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
+import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 
 /** Secrets are kept as hashes, which nothing can be verified by. */
@@ -32,13 +33,13 @@ export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is
 /** JWTs that count once, by the name of the record that says so. */
 type OneTimeJwt = 'LoginHint' | 'RequestObject';
 
-/** Counts a JWT as used, for as long as it may be valid; false where it was before. */
+/** Counts a JWT as used, for as long as it may be valid on any node; false where it was before. */
 export async function useOnce(
   artifacts: ArtifactStore,
   kind: OneTimeJwt,
   { iss, jti, exp }: { readonly iss: string; readonly jti: string; readonly exp: number },
 ): Promise<boolean> {
   const key = hashedKey(kind, JSON.stringify([iss, jti]));
-  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
+  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS + MAX_APART_SECONDS + 1) * 1000;
   return (await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok;
 }

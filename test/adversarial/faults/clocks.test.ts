@@ -7,6 +7,7 @@ import { type AssertingClient, createAssertingClient } from '../../support/clien
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../../support/client/steps.js';
 import { type Nodes, type NodesOptions, startNodes } from '../../support/service/nodes.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 import { until } from '../../support/time/until.js';
 
 const offline = { scope: 'openid profile offline_access' };
@@ -40,6 +41,8 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
     /** Families whose first token was spent before the other tests, which take as long as the grace. */
     let families: readonly { one: number; other: number; first: Json; second: Json }[];
     let spentAt: number;
+    /** Used at the node that is ahead; it ended while the other tests ran. */
+    let assertion: Record<string, string>;
     beforeAll(async () => {
       await obtainCode(nodes.issuer, signedIn);
       families = await Promise.all(
@@ -48,6 +51,8 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
           return { one, other, first, second: (await refresh(nodes.at(one), first.refresh_token)).json };
         }),
       );
+      assertion = { grant_type: 'client_credentials', ...(await asserting.sign(nodes.issuer, { exp: epochSeconds() + 1 })) };
+      expect((await postForm(`${nodes.at(0)}/connect/token`, assertion)).status).toBe(200);
       spentAt = performance.now();
     });
 
@@ -119,6 +124,11 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
         expect(await refresh(nodes.at(other), first.refresh_token)).toMatchObject(invalidGrant);
         expect([one, other, await isActive(nodes.issuer, second.access_token)]).toEqual([one, other, false]);
       }
+    });
+
+    test('L6, RFC 7523 §3: an assertion that the node ahead took is refused by the node behind, for which it has not ended', async () => {
+      await sleep(Math.max(0, spentAt + PAST_GRACE - performance.now()));
+      for (const index of indexes) expect((await postForm(`${nodes.at(index)}/connect/token`, assertion)).status).toBe(401);
     });
 
     test('L6: the two nodes that are off say so, once', () => {
