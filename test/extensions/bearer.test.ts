@@ -56,7 +56,9 @@ const styled = (name: string, style?: 'oauth' | 'page'): Extension => ({
   name,
   ...(style && { errors: style }),
   routes(router, { bearer }) {
-    router.get(`/${name}`, bearer('orders'), () => {});
+    router.get(`/${name}`, bearer('orders'), (ctx) => {
+      ctx.body = {};
+    });
   },
 });
 
@@ -106,6 +108,16 @@ describe('RFC 6750: a route behind an access token', () => {
       audiences: ['orders'],
       expiresAt: expect.any(String),
     });
+  });
+
+  test('4.4 takes none for an API resource whose scopes its client may no longer have', async () => {
+    const { access_token: token } = await endpoints.clientCredentials('orders.read');
+    const { clients } = service.idp.directory;
+    expect((await call('/as-ever', token)).status).toBe(200);
+    await clients.update('service', { allowedScopes: [] });
+    expect((await call('/as-ever', token)).status).toBe(401);
+    await clients.update('service', { allowedScopes: ['orders.read'] });
+    expect((await call('/as-ever', token)).status).toBe(200);
   });
 
   test('§3.1 tells who brings none what is wanted, and of no error', async () => {

@@ -29,11 +29,12 @@ export const createReadAccessToken =
     const { login } = (found.grant ?? {}) as Partial<GrantRecord>;
     const account = accountId ? await accounts.loadUsable(ctx, accountId, login, client) : undefined;
     if (accountId && !account) return undefined;
-    const audiences = audiencesOf(scopes, ctx, { aud, scope });
+    const held = scopes.held(ctx, record, scope?.split(' ') ?? []);
+    const audiences = audiencesOf(scopes, ctx, { aud, scope: held.join(' ') });
     if (await isRefused(directory, login, { client: record, audiences })) return undefined;
     return {
       client: record,
-      scopes: new Set(scopes.held(ctx, record, scope?.split(' ') ?? [])),
+      scopes: new Set(held),
       audiences,
       ...(account && { account }),
       ...(login && { login }),
