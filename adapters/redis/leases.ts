@@ -21,7 +21,7 @@ export function createLeases(connection: Connection, prefix: string): Pick<Artif
   return {
     async lease(name, holder, ttl) {
       const key = `${prefix}lease:${hash('sha256', name, 'base64url').slice(0, 24)}`;
-      return Number(await connection.run(leaseScript, 1, [key, holder, `${Math.max(0, ttl)}`])) === 1;
+      return Number(await connection.run(leaseScript, 1, [key, holder, `${Math.max(0, Math.ceil(ttl))}`])) === 1;
     },
   };
 }
