@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { withCollections } from '../store/with-collections.js';
 import { codeOf, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 describe('permissions and groups (design §3)', () => {
@@ -31,6 +33,28 @@ describe('permissions and groups (design §3)', () => {
     expect((await users.require(userId)).user.groupIds).toEqual([]);
     expect((await t.dispatchedOfPersons()).at(-1)).toMatchObject({ type: 'UserGroupsChanged', data: { GroupIds: [] } });
     expect(await codeOf(directory.permissions.remove('p'))).toBe('not_found');
+  });
+
+  test('a permission whose removal fails at a group can be removed again', async () => {
+    let isDown = false;
+    const store = withCollections(memoryDirectory(), (rows, name) => ({
+      async update(id, change) {
+        if (isDown && name === 'groups') throw new Error('away');
+        return rows.update(id, change);
+      },
+    }));
+    await using t = await testDirectory({ store });
+    const { directory } = t;
+    const { id: tid } = await directory.tenants.create({ name: 'Acme' });
+    const { groups } = directory.forTenant(tid);
+    await directory.permissions.create({ id: 'p', name: 'P' });
+    const { id } = await groups.create({ name: 'staff', permissionIds: ['p'] });
+    isDown = true;
+    await expect(directory.permissions.remove('p')).rejects.toThrow('away');
+    isDown = false;
+    await directory.permissions.remove('p');
+    expect((await groups.require(id)).permissionIds).toEqual([]);
+    expect(await directory.permissions.get('p')).toBeUndefined();
   });
 
   test('a permission is renamed, and its id is a scope token', async () => {

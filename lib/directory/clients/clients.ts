@@ -112,7 +112,7 @@ export interface Clients {
   list(query?: StatusQuery): Promise<Listed<Client>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
   update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>): Promise<Client>;
-  /** Its consents go with it. @throws IdpError `not_found`. */
+  /** Takes its consents away first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
@@ -136,6 +136,10 @@ export function createClients(context: DirectoryContext): Clients {
     return context.idpNames.hold(id, 'client', { check, ...held });
   }
   const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
+  const removeConsents = async (id: string): Promise<void> => {
+    for (const consent of await collections.consents.find({ byClient: [id] })) await collections.consents.remove(consent.id);
+  };
+
   return {
     get: rows.get,
     peek: rows.peek,
@@ -198,11 +202,11 @@ export function createClients(context: DirectoryContext): Clients {
     },
 
     async remove(id) {
+      await removeConsents(id);
       await rows.remove(id, event('ClientRemoved', id));
       await context.idpNames.release(id, 'client');
-      for (const consent of await collections.consents.find({ byClient: [id] })) {
-        await collections.consents.remove(consent.id);
-      }
+      // Those given meanwhile.
+      await removeConsents(id);
     },
 
     async rotateSecret(id, given) {

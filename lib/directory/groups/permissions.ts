@@ -41,6 +41,19 @@ export function createPermissions(context: DirectoryContext): Permissions {
   const groups = createCachedCollection('groups', collections.groups, context);
   const event = (type: 'PermissionCreated' | 'PermissionUpdated' | 'PermissionRemoved', id: string) =>
     pendingEvent(type, undefined, { AggregateId: id });
+  const takeFromGroups = async (id: string): Promise<void> => {
+    const holders = (await collections.groups.find({})).filter(({ permissionIds }) => permissionIds.includes(id));
+    for (const group of holders) {
+      await groups.update(group.id, (row) =>
+        changed(
+          row,
+          patched(row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
+          pendingEvent('GroupUpdated', group.tid, { AggregateId: group.id }),
+        ),
+      );
+    }
+  };
+
   return {
     get: rows.get,
     require: rows.require,
@@ -63,17 +76,10 @@ export function createPermissions(context: DirectoryContext): Permissions {
       });
     },
     async remove(id) {
+      await takeFromGroups(id);
       await rows.remove(id, event('PermissionRemoved', id));
-      const holders = (await collections.groups.find({})).filter(({ permissionIds }) => permissionIds.includes(id));
-      for (const group of holders) {
-        await groups.update(group.id, (row) =>
-          changed(
-            row,
-            patched(row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
-            pendingEvent('GroupUpdated', group.tid, { AggregateId: group.id }),
-          ),
-        );
-      }
+      // Of groups that got it meanwhile.
+      await takeFromGroups(id);
     },
     async checkKnown(ids) {
       const known = await Promise.all(ids.map(rows.get));
