@@ -19,6 +19,15 @@ const strict = { additionalProperties: false } as const;
 /** One line, without control characters. */
 export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
 export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
+/**
+ * Language, script, region and at most one variant: a tag that no mail can fail over, because `Intl` takes each.
+ * @see RFC 5646 §2.1
+ */
+export const languageTag = () =>
+  Type.String({
+    pattern:
+      '^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
+  });
 export const strings = () => Type.Array(Type.String());
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
 export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });

@@ -9,7 +9,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { PersonWithUser } from '../../store/records/records.js';
 import type { Clients } from '../clients/clients.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema } from '../input.js';
+import { inputSchema, languageTag } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import type { MailedLinks } from '../mailed-links.js';
 import type { PersonInput, Persons } from '../persons/persons.js';
@@ -21,7 +21,7 @@ export const invitationInput = inputSchema({
   send: Type.Boolean(),
   clientId: Type.Optional(Type.String()),
   link: Type.Optional(Type.Boolean()),
-  locale: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })),
+  locale: Type.Optional(languageTag()),
 });
 /**
  * `send`: whether the link is e-mailed. `clientId`: whose look its pages have, and where the user goes afterwards. `link`: whether the user is linked to a

@@ -18,6 +18,7 @@ import {
   checkInput,
   defined,
   inputSchema,
+  languageTag,
   line,
   newRecord,
   type Patch,
@@ -42,7 +43,7 @@ const fields = {
     }),
   ),
   branding: Type.Optional(branding()),
-  locale: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })),
+  locale: Type.Optional(languageTag()),
 };
 const tenantFields = inputSchema(fields);
 const tenantPatch = patchSchema(tenantFields);

@@ -25,6 +25,9 @@ describe('tenants (design §3)', () => {
     [{ name: 'x', branding: { faviconUri: 'data:,' } }, '/branding/faviconUri'],
     [{ name: 'x', branding: { font: 'Comic Sans MS' } }, '/branding/font'],
     [{ name: 'x', branding: { accentColor: '#ffd400' } }, '/branding/accentColor'],
+    [{ name: 'x', locale: 'abcd' }, '/locale'],
+    [{ name: 'x', locale: 'en-a' }, '/locale'],
+    [{ name: 'x', locale: 'de-1' }, '/locale'],
     [{ name: 'x', status: 'disabled' }, '/status'],
     [{ name: 'x', signIn: { methods: ['passkey'] } }, '/signIn/methods/0'],
     [{ name: 'x', signIn: { methods: ['password', 'totp'] } }, '/signIn/methods/1'],
@@ -34,6 +37,12 @@ describe('tenants (design §3)', () => {
   ])('%j is refused at %s', async (input, path) => {
     await using t = await testDirectory();
     await expect(t.directory.tenants.create(input as TenantInput)).rejects.toMatchObject({ code: 'invalid_record', details: { path } });
+  });
+
+  test.each(['nb', 'en-GB', 'zh-Hant-TW', 'es-419', 'de-1996', 'fil'])('a locale is a language tag: %s', async (locale) => {
+    await using t = await testDirectory();
+    expect(await t.directory.tenants.create({ name: 'x', locale })).toMatchObject({ locale });
+    expect(() => new Intl.DateTimeFormat(locale)).not.toThrow();
   });
 
   test('an absent one is undefined to get and not_found to the others', async () => {
