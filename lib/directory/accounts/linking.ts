@@ -3,12 +3,12 @@
  *
  * A link is two compare-and-swaps. The first enters the child in the parent's list, which makes it a parent (refused if it has a parent). The
  * second gives the child its parent (refused if it is one, or has another). An unlink goes back the same way: the child loses its parent,
- * then it is struck off the list. So whoever has a parent is in that parent's list, whoever is in a list makes a parent of its owner, and no
+ * then it is removed from the list. So whoever has a parent is in that parent's list, whoever is in a list makes a parent of its owner, and no
  * order of steps makes a chain. That a family has one account per tenant is a unique index over parent and tenant.
  *
- * A child may be struck off only while no other link is between its two steps. The second step therefore holds for the very version of
- * the child that was read before the first, and {@link removeChildEntries} writes each child that has no such parent anew before it strikes it
- * off an unchanged list: a link that was under way then loses its second step and starts again.
+ * A child may be removed from the list only while no other link is between its two steps. The second step therefore holds for the very version of
+ * the child that was read before the first, and {@link removeChildEntries} writes each child that has no such parent anew before it removes it
+ * from an unchanged list: a link that was under way then loses its second step and starts again.
  */
 import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';

@@ -2,7 +2,7 @@
  * Persons and their users, who are one document: a person has at most one user.
  *
  * `user-record` is the user within the person, `users` the service about users. National ids are encrypted, with a
- * keyed hash for look-ups. `erasure` ends all that a person has, and leaves a remainder until its last events are dispatched.
+ * keyed hash for look-ups. `removal/person-removal` ends all that a person has, and leaves a remainder until its last events are dispatched.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
