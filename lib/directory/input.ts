@@ -20,7 +20,7 @@ const strict = { additionalProperties: false } as const;
 export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
 export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
 /**
- * Language, script, region and at most one variant: a tag that no mail can fail over, because `Intl` takes each.
+ * A language, with a script, a region and one variant at most. `Intl` takes every such tag, and throws for others when a mail is written.
  * @see RFC 5646 §2.1
  */
 export const languageTag = () =>

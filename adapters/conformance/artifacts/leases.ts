@@ -9,6 +9,7 @@ export const leaseCases: readonly ConformanceCase<ArtifactStore>[] = [
     async run(store) {
       assert.equal(await store.lease('keys', 'node-1', LONG), true);
       assert.equal(await store.lease('keys', 'node-2', LONG), false);
+      // One and a half times the interval of a job need not be a whole number.
       assert.equal(await store.lease('events', 'node-2', LONG + 0.5), true);
     },
   },

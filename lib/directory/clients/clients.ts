@@ -205,7 +205,7 @@ export function createClients(context: DirectoryContext): Clients {
       await removeConsents(id);
       await rows.remove(id, event('ClientRemoved', id));
       await context.idpNames.release(id, 'client');
-      // Those given meanwhile.
+      // Again, because a user may have given one meanwhile.
       await removeConsents(id);
     },
 

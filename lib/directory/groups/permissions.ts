@@ -78,7 +78,7 @@ export function createPermissions(context: DirectoryContext): Permissions {
     async remove(id) {
       await takeFromGroups(id);
       await rows.remove(id, event('PermissionRemoved', id));
-      // Of groups that got it meanwhile.
+      // Again, because a group may have got it meanwhile.
       await takeFromGroups(id);
     },
     async checkKnown(ids) {

@@ -14,7 +14,7 @@ const TOLD_MS = 2000;
 /** The largest difference that a node serves with, in milliseconds: half of what a code lives. */
 const TOLERATED_MS = 30_000;
 /** Seconds between the clocks of two nodes that are each as far from the store's as is tolerated. */
-export const MAX_APART_SECONDS = 60;
+export const MAX_APART_SECONDS = (2 * TOLERATED_MS) / 1000;
 /** Milliseconds after which an answer is too old to measure by. */
 const SLOW_MS = 1500;
 

@@ -41,7 +41,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
     /** Families whose first token was spent before the other tests, which take as long as the grace. */
     let families: readonly { one: number; other: number; first: Json; second: Json }[];
     let spentAt: number;
-    /** Used at the node that is ahead; it ended while the other tests ran. */
+    /** A token request with an assertion that the node ahead took. The assertion ends while the other tests run. */
     let assertion: Record<string, string>;
     beforeAll(async () => {
       await obtainCode(nodes.issuer, signedIn);
