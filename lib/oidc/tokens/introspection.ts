@@ -6,7 +6,7 @@ import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
-import { type Caller, callerOf, type FindClient, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, clientOf, type FindClient, isClient } from '../clients/clients.js';
 import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
@@ -14,7 +14,7 @@ import { type AccessTokenRecord, audiencesOf, confirmationOf, createAccessTokenC
 import type { FindToken } from './found-token.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
-type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; jti: string };
+type Introspected = Omit<AccessTokenModel, 'aud' | 'scope'> & { aud?: readonly string[]; scope?: string | undefined; jti: string };
 
 /**
  * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
@@ -22,6 +22,8 @@ type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; j
  */
 export interface TokenDescription {
   readonly aud: readonly string[];
+  /** The scopes that the client may still have. */
+  readonly scope: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
 }
 
@@ -34,24 +36,27 @@ export type DescribeToken = (
 
 export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: FindClient): DescribeToken => {
   const claimsOf = createAccessTokenClaims(parts, accounts);
-  return async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
-    const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
+  return async (ctx, caller, { kind, clientId, accountId, scope: minted, aud: resource, iat }, login) => {
     const asking = callerOf(caller);
     if (!asking || caller.clientAuthMethod === 'none') return undefined;
     const isOwn = clientId === caller.clientId;
-    if (!isOwn && (kind === 'RefreshToken' || !mayRead(asking, audiences))) return undefined;
+    if (!isOwn && kind === 'RefreshToken') return undefined;
     const client = isOwn ? caller : await findClient(clientId);
-    if (!client) return undefined;
+    const record = clientOf(client);
+    if (!client || !record) return undefined;
+    const scope = scopes.held(ctx, record, minted?.split(' ') ?? []).join(' ') || undefined;
+    const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
+    if (!isOwn && !mayRead(asking, audiences)) return undefined;
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
     // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
-    if (!accountId) return { aud, members: { sub: clientId, nbf: iat } };
+    if (!accountId) return { aud, scope, members: { sub: clientId, nbf: iat } };
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const sub = login?.sub ?? subOf(account.person.user);
     const claims = await claimsOf({ client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
-    return { aud, members: { sub: identifierOf(parts, client, sub), nbf: iat, username: account.person.user.userName, ...claims } };
+    return { aud, scope, members: { sub: identifierOf(parts, client, sub), nbf: iat, username: account.person.user.userName, ...claims } };
   };
 };
 
@@ -67,6 +72,7 @@ export const createIntrospectionPolicy =
     if (!description) return false;
     token.extra = { ...token.extra, ...description.members };
     token.aud = description.aud;
+    token.scope = description.scope;
     if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
     return true;
   };
@@ -112,7 +118,7 @@ export const createIntrospect =
       iss: options.issuer,
       jti: found.isSigned ? token.jti : publicJti(token.jti),
       aud: description.aud,
-      scope: token.scope || undefined,
+      scope: description.scope,
       cnf,
       token_type: kind === 'RefreshToken' ? 'refresh_token' : token.jkt === undefined ? 'Bearer' : 'DPoP',
     };

@@ -65,6 +65,9 @@ describe('4.4 a client that is allowed less than before', () => {
   test.each(ways)('gets tokens for the scopes that are left: %s, %s', async (client, type) => {
     const { tokens, uses } = await inHand(client);
     await change(client, { allowedScopes: ['openid'] });
+    const asked = { token: tokens.access_token };
+    const { json } = await postForm(`${service.issuer}/connect/introspect`, asked, { ...credentialsOf(client), 'content-type': type });
+    expect(json).toMatchObject({ active: true, scope: 'openid offline_access', aud: [service.issuer] });
     for (const use of uses) {
       const { json } = await token(client, use, type);
       expect(json).toMatchObject({ scope: 'openid offline_access', access_token: expect.any(String) });
