@@ -1,0 +1,17 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { FlowCalls } from './calls/flows.js';
+import { formatTable } from './results/comparison.js';
+
+const pathOf = (module: string): string => new URL(`./calls/${module}.js`, import.meta.url).href;
+
+/** What somebody follows who reads along with a request: in how many files functions are called, how often a file is entered again, how often sides change. */
+export async function measureCalls(): Promise<string> {
+  const script = `await import(${JSON.stringify(pathOf('flows'))});`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', pathOf('recorder'), '--input-type=module', '--eval', script]);
+  const flows = JSON.parse(stdout) as readonly FlowCalls[];
+  return formatTable(
+    ['Flow', 'Files, ours + theirs', 'Returns', 'Crossings'],
+    flows.map(({ flow, ours, theirs, returns, crossings }) => [flow, `${ours} + ${theirs}`, String(returns), String(crossings)]),
+  );
+}

@@ -1,0 +1,69 @@
+/** Requests of one signed-in user, over stores in memory, and what they called. Needs `recorder`, loaded before. */
+import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn } from '../../test/support/client/agent.js';
+import { startIdp } from '../../test/support/service/idp.js';
+import { redirectUri } from '../../test/support/service/seed.js';
+import { authorizationOf, unusualHeadersOf } from '../world.js';
+import { takeCalls } from './recorder.js';
+
+export interface FlowCalls {
+  readonly flow: string;
+  /** Files in which functions were called. */
+  readonly ours: number;
+  readonly theirs: number;
+  /** How often a call went to a file that an earlier call had been in, from another file. */
+  readonly returns: number;
+  /** How often a call of oidc-provider followed one of ours, or the reverse. */
+  readonly crossings: number;
+}
+
+const isTheirs = (file: string): boolean => file.startsWith('node_modules/');
+
+function countCalls(flow: string, files: readonly string[]): FlowCalls {
+  const entered = files.filter((file, index) => file !== files[index - 1]);
+  const distinct = new Set(entered);
+  const theirs = [...distinct].filter(isTheirs).length;
+  return {
+    flow,
+    ours: distinct.size - theirs,
+    theirs,
+    returns: entered.length - distinct.size,
+    crossings: entered.filter((file, index) => index > 0 && isTheirs(file) !== isTheirs(entered[index - 1] as string)).length,
+  };
+}
+
+const { issuer, close } = await startIdp();
+const { verifier, challenge } = createPkce();
+const agent = new Agent();
+const url = authorizeUrl(issuer, { scope: 'openid profile email', code_challenge: challenge, code_challenge_method: 'S256' });
+const codeOf = ({ location = '' }: Answer): string => new URL(location).searchParams.get('code') ?? '';
+const redeem = (code: string, headers: Readonly<Record<string, string>>) =>
+  postForm(
+    `${issuer}/connect/token`,
+    { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+    headers,
+  );
+
+const plain = { authorization: authorizationOf('web') };
+const unusual = unusualHeadersOf('web');
+await signIn(agent, url, 'alice@acme.test', 'alice');
+// Once uncounted: what is read and compiled at the first request is at none after it.
+for (const headers of [plain, unusual]) await redeem(codeOf(await agent.get(url)), headers);
+
+const counted: FlowCalls[] = [];
+const count = (flow: string): void => {
+  counted.push(countCalls(flow, takeCalls()));
+};
+takeCalls();
+const answer = await agent.get(url);
+count('authorize, signed in');
+for (const [flow, headers, code] of [
+  ['code to tokens', plain, codeOf(answer)],
+  ['code to tokens, by oidc-provider', unusual, codeOf(await agent.get(url))],
+] as const) {
+  takeCalls();
+  const { status } = await redeem(code, headers);
+  if (status !== 200) throw new Error(`${flow} answered ${status}`);
+  count(flow);
+}
+await close();
+process.stdout.write(JSON.stringify(counted), () => process.exit());
