@@ -33,6 +33,12 @@ const lastSteps = {
 
 const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
 
+/** A bundler that renames functions does this as well as another version of oidc-provider. */
+const otherwise = (what: string): TypeError =>
+  new TypeError(
+    `In oidc-provider ${what} in another way than this was written for. A bundler has to leave it out, or to keep the names of functions.`,
+  );
+
 /** Endpoints whose clients authenticate, all by the step of shared/client_auth.js. */
 export const authenticated: ReadonlySet<string> = new Set([
   'token',
@@ -63,20 +69,19 @@ export function placeSteps(provider: Provider, hooks: StepHooks): void {
   const placed = (name: string, given: readonly Step[]): readonly Step[] => {
     if (!authenticated.has(name)) return withLast(name, given);
     const at = given.findIndex((each) => each.name === 'authenticateClient');
-    if (at < 0) throw new TypeError(`The ${name} endpoint authenticates its clients in another way than this was written for.`);
+    if (at < 0) throw otherwise(`the ${name} endpoint authenticates its clients`);
     return withLast(name, given.toSpliced(at + 1, 0, name === 'token' ? admitted : noted));
   };
   const withLast = (name: string, steps: readonly Step[]): readonly Step[] => {
     if (name === 'backchannel_authentication' && hooks.backchannel) {
       const at = steps.findIndex((each) => each.name === 'assembleAuthorizationParams');
-      if (at < 0)
-        throw new TypeError('The backchannel authentication endpoint reads its parameters in another way than this was written for.');
+      if (at < 0) throw otherwise('the backchannel authentication endpoint reads its parameters');
       return [...steps.slice(0, at), hooks.backchannel];
     }
     const last = isNamed(lastSteps, name) ? hooks.lastSteps[name] : undefined;
     if (!last || !isNamed(lastSteps, name)) return steps;
     const theirs = steps.at(-1) as ((ctx: KoaContextWithOIDC) => Promise<void>) | undefined;
-    if (theirs?.name !== lastSteps[name]) throw new TypeError(`The ${name} endpoint ends in another way than this was written for.`);
+    if (theirs?.name !== lastSteps[name]) throw otherwise(`the ${name} endpoint ends`);
     return steps.with(-1, (ctx: KoaContextWithOIDC) => last(ctx, () => theirs(ctx)));
   };
   for (const method of ['get', 'post'] as const) {
