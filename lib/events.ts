@@ -154,7 +154,7 @@ export interface EventMap {
 
 export type EventName = keyof EventMap;
 
-/** Those of the service. */
+/** Those that `lib` raises by itself. Extensions of the service declare theirs in their `events`, as those of a host do. */
 export const eventNames = [
   'UserClaimAdded',
   'UserClaimRemoved',
@@ -200,15 +200,6 @@ export const eventNames = [
   'ApiResourceUpdated',
   'ApiResourceRemoved',
   'ApiResourceSecretAdded',
-  'ConnectionCreated',
-  'ConnectionUpdated',
-  'ConnectionRemoved',
-  'ConnectionSecretAdded',
-  'WebhookCreated',
-  'WebhookUpdated',
-  'WebhookRemoved',
-  'WebhookSecretAdded',
-  'WebhookDisabled',
   'RefreshTokenReplayed',
   'RefreshTokenRetriedElsewhere',
   'KeyRotated',

@@ -33,6 +33,7 @@ export function connections(): Extension {
     name: 'connections',
     errorCodes: errors.codes,
     collections: [collection, domains],
+    events: ['ConnectionCreated', 'ConnectionUpdated', 'ConnectionRemoved', 'ConnectionSecretAdded'],
     artifacts: [begun, spent, strangers, leaving],
     texts,
     seed: connectionSeed(partsOf),

@@ -28,6 +28,7 @@ export const events = (): Extension => {
   return {
     name: 'events',
     collections: [webhooks, positions, deadLetters],
+    events: ['WebhookCreated', 'WebhookUpdated', 'WebhookRemoved', 'WebhookSecretAdded', 'WebhookDisabled'],
     resources(context) {
       const { secrets, attempt } = parts(context);
       return [...feed, ...webhookOperations(context, secrets, attempt)];

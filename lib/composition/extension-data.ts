@@ -2,15 +2,11 @@
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import { createExtensionData, type Directory, type ExtensionData, isVoid, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
-import { eventNames } from '../events.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { CheckedDirectory, WrongMember } from '../store/records/checked-directory.js';
 import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
-
-/** Events of the service that its own extension raises in rows. */
-const eventsInRows = eventNames.filter((name) => /^(?:Webhook|Connection)/.test(name));
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
 
@@ -35,7 +31,7 @@ export const createRowsOfExtensions = (extensions: readonly Extension[], store: 
   createExtensionData({
     store,
     collections: collectionsOf(extensions),
-    events: new Set<string>([...eventsInRows, ...extensions.flatMap(({ events = [] }) => events)]),
+    events: new Set<string>(extensions.flatMap(({ events = [] }) => events)),
     nudge,
   });
 

@@ -23,7 +23,7 @@ const rooms: readonly Room[] = [
     files: 'lib/composition/extension-work.ts',
     mayImport: ['lib/contract/', 'lib/times/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
   },
-  { files: 'lib/composition/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/', 'lib/events.ts'] },
+  { files: 'lib/composition/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [

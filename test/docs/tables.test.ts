@@ -4,9 +4,11 @@ import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { rows } from '../../bench/requests/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
+import { standardExtensions } from '../../extensions/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { seedSchema } from '../../lib/directory/seed/schema.js';
 import { errorTable } from '../../lib/errors.js';
+import { eventNames } from '../../lib/events.js';
 import { routes } from '../../lib/oidc/configuration.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
@@ -116,6 +118,11 @@ describe('the tables of the documentation', () => {
     expect(reference.table('Events', 'Event').map(([name, more = '']) => [name, 'AggregateId', ...(more.match(/\w+/g) ?? [])])).toEqual(
       data,
     );
+  });
+
+  test('each event is raised by the mechanism, or declared by one extension of the service', () => {
+    const declared = [...eventNames, ...standardExtensions().flatMap(({ events = [] }) => events)];
+    expect(declared.toSorted()).toEqual(membersOf('lib/events.ts', 'EventMap').map(nameOf).toSorted());
   });
 
   test('members of an extension, and of its context, are those of the contract', () => {

@@ -212,6 +212,18 @@ describe('design §2: two that claim the same are refused at start, with both na
         new RegExp(`one owner of client metadata ${member}, got the service and one`),
       ],
     ),
+    ...(
+      [
+        ['ClientCreated', 'the service'],
+        ['ConnectionCreated', 'connections'],
+        ['WebhookCreated', 'events'],
+        ['FactorAdded', 'factors'],
+      ] as const
+    ).map(([event, owner]): [string, Extension[], RegExp] => [
+      `the event ${event}`,
+      [{ name: 'one', events: [event] }],
+      new RegExp(`one owner of the event ${event}, got ${owner} and one`),
+    ]),
     ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],
   ])('%s', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);
