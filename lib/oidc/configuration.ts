@@ -111,7 +111,7 @@ export function createConfiguration(
     },
     extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
     features: {
-      ...settableFeatures(options),
+      ...options.features,
       backchannelLogout: { enabled: true },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -182,13 +182,6 @@ const withoutRefresh = (configuration: Configuration): Configuration => ({
     return act === undefined && offline !== false && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false);
   },
 });
-
-/** Without those that merely confirm what is part of the service. */
-function settableFeatures({ features }: OidcParts['options']): Configuration['features'] {
-  const { claimsParameter, dPoP, encryption, fapi, jwtUserinfo, mTLS } = features;
-  const given = { claimsParameter, dPoP, encryption, fapi, jwtUserinfo, mTLS };
-  return Object.fromEntries(Object.entries(given).filter(([, feature]) => feature !== undefined));
-}
 
 /** @see RFC 8705 §2 */
 function certificateMethods({ features: { mTLS } }: OidcParts['options']) {

@@ -32,7 +32,7 @@ import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
-import type { OidcDependencies, OidcParts } from './context.js';
+import type { OidcDependencies } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
 import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
@@ -114,7 +114,7 @@ export function createProtocol(
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const find = createFindToken(tokens, accessTokens);
   const extensionGrants = createExtensionGrants(parts, accounts, scopes);
-  const handlers: Handlers | undefined = isAnsweredHere(options)
+  const handlers: Handlers | undefined = options.isAnsweredHere
     ? {
         grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),
         introspect: createIntrospect(parts, describe, find),
@@ -236,10 +236,3 @@ export function createProtocol(
     }),
   };
 }
-
-/** Features that the handlers of the service know; with any other, oidc-provider answers by itself. */
-const knownFeatures = new Set(['dPoP', 'pushedAuthorizationRequests', 'requestObjects']);
-
-/** Whether tokens are minted and read here, or by oidc-provider as a host configured it: fixed at start. */
-const isAnsweredHere = ({ configure, onProvider, features }: OidcParts['options']): boolean =>
-  !configure && !onProvider && Object.entries(features).every(([name, feature]) => knownFeatures.has(name) || feature?.enabled !== true);

@@ -90,6 +90,8 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly passwords: Required<Pick<PasswordOptions, 'algorithm' | 'scryptCost'>> & PasswordOptions;
   /** How many proxies are in front, or what answers the client's address. */
   readonly trustProxy: number | Extract<IdentityProviderOptions['trustProxy'], (...args: never) => unknown>;
+  /** Whether tokens are minted and read by the service's handlers, or by oidc-provider as the host configured it: no request changes that. */
+  readonly isAnsweredHere: boolean;
   /** Whether this is production, where insecure defaults are refused. */
   readonly production: boolean;
   /** Whether the issuer is https, and with it every URL and cookie. */

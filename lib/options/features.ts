@@ -2,7 +2,7 @@
 
 import { missing, valueAt, withMeant, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
-import type { IdentityProviderOptions } from './options.js';
+import type { Features, IdentityProviderOptions } from './options.js';
 
 /** What a member of a feature has to be; its check answers nothing when all is well. */
 interface Member {
@@ -14,7 +14,12 @@ interface Member {
 
 /** Undefined members are absent: nothing of the feature can be set. */
 type Standing =
-  | { readonly standing: 'option'; readonly members: Readonly<Record<string, Member>> }
+  | {
+      readonly standing: 'option';
+      readonly members: Readonly<Record<string, Member>>;
+      /** Whether oidc-provider's own handlers answer where it is on, because those of the service do not know it. */
+      readonly handsOver: boolean;
+    }
   /** Part of the service: what may be set of it are these members. */
   | { readonly standing: 'always on'; readonly members: Readonly<Record<string, Member>> }
   | { readonly standing: 'refused'; readonly because: string };
@@ -23,7 +28,7 @@ const boolean: Member = { expected: 'true or false', holds: (value) => typeof va
 const callback: Member = { expected: 'a function', holds: (value) => typeof value === 'function' };
 const profiles = ['1.0 Final', '2.0'];
 
-const option = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'option', members });
+const option = (members: Readonly<Record<string, Member>> = {}, handsOver = true): Standing => ({ standing: 'option', members, handsOver });
 const alwaysOn = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'always on', members });
 const refused = (because: string): Standing => ({ standing: 'refused', because });
 
@@ -33,11 +38,14 @@ const notYet = (what: string) => refused(`${what} is not served yet`);
 /** All features of oidc-provider 9.13, by name. */
 export const featureStandings: Readonly<Record<string, Standing>> = {
   claimsParameter: option({ assertClaimsParameter: callback }),
-  dPoP: option({
-    allowReplay: boolean,
-    nonceSecret: { expected: 'a Buffer of 32 bytes', holds: (value) => value instanceof Uint8Array && value.length === 32 },
-    requireNonce: callback,
-  }),
+  dPoP: option(
+    {
+      allowReplay: boolean,
+      nonceSecret: { expected: 'a Buffer of 32 bytes', holds: (value) => value instanceof Uint8Array && value.length === 32 },
+      requireNonce: callback,
+    },
+    false,
+  ),
   encryption: option(),
   fapi: option({
     profile: {
@@ -85,6 +93,22 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const standingOf = (name: string): Standing | undefined => (Object.hasOwn(featureStandings, name) ? featureStandings[name] : undefined);
+
+/** What the host sets: without what merely confirms that a feature is on for good, or off, so that it changes nothing. */
+export const settableFeatures = (given: Features = {}): Features =>
+  Object.fromEntries(Object.entries(given).filter(([name, feature]) => feature !== undefined && isSettable(standingOf(name))));
+
+const isSettable = (standing: Standing | undefined): boolean =>
+  standing?.standing === 'option' || (standing?.standing === 'always on' && Object.keys(standing.members).length > 0);
+
+/** Whether a feature is on that oidc-provider's own handlers have to answer for. */
+export const isHandedOver = (features: Features): boolean =>
+  Object.entries(features).some(([name, feature]) => {
+    const standing = standingOf(name);
+    return feature?.enabled === true && standing?.standing === 'option' && standing.handsOver;
+  });
+
 /** Everything that is wrong with the option `features`. */
 export function findFeatureProblems(options: unknown): readonly ConfigProblem[] {
   const given = valueAt(options, ['features']);
@@ -94,7 +118,7 @@ export function findFeatureProblems(options: unknown): readonly ConfigProblem[] 
 
 function problemsOf(name: string, feature: unknown): readonly ConfigProblem[] {
   const path = ['features', name];
-  const standing = Object.hasOwn(featureStandings, name) ? featureStandings[name] : undefined;
+  const standing = standingOf(name);
   if (!standing) return [withMeant(missing(path, 'a feature that exists'), name, Object.keys(featureStandings))];
   if (!isObject(feature)) return [wrong(path, 'an object', feature)];
   const { enabled } = feature;

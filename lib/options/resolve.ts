@@ -4,7 +4,7 @@ import type { FoundProblems } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
 import { findContradictions } from './contradictions.js';
 import { defaults, type ResolvedOptions } from './defaults.js';
-import { withRefusals } from './features.js';
+import { isHandedOver, settableFeatures, withRefusals } from './features.js';
 import { findInsecureOptions } from './insecure.js';
 import type { IdentityProviderOptions } from './options.js';
 import { findShapeProblems } from './schema.js';
@@ -33,6 +33,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
   const { pathname, protocol } = new URL(options.issuer);
   const { signing, encryption, rotation } = options.keys ?? {};
   const lifetimes = { ...defaults.lifetimes, ...present(options.lifetimes) };
+  const features = settableFeatures(options.features);
   return Object.freeze({
     ...defaults,
     ...present(options),
@@ -58,9 +59,11 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
     limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
     outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),
+    features: Object.freeze(features),
     ...(options.configure ? { configure: withRefusals(options.configure) } : {}),
     branding: Object.freeze({ ...defaults.branding, ...present(options.branding) }),
     locales: frozenCopy(options.locales ?? defaults.locales),
+    isAnsweredHere: !options.configure && !options.onProvider && !isHandedOver(features),
     production,
     secure: protocol === 'https:',
     mountPath: pathname === '/' ? '' : pathname,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
-import { featureStandings } from '../../lib/options/features.js';
+import { featureStandings, settableFeatures } from '../../lib/options/features.js';
 import { resolveOptions } from '../../lib/options/resolve.js';
 import { pageAt } from '../docs/pages.js';
 
@@ -27,6 +27,22 @@ describe('option `features`: each feature of oidc-provider is carried, on for go
         .table('Options', 'Feature')
         .map(([name, standing]) => [name, standing]),
     ).toEqual(Object.entries(featureStandings).map(([name, { standing }]) => [name, standing]));
+  });
+
+  test('those that can be set are those that the type of the option has', () => {
+    const typed: Readonly<Record<keyof NonNullable<IdentityProviderOptions['features']>, true>> = {
+      claimsParameter: true,
+      dPoP: true,
+      encryption: true,
+      fapi: true,
+      jwtUserinfo: true,
+      mTLS: true,
+      resourceIndicators: true,
+      pushedAuthorizationRequests: true,
+      requestObjects: true,
+    };
+    const given = Object.fromEntries(Object.keys(featureStandings).map((name) => [name, {}]));
+    expect(Object.keys(settableFeatures(given))).toEqual(Object.keys(typed));
   });
 
   test.each(named('refused'))('%s is refused, with its path and the reason; to say that it is off is no mistake', (name) => {

@@ -251,6 +251,7 @@ describe('what comes out', () => {
   it('has the defaults of design 10', () => {
     expect(resolveOptions({ issuer }, {})).toEqual({
       issuer,
+      isAnsweredHere: true,
       production: false,
       secure: false,
       mountPath: '',

@@ -1,12 +1,15 @@
 /** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each. */
 import { describe, expect, test } from '@jest/globals';
 import type { CallerState, Extension, IdentityProviderOptions } from 'tenant-idp';
+import { featureStandings } from '../../../lib/options/features.js';
 import { obtainTokens, postForm } from '../../support/client/agent.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import { formTypes } from '../../support/requests/both-doors.js';
+import { startIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
+const alwaysOn = Object.keys(featureStandings).filter((name) => featureStandings[name]?.standing === 'always on');
 const endpoints = ['token', 'introspection', 'revocation', 'pushed_authorization_request', 'userinfo'] as const;
 
 interface Seen {
@@ -82,5 +85,33 @@ describe.each<[string, Partial<IdentityProviderOptions>]>([
       expect(await answer.json()).toMatchObject({ sub: expect.any(String), added: 'userinfo' });
     }
     expect(seen).toEqual([0, 1].map(() => ({ caller: undefined, body: 'object' })));
+  });
+});
+
+describe('house §2: features that merely confirm what is so leave the endpoints to the service', () => {
+  const on = { enabled: true };
+  /** Whether a plain request got to oidc-provider, which then has a context for it. */
+  const looking: Extension = {
+    name: 'looking',
+    around: {
+      introspection: () => async (ctx, next) => {
+        await next();
+        ctx.set('x-answered-by', 'oidc' in ctx ? 'oidc-provider' : 'the service');
+      },
+    },
+  };
+
+  test.each<[string, object, string]>([
+    ['none', {}, 'the service'],
+    ['all that are always on', Object.fromEntries(alwaysOn.map((name) => [name, on])), 'the service'],
+    ['DPoP', { dPoP: on }, 'the service'],
+    ['one that is refused, off', { deviceFlow: { enabled: false } }, 'the service'],
+    ['an option, off', { claimsParameter: { enabled: false } }, 'the service'],
+    ['an option, on', { claimsParameter: on }, 'oidc-provider'],
+  ])('%s', async (_what, features, answeredBy) => {
+    const { issuer, close } = await startIdp({ features, extensions: [looking] });
+    const { json, headers } = await postForm(`${issuer}/connect/introspect`, { token: 'x' }, credentialsOf('orders'));
+    expect([json, headers.get('x-answered-by')]).toEqual([{ active: false }, answeredBy]);
+    await close();
   });
 });
