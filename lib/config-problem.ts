@@ -1,4 +1,4 @@
-/** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. */
+/** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. Checks ask here what a value is. */
 import type { ConfigProblem } from './errors.js';
 import { nearest } from './nearest.js';
 
@@ -31,6 +31,12 @@ export function formatPath(path: OptionPath): string {
 /** What is at `path`; undefined as soon as there is nothing to look into. */
 export const valueAt = (value: unknown, path: OptionPath): unknown =>
   path.reduce<unknown>((inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined), value);
+
+/** Whether it has members by name, as no list has. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isFunction = (value: unknown): boolean => typeof value === 'function';
 
 /** Nothing is at `path`, or something whose value does not matter. */
 export const missing = (path: OptionPath, expected: string): ConfigProblem => ({ path: formatPath(path), expected });

@@ -2,8 +2,8 @@
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
 export { type AcrValues, parseAcrValues } from './acr-values.js';
+export type { Awaitable } from './awaitable.js';
 export {
-  type Awaitable,
   type ClaimContext,
   type ClaimRecords,
   type ClaimSet,

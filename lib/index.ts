@@ -1,7 +1,7 @@
 /** The public door. */
 
+export type { Awaitable } from './awaitable.js';
 export {
-  type Awaitable,
   type ClaimContext,
   type ClaimDeclaration,
   type ClaimLookups,
@@ -33,6 +33,7 @@ export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
 export type { Interactions } from './contract/sign-in/interactions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { Sessions, UserRef, UserSession } from './contract/sign-in/sessions.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   Acceptance,
@@ -146,7 +147,6 @@ export type {
   PathOptions,
   RotationOptions,
 } from './options/options.js';
-export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {
   Artifact,
   ArtifactKey,

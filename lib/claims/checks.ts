@@ -1,7 +1,7 @@
 /** What a compiler would have said about a claim set, for those written without one; and whether the mapping names what exists. */
 
 import type { OptionPath } from '../config-problem.js';
-import { missing, unknownMembers, withMeant, wrong } from '../config-problem.js';
+import { isFunction, isObject, missing, unknownMembers, withMeant, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ClaimDeclaration, ClaimMapping, ClaimSet } from './contract.js';
 import { claimNeeds, claimTargets } from './contract.js';
@@ -68,8 +68,6 @@ function problemsAt(...root: OptionPath) {
   return { problems, expect };
 }
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 /** @see RFC 6749 §3.3 */
 export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);

@@ -4,10 +4,8 @@
  * This file is the contract of a plugin. `declarations` maps declared claims to served ones and says who owns a name, `checks` looks at plugins that
  * no compiler saw, `resolver` computes the claims of an account within a `deadline`, and `failures` says what happens when a plugin fails.
  */
+import type { Awaitable } from '../awaitable.js';
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records/records.js';
-
-/** A value or a promise of it. */
-export type Awaitable<T> = T | Promise<T>;
 
 /** Where a claim goes, unless its declaration says less. */
 export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;

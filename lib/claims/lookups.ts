@@ -1,4 +1,5 @@
-import type { Awaitable, ClaimLookups, ClaimNeed, ClaimRecords, ClaimSubject } from './contract.js';
+import type { Awaitable } from '../awaitable.js';
+import type { ClaimLookups, ClaimNeed, ClaimRecords, ClaimSubject } from './contract.js';
 
 /** The look-ups of one request: each is done once, and only for a person about whom there can be something to find. */
 export class RememberedLookups {

@@ -1,8 +1,7 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
-
+import { type Awaitable, allOf, isPromise, onceThere } from '../awaitable.js';
 import type { Logger } from '../logger.js';
 import type {
-  Awaitable,
   ClaimContext,
   ClaimLookups,
   ClaimMapping,
@@ -13,7 +12,7 @@ import type {
   ClaimTarget,
   DeclaredClaim,
 } from './contract.js';
-import { allOf, Deadline, isPromise, onceThere } from './deadline.js';
+import { Deadline } from './deadline.js';
 import type { ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
 import type { ClaimFailureHandler } from './failures.js';

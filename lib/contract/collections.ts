@@ -1,6 +1,6 @@
 /** Durable rows of an extension, as it declares them. */
 import type { TObject } from '@sinclair/typebox';
-import { formatPath, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
+import { formatPath, isFunction, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Order } from '../store/directory-store.js';
@@ -39,7 +39,6 @@ export const defineCollection = <Schema extends TObject>(collection: ExtensionCo
 const members = ['name', 'row', 'indexes', 'events', 'erase', 'userRemoved', 'export', 'tenantRemoved'];
 const ownMembers = ['id', 'version', 'tid', 'pendingEvents', 'outbox'];
 const orders: readonly Order[] = ['text', 'instant', 'number'];
-const isFunction = (value: unknown): boolean => value === undefined || typeof value === 'function';
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** What is wrong with a collection of an extension. */
@@ -77,7 +76,7 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
       );
   }
   for (const [member, hook] of Object.entries({ erase, userRemoved, export: told, tenantRemoved }))
-    expect(isFunction(hook), member, 'a function', hook);
+    expect(hook === undefined || isFunction(hook), member, 'a function', hook);
   return problems;
 }
 

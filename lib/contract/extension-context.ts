@@ -15,7 +15,6 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { Branding } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
@@ -31,6 +30,7 @@ import type { ActingHere } from './sign-in/acting.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, SignOutAsk } from './sign-in/logout-participant.js';
 import type { AskedElsewhere } from './sign-in/requirement.js';
+import type { Sessions } from './sign-in/sessions.js';
 import type { OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { ExtensionKeys, Seal } from './work.js';
 

@@ -7,7 +7,8 @@
 import type Router from '@koa/router';
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Middleware } from 'koa';
-import type { Awaitable, ClaimSet } from '../claims/contract.js';
+import type { Awaitable } from '../awaitable.js';
+import type { ClaimSet } from '../claims/contract.js';
 import type { ExtensionCollection, SeedPiece } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { EventName } from '../events.js';

@@ -1,7 +1,7 @@
 /** Operations of the admin API, as extensions contribute them: one schema for types, checks and the OpenAPI document. */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import type { Context } from 'koa';
-import type { Awaitable } from '../claims/contract.js';
+import type { Awaitable } from '../awaitable.js';
 import type { Account, Directory } from '../directory/index.js';
 import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';

@@ -1,6 +1,6 @@
 /** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
 import type { JsonWebKeyInput } from 'node:crypto';
-import type { Awaitable } from '../claims/contract.js';
+import type { Awaitable } from '../awaitable.js';
 import type { KeyState } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Attribution } from '../events.js';

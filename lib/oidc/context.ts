@@ -1,7 +1,7 @@
 import type { JsonWebKey } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Awaitable } from '../claims/contract.js';
+import type { Awaitable } from '../awaitable.js';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { SignInOffers } from '../contract/assembly/sign-in-offers.js';
 import type { ClientEndpoint } from '../contract/clients/client-endpoint.js';

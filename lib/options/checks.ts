@@ -1,5 +1,5 @@
 /** Checks of values in the options, and how they are put together to one of the whole. */
-import { missing, type OptionPath, unknownMembers, valueAt, withMeant, wrong } from '../config-problem.js';
+import { isFunction, isObject, missing, type OptionPath, unknownMembers, valueAt, withMeant, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ValueCheck } from './values.js';
 
@@ -15,8 +15,6 @@ export type ObjectCheck = Check & {
   /** What is expected of members that have to be there. */
   readonly required: Readonly<Record<string, string>>;
 };
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @param isShown whether a message repeats the value: it is short, and no secret where it belongs. */
 const unless = (holds: (value: unknown) => boolean, expected: string, isShown = false): Check =>
@@ -37,7 +35,7 @@ export const both =
     return problems.length > 0 ? problems : second(value, path);
   };
 
-export const callback = (): Check => unless((value) => typeof value === 'function', 'a function');
+export const callback = (): Check => unless(isFunction, 'a function');
 export const flag = (): Check => unless((value) => typeof value === 'boolean', 'true or false');
 export const record = (expected = 'an object'): Check => unless(isObject, expected);
 export const text = (expected: string, minLength: number): Check =>
@@ -65,7 +63,7 @@ export const oneOf = (...choices: readonly string[]): Check => {
 export const withMembers = (expected: string, ...members: readonly string[]): Check => {
   const has = (value: unknown, member: string) => {
     const found = valueAt(value, [member.replace('()', '')]);
-    return member.endsWith('()') ? typeof found === 'function' : found !== undefined;
+    return member.endsWith('()') ? isFunction(found) : found !== undefined;
   };
   return both(
     record(expected),

@@ -1,6 +1,6 @@
 /** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference.md says the same. */
 
-import { missing, valueAt, withMeant, wrong } from '../config-problem.js';
+import { isFunction, isObject, missing, valueAt, withMeant, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
 import type { Features, IdentityProviderOptions } from './options.js';
 
@@ -25,7 +25,7 @@ type Standing =
   | { readonly standing: 'refused'; readonly because: string };
 
 const boolean: Member = { expected: 'true or false', holds: (value) => typeof value === 'boolean' };
-const callback: Member = { expected: 'a function', holds: (value) => typeof value === 'function' };
+const callback: Member = { expected: 'a function', holds: isFunction };
 const profiles = ['1.0 Final', '2.0'];
 
 const option = (members: Readonly<Record<string, Member>> = {}, handsOver = true): Standing => ({ standing: 'option', members, handsOver });
@@ -89,9 +89,6 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
   rpMetadataChoices: notYet('dynamic registration'),
   webMessageResponseMode: experimental,
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const standingOf = (name: string): Standing | undefined => (Object.hasOwn(featureStandings, name) ? featureStandings[name] : undefined);
 

@@ -49,6 +49,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/testing-door.ts', mayImport: ['lib/testing/'] },
   // It runs where the service does not: in scripts and other programs, on `fetch` alone.
   { files: 'lib/admin-client/', mayImport: [] },
+  { files: 'lib/awaitable.ts', mayImport: [] },
   { files: 'lib/errors.ts', mayImport: [] },
   { files: 'lib/logger.ts', mayImport: [] },
   {
@@ -58,6 +59,7 @@ const rooms: readonly Room[] = [
       'lib/logger.ts',
       'lib/store/',
       'type lib/contract/clients/',
+      'type lib/contract/sign-in/',
       'type lib/options/',
       'type lib/directory/',
       'type lib/oidc/',
@@ -70,7 +72,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/times/', mayImport: [] },
   {
     files: 'lib/claims/',
-    mayImport: ['lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
+    mayImport: ['lib/awaitable.ts', 'lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
   },
   { files: 'lib/testing/', mayImport: ['lib/claims/', 'type lib/logger.ts', 'type lib/store/'] },
   {
@@ -127,6 +129,7 @@ const rooms: readonly Room[] = [
       'lib/store/',
       'lib/times/',
       'lib/acr-values.ts',
+      'lib/awaitable.ts',
       'lib/errors.ts',
       'lib/paths.ts',
       'type lib/*.ts',

@@ -87,6 +87,14 @@ describe('at start', () => {
     ]);
   });
 
+  test('claims in a list have no names, and are refused', () => {
+    const listed = { name: 'hr', claims: [{ ...declared, value: () => 'text' }] } as unknown as ClaimSet;
+    expect(problemsOf([listed])).toMatchObject({
+      code: 'invalid_options',
+      problems: [{ path: 'claims.hr.claims', expected: 'an object of claims by name', received: 'an array' }],
+    });
+  });
+
   test('a mapping of an unknown claim says which one may be meant', () => {
     expect(problemsOf(standardClaims({ initialsAsPicture: false }), { perms: 'org' })).toMatchObject({
       code: 'invalid_options',

@@ -1,9 +1,7 @@
 /** What functions of extensions answer, where no compiler looked: refused at the start, with the name of the extension and the member. */
-import { type OptionPath, valueAt, wrong } from '../../config-problem.js';
+import { isFunction, isObject, type OptionPath, valueAt, wrong } from '../../config-problem.js';
 import { ConfigError } from '../../errors.js';
 
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
 const has = (value: unknown, holds: (member: unknown) => boolean, ...names: readonly string[]): boolean =>
   isObject(value) && names.every((name) => holds(valueAt(value, [name])));

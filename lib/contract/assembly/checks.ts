@@ -3,7 +3,16 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ClaimMapping, ClaimSet } from '../../claims/contract.js';
 import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../../claims/declarations.js';
-import { type FoundProblems, formatPath, type OptionPath, unknownMembers, valueAt, wrong } from '../../config-problem.js';
+import {
+  type FoundProblems,
+  formatPath,
+  isFunction,
+  isObject,
+  type OptionPath,
+  unknownMembers,
+  valueAt,
+  wrong,
+} from '../../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../../errors.js';
 import { eventNames } from '../../events.js';
 import { findArtifactProblems } from '../artifacts.js';
@@ -17,11 +26,9 @@ import type { ReportProblem } from '../work.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const callback: Check = ['a function', isFunction];
 const isGrantTypes = (value: unknown): boolean =>
-  isObject(value) && Object.entries(value as object).every(([name, create]) => URL.canParse(name) && isFunction(create));
+  isObject(value) && Object.entries(value).every(([name, create]) => URL.canParse(name) && isFunction(create));
 
 /** A code is that of a refusal or of a failure, and one word in a log. */
 function isErrorCodes(value: unknown): boolean {
@@ -57,7 +64,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   resources: callback,
   signInMethods: callback,
-  around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value).every(isFunction)],
   configure: callback,
   clients: callback,
   endActingAt: callback,
@@ -77,14 +84,13 @@ const members: Readonly<Record<keyof Extension, Check>> = {
           ['name', 'title', 'summary'].every((member) => typeof valueAt(one, [member]) === 'string') && isFunction(valueAt(one, ['href'])),
       ),
   ],
-  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value).every(isFunction)],
   grantTypes: ['an object of functions by absolute URI', isGrantTypes],
   clientProblems: callback,
   clientEndpoints: [
     'an object with a function for backchannel_authentication',
     (value) =>
-      isObject(value) &&
-      Object.entries(value as object).every(([name, create]) => name === 'backchannel_authentication' && isFunction(create)),
+      isObject(value) && Object.entries(value).every(([name, create]) => name === 'backchannel_authentication' && isFunction(create)),
   ],
   close: callback,
 };
@@ -151,7 +157,7 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
     ...declaredData(extension).flatMap(({ member, index, value, find }) =>
       find(value, valueAt(extension, ['name']), [...path, member, index]),
     ),
-    ...(isObject(around) ? unknownMembers(around as object, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
+    ...(isObject(around) ? unknownMembers(around, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
   ];
 }
 
@@ -236,10 +242,10 @@ const findNameConflicts = (extensions: readonly Extension[], ownMetadata: readon
     ],
   );
 
-const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value as object) : []);
+const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value) : []);
 
 /** Objects in a list; what else may be in it has a problem of its own. */
 const listAt = (value: unknown, name: string): readonly object[] => {
   const list = valueAt(value, [name]);
-  return Array.isArray(list) ? list.filter((item): item is object => isObject(item)) : [];
+  return Array.isArray(list) ? list.filter(isObject) : [];
 };

@@ -1,6 +1,6 @@
 /** What people can sign in by and be asked for here: put together from all extensions. */
 
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { SignInMeans } from '../../directory/index.js';
 import type { ConfigProblem } from '../../errors.js';
 import { ConfigError } from '../../errors.js';

@@ -5,7 +5,7 @@
  * what a client asks a person to approve elsewhere.
  */
 import type { Context } from 'koa';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { GrantRefusal } from './grant-type.js';

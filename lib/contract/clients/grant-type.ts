@@ -1,6 +1,6 @@
 /** A grant type of an extension: what its client shows is the extension's to judge, tokens are the service's to mint. */
 import type { Context } from 'koa';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Client } from '../../store/records/records.js';
 
 /** A token request whose client authenticated and is registered for the grant type. */

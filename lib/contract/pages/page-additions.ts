@@ -1,5 +1,5 @@
 /** Words and links that extensions add to the pages of every sign-in, and the catalogues that they come from. */
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import { formatPath } from '../../config-problem.js';
 import { type Locale, locales } from '../../display/locales.js';
 import type { ConfigProblem } from '../../errors.js';

@@ -1,5 +1,5 @@
 /** Sign-ins with `act`, for the extension that began them: whether they may go on, and when they end. */
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { SignIn } from './interaction.js';
 
 /** A sign-in with `act`, as a session or a grant keeps it. */

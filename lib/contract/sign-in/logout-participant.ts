@@ -1,5 +1,5 @@
 /** Who has to hear of the end of a sign-in, beside the applications that OpenID Connect tells. */
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
 import type { SignedIn } from './requirement.js';
 

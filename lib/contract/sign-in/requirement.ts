@@ -1,7 +1,7 @@
 /** What is still asked of a person who is signed in, before an application gets its answer: a second factor, terms of service. */
 import type { Context } from 'koa';
 import type { AcrValues } from '../../acr-values.js';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { Interaction } from './interaction.js';

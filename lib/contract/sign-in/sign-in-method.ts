@@ -1,6 +1,6 @@
 /** A way to sign in beside the password: another identity provider, an e-ID, a key. */
 import type { Context } from 'koa';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Locale } from '../../display/locales.js';
 import type { Interaction } from './interaction.js';
 

@@ -1,6 +1,6 @@
 /** Signing a browser in for an application that speaks another protocol than OpenID Connect. */
 import type { Context } from 'koa';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Branding } from '../../store/records/records.js';
 import type { SignIn } from './interaction.js';
 import type { BrowserSignIn } from './logout-participant.js';

@@ -1,5 +1,5 @@
 import type { Client } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { AccountClaims } from '../../contract/clients/account-claims.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import { subOf } from '../../directory/index.js';

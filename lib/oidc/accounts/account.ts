@@ -6,8 +6,8 @@
  * scopes, the `claims` parameter and resource indicators ask for.
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
-import type { Awaitable, ClaimLookups, ClaimTarget } from '../../claims/contract.js';
-import { onceThere } from '../../claims/deadline.js';
+import { type Awaitable, onceThere } from '../../awaitable.js';
+import type { ClaimLookups, ClaimTarget } from '../../claims/contract.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../../directory/index.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js';

@@ -3,7 +3,7 @@
  * who acts as somebody else.
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import type { Directory } from '../../directory/index.js';
 import type { PinnedLogin } from './login-context.js';

@@ -3,8 +3,7 @@
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
-import type { Awaitable } from '../../claims/contract.js';
-import { onceThere } from '../../claims/deadline.js';
+import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, isUsable } from '../../directory/index.js';

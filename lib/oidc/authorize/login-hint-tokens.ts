@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';

@@ -1,6 +1,5 @@
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
-import { onceThere } from '../../claims/deadline.js';
+import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';

@@ -1,7 +1,6 @@
 /** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
-import { onceThere } from '../../claims/deadline.js';
+import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Accounts } from '../accounts/account.js';
 import { judge, ofSession } from '../accounts/requirements.js';

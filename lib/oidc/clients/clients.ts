@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient, ResponseType } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import { type Directory, responseTypesOf } from '../../directory/index.js';
 import type { ApiResource, Client } from '../../store/records/records.js';

@@ -1,6 +1,6 @@
+import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
 import { isVoid } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
-import type { Sessions, UserRef, UserSession } from '../../sessions.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';

@@ -1,7 +1,7 @@
 /** A token request whose client authenticated, and the answer: the same whichever door it came by. */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
-import type { Awaitable } from '../../claims/contract.js';
+import type { Awaitable } from '../../awaitable.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 

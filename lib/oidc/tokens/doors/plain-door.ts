@@ -7,8 +7,7 @@
  */
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
-import type { Awaitable } from '../../../claims/contract.js';
-import { onceThere } from '../../../claims/deadline.js';
+import { type Awaitable, onceThere } from '../../../awaitable.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite, type UnitOfWork } from '../../artifacts/unit-of-work.js';

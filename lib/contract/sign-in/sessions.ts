@@ -1,6 +1,6 @@
 /** The sign-ins of users, for those who administer them. */
-import type { ParentRef } from './directory/index.js';
-import type { Attribution } from './events.js';
+import type { ParentRef } from '../../directory/index.js';
+import type { Attribution } from '../../events.js';
 
 /** One browser in which a user is signed in. */
 export interface UserSession {
