@@ -1,4 +1,7 @@
-/** What of the context is one extension's: the names that it gives begin with its own, so that no other comes by the same. */
+/**
+ * What of the context is one extension's. Its purposes and sectors begin with its name, which is checked. Its counters get the name in front. So neither another
+ * extension nor the service comes by the same.
+ */
 import type { ExtensionContext } from '../contract/extension-context.js';
 
 /** The context of an extension, made of the one that all of them share. */
@@ -11,6 +14,7 @@ export function ownContext(extension: string, shared: ExtensionContext): Extensi
   const { pseudonyms } = shared;
   return {
     ...shared,
+    attempts: (counter, window, by) => shared.attempts(`${extension} ${counter}`, window, by),
     seal: (purpose) => shared.seal(owned('purpose', purpose)),
     ...(pseudonyms && {
       pseudonyms: {

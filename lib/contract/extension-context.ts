@@ -170,7 +170,11 @@ export interface ExtensionContext {
   readonly accountSections: readonly AccountSection[];
   /** A token that proves a form came from our page of this interaction. */
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
-  /** Counts attempts: how many there are with this one, and when the count starts again. @param window milliseconds */
+  /**
+   * Counts attempts: how many there are with this one, and when the count starts again.
+   * @param counter a name of the extension's own: another extension counts apart under the same
+   * @param window milliseconds
+   */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;

@@ -2,8 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, ConfigError, Extension, ExtensionContext } from 'tenant-idp';
-import { type Account, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
-import { postForm } from '../support/client/agent.js';
+import { type Account, addressBlock, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
+import { basic, postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { formTypes } from '../support/requests/both-doors.js';
 import { startIdp } from '../support/service/idp.js';
@@ -171,6 +171,23 @@ describe('house §5: what an application of another protocol is told', () => {
     await (await startIdp({ extensions: [{ name: 'plain', start }], subjectSalt: undefined as never })).close();
     expect(plain).not.toHaveProperty('pseudonyms');
   });
+});
+
+test('house §5: a counter is the extension’s own: neither another extension nor the service counts by the same', async () => {
+  const secretOfOrders = JSON.stringify(['secret', 'orders', addressBlock('127.0.0.1')]);
+  const counting = (name: string): Extension => ({
+    name,
+    routes: (router, { attempts }) =>
+      void router.get(`/${name}/:times`, async (ctx) => {
+        for (let times = Number(ctx.params.times); times > 0; times -= 1) ctx.body = await attempts(secretOfOrders, 60_000);
+      }),
+  });
+  const { issuer, close } = await startIdp({ extensions: [counting('one'), counting('two')] });
+  const countOf = async (path: string) => ((await (await fetch(issuer + path)).json()) as { count: number }).count;
+  expect([await countOf('/one/50'), await countOf('/two/1'), await countOf('/one/1')]).toEqual([50, 1, 51]);
+  const wrong = { authorization: basic('orders', 'wrong') };
+  expect((await postForm(`${issuer}/connect/introspect`, { token: 'x' }, wrong)).status).toBe(401);
+  await close();
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {
