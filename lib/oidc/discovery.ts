@@ -71,7 +71,7 @@ export function createDocuments(
   const factsNow = (): Facts | Promise<Facts> => {
     const [known, methods] = [scopes.now(), directory.pkceMethods()];
     if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
-    // Clients that cannot be read now are those that were.
+    // While clients cannot be read, the methods that were written last stand; where none were, `S256` alone.
     const [before] = [...written.values()].flatMap(({ facts }) => facts ?? []);
     const pkceMethods = Promise.resolve(methods).catch(() => before?.pkceMethods ?? ['S256']);
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));

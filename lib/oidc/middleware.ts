@@ -37,7 +37,10 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
   );
 
-  /** Answers, which is what it does with a form, or changes what oidc-provider is not to see as it came; mostly there is nothing to do. */
+  /**
+   * Runs before oidc-provider. A posted form is answered by a redirect to a GET. A reference and a `request_uri` are replaced by what they stand for, and a GET
+   * of an authentication request (CIBA) by its POST. Undefined where there is nothing to wait for, as for most requests.
+   */
   function before(ctx: Context): Promise<void> | undefined {
     const path = foldedPath(ctx.path);
     const isPost = ctx.method === 'POST';

@@ -17,8 +17,8 @@ export interface Interactions {
   /** Hands the browser to the method of a provider; false where none may be used for it. */
   begin(ctx: Context, interaction: Interaction, idp: string): Promise<boolean>;
   /**
-   * Each answers the URL to go on to; undefined when the proof holds no more. For a sign-in also when the request asks for another `idp`, or the
-   * user's tenant allows other methods.
+   * Signs in, and answers the URL to go on to. Undefined where nobody is signed in by it: the proof holds no more, the request asks for another `idp`, or the
+   * user's tenant allows other methods alone; with `act`, also where the browser is not signed in as who is to act.
    */
   signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
   /**
@@ -26,7 +26,7 @@ export interface Interactions {
    * proof, or it holds no more.
    */
   proven(ctx: Context, interaction: Interaction): Promise<string | undefined>;
-  /** Undefined when this account takes a sign-in. */
+  /** Goes on as an account of this browser, and answers the URL to go on to. Undefined when that account has to sign in first. */
   select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   /**
    * Adds what the signed-in user proved beside the sign-in, members of `amr` such as `mfa`: the sign-in goes on, with its time and all that came of it.

@@ -22,7 +22,7 @@ export const createResumeCheck =
     if (interaction.uid !== (ctx as unknown as Context).params.uid || !browsers.isBoundHere(ctx, interaction)) return false;
     const { login } = (interaction.result ?? {}) as { readonly login?: Login };
     const session = sessionOf(ctx);
-    // What the session has already ends with it.
+    // Nothing is to be proven: there is no sign-in, or the session has it already, and what voids it ends the session.
     if (!login || (session.accountId === login.accountId && session.loginTs === login.ts)) return true;
     const account = await directory.accounts.findByOid(login.accountId);
     return account !== undefined && login.proof !== undefined && directory.credentials.holds(account, login.proof);

@@ -30,7 +30,10 @@ interface Found extends Artifact {
 /** Persons of a tenant whose sign-ins are ended in one go. */
 const PAGE = 100;
 
-/** {@link Sessions}; and what the directory made void, which cannot be used from then on, is taken away, and the clients are told. */
+/**
+ * Lists and ends sign-ins. It also hears which sign-ins the directory voided: these are of no use from then on, and their sessions and grants are removed here
+ * once the notices to their clients are queued.
+ */
 export function createUserSessions(parts: OidcParts): Sessions {
   const { artifacts, directory } = parts;
 
