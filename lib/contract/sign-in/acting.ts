@@ -16,14 +16,16 @@ export interface ActingHere {
  * Who makes the changes of a sign-in, for its events: the user, and who acts as the user.
  * @example
  * ```ts
- * import { attributionOf, type Extension } from 'tenant-idp/extension';
+ * import { attributionOf, type Extension, form, formField } from 'tenant-idp/extension';
  *
  * export const renaming: Extension = {
  *   name: 'renaming',
- *   routes(router, { directory, inPerson, requestId, signedIn }) {
- *     router.post('/renaming', inPerson, async (ctx) => {
+ *   routes(router, { csrf, directory, inPerson, requestId, signedIn }) {
+ *     router.post('/renaming', inPerson, form, async (ctx) => {
  *       const here = await signedIn(ctx);
  *       if (!here) return ctx.throw(401);
+ *       // Cookies come along with what a page of a sibling subdomain posts. The page of the form has `csrf.token` for the same subject.
+ *       if (!csrf.check(ctx, `renaming ${here.oid}`, formField(ctx, 'csrf'))) return ctx.throw(403);
  *       const { tenant, person } = here.account;
  *       const { persons } = directory.as(attributionOf(here, requestId(ctx))).forTenant(tenant.id);
  *       await persons.update(person.id, { givenName: 'Alice' });

@@ -10,7 +10,16 @@ import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
 const alwaysOn = Object.keys(featureStandings).filter((name) => featureStandings[name]?.standing === 'always on');
-const endpoints = ['token', 'introspection', 'revocation', 'pushed_authorization_request', 'userinfo'] as const;
+const endpoints = [
+  'authorization',
+  'token',
+  'introspection',
+  'revocation',
+  'pushed_authorization_request',
+  'userinfo',
+  'end_session',
+  'jwks',
+];
 
 interface Seen {
   readonly caller: string | undefined;
@@ -61,6 +70,20 @@ describe.each<[string, Partial<IdentityProviderOptions>]>([
       { caller: 'service', body: 'string' },
       { caller: 'web', body: 'object' },
     ]);
+  });
+
+  test.each(formTypes)('sees a refusal as an object: %s', async (type) => {
+    seen.length = 0;
+    await post('token', { grant_type: 'unknown' }, type, credentialsOf('service'));
+    for (const endpoint of ['introspect', 'revocation']) await post(endpoint, {}, type, credentialsOf('service'));
+    expect(seen).toEqual([0, 1, 2].map(() => ({ caller: 'service', body: 'object' })));
+  });
+
+  test('sees the key set, pages and redirects as texts', async () => {
+    seen.length = 0;
+    const paths = ['/.well-known/openid-configuration/jwks', '/connect/authorize?client_id=nobody', '/connect/endsession'];
+    for (const path of [paths[0], ...paths]) await fetch(`${service.issuer}${path}`, { redirect: 'manual' });
+    expect(seen).toEqual([0, 1, 2, 3].map(() => ({ caller: undefined, body: 'string' })));
   });
 
   test.each(formTypes)('is told of nobody who did not authenticate: %s', async (type) => {
