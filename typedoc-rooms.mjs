@@ -4,11 +4,11 @@ import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
 
 /** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
 const categories = [
-  [/^lib\/(on-first-use|identity-provider|sessions|store\/outages\/health)\./, 'The service'],
+  [/^lib\/(on-first-use|identity-provider|contract\/sign-in\/sessions|store\/outages\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
   [/^lib\/(claims|testing)\//, 'Claims'],
-  [/^lib\/contract\/|^lib\/http\/|^lib\/fetch\/|^lib\/acr-values\.|^lib\/store\/records\/extension-artifacts\./, 'Extensions'],
+  [/^lib\/contract\/|^lib\/http\/|^lib\/fetch\/|^lib\/(acr-values|awaitable)\.|^lib\/store\/records\/extension-artifacts\./, 'Extensions'],
   [/^lib\/directory\/tenants\/extension-rows\./, 'Extensions'],
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
