@@ -160,8 +160,9 @@ export class UnavailableError extends IdpError {
   }
 }
 
-/** Whoever finds out that something is away, or too much, tells it once: a request that fails for it is no news. */
-export const isToldAlready = (error: unknown): boolean => error instanceof IdpError && error.status === 503;
+/** Whoever finds out that something is away, or too much, tells it once: a request that fails for it is no news. What an extension means by 503, nobody told. */
+export const isToldAlready = (error: unknown): boolean =>
+  error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
 
 /** A store that was away when the service began. What it answered is the cause. */
 export class StoreAwayError extends IdpError {

@@ -85,9 +85,10 @@ const isOfBearer = (ctx: Context, error: unknown): boolean =>
 const reasonOf = (error: unknown): string | undefined =>
   error instanceof IdpError && typeof error.cause === 'string' ? error.cause : undefined;
 
+/** What a library throws may have the status of an answer that it got itself: only what says so (`expose`, as `ctx.throw` does) is for the caller. */
 const statusOf = (error: unknown): number => {
   const { status, expose } = (error ?? {}) as { status?: unknown; expose?: unknown };
-  return typeof status === 'number' && status >= 400 && status < 500 && expose !== false ? status : 500;
+  return typeof status === 'number' && status >= 400 && status < 500 && expose === true ? status : 500;
 };
 
 const codeOf = (error: unknown, status: number): string => {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
-import { ConfigError } from 'tenant-idp';
-import type { Extension, GrantedSignIn, GrantRefusal, GrantRequest } from 'tenant-idp/extension';
+import { ConfigError, IdpError } from 'tenant-idp';
+import { defineErrors, type Extension, type GrantedSignIn, type GrantRefusal, type GrantRequest } from 'tenant-idp/extension';
 import { basic, type Json, postForm } from '../support/client/agent.js';
 import { isActive, refresh, userinfo } from '../support/client/steps.js';
 import { unusualType } from '../support/requests/both-doors.js';
@@ -15,10 +15,12 @@ import { epochSeconds } from '../support/time/epoch-seconds.js';
 const name = 'urn:example:slip';
 const asked: GrantRequest[] = [];
 /** Of a slip, by its name; each is good once. */
-const slips = new Map<string, GrantedSignIn | GrantRefusal>();
+const slips = new Map<string, GrantedSignIn | GrantRefusal | Error>();
+const errors = defineErrors({ slip_locked: { status: 423, description: 'Somebody else holds the slip.' } });
 
 const slipGrant: Extension = {
   name: 'slips',
+  errorCodes: errors.codes,
   grantTypes: {
     [name]: () => ({
       parameters: ['slip'],
@@ -27,6 +29,7 @@ const slipGrant: Extension = {
         const { slip = '' } = request.parameters;
         const found = slips.get(slip);
         slips.delete(slip);
+        if (found instanceof Error) throw found;
         return found ?? { error: 'invalid_grant', description: 'no such slip' };
       },
     }),
@@ -128,6 +131,26 @@ describe.each([
     const { status, json } = await show('soon');
     expect([status, json]).toEqual([400, { error: 'authorization_pending', error_description: 'not yet' }]);
     expect(asked).toHaveLength(1);
+  });
+
+  test.each([
+    ['400', new IdpError('tid_required'), 400, 'invalid_request', null],
+    ['403', new IdpError('insufficient_scope'), 403, 'insufficient_scope', null],
+    ['404', new IdpError('not_found'), 404, 'not_found', null],
+    ['409', new IdpError('conflict'), 409, 'conflict', null],
+    ['of its own', errors('slip_locked'), 423, 'slip_locked', null],
+    ['429', new IdpError('too_many_requests', { retryAfterSeconds: 7 }), 429, 'too_many_requests', '7'],
+  ])('what it throws is answered the same by both doors: %s', async (_name, thrown, status, error, retryAfter) => {
+    for (const headers of [{}, byOtherDoor]) {
+      slips.set('thrown', thrown);
+      const answer = await show('thrown', 'kiosk', headers);
+      expect([answer.status, answer.json, answer.headers.get('retry-after'), answer.headers.get('cache-control')]).toEqual([
+        status,
+        { error, error_description: thrown.message },
+        retryAfter,
+        'no-store',
+      ]);
+    }
   });
 
   test('a parameter that comes twice is refused before the extension hears of it', async () => {

@@ -30,8 +30,9 @@ export const form = createBodyParser({
   enableTypes: ['form'],
   formLimit: FORM_LIMIT,
   onerror(error) {
-    // Decompression that fails has no status. @see RFC 9110 §8.4
-    throw 'status' in error ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400 });
+    const { expose } = error as { expose?: boolean };
+    // Text that is no form, and decompression that fails. @see RFC 9110 §8.4
+    throw expose ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400, expose: true });
   },
 });
 

@@ -58,5 +58,6 @@ async function answerUnanswered(ctx: Context, next: Next, allowed: readonly stri
   }
   throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
     status: 405,
+    expose: true,
   });
 }

@@ -81,7 +81,7 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
         const body = await answerClient({ ctx, client: call.caller, record, parameters: call.fields });
         return send(ctx, body, uncached);
       } catch (error) {
-        if (((error as { status?: number }).status ?? 500) >= 500) throw error;
+        if (!isRefusal(error)) throw error;
         return false;
       }
     },
@@ -126,7 +126,7 @@ const isAuthenticated = (client: Client | undefined, { secret }: PlainForm): cli
   client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret);
 
 /** Refused, or spent by another request meanwhile. */
-const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
+const isRefusal = (error: unknown): boolean => error instanceof LostWrite || ((error as { status?: number }).status ?? 500) < 500;
 
 /** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
