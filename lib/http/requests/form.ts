@@ -30,9 +30,9 @@ export const form = createBodyParser({
   enableTypes: ['form'],
   formLimit: FORM_LIMIT,
   onerror(error) {
-    const { expose } = error as { expose?: boolean };
-    // Text that is no form, and decompression that fails. @see RFC 9110 §8.4
-    throw expose ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400, expose: true });
+    // An unknown encoding has a status, and decompression that fails has none. @see RFC 9110 §8.4
+    const { status = 400, expose } = error as { status?: number; expose?: boolean };
+    throw expose ? error : Object.assign(new Error('the body cannot be decoded'), { status, expose: true });
   },
 });
 
