@@ -5,6 +5,7 @@ import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records/records.js';
 import { type Accounts, type FoundByToken, subjectOf } from './accounts/account.js';
 import { pinnedLogin } from './accounts/login-context.js';
+import { getsRefreshToken, mayBeOffline } from './accounts/offline-access.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
 import { createRequestCheck } from './authorize/checks.js';
@@ -26,7 +27,6 @@ import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
-import { getsRefreshToken } from './tokens/grants/refresh-token.js';
 import { createIntrospectionPolicy, type DescribeToken } from './tokens/introspection.js';
 import { lifetimesOf } from './tokens/lifetimes.js';
 import { mayRevoke } from './tokens/revocation.js';
@@ -174,12 +174,10 @@ export function createConfiguration(
   return withoutRefresh(options.configure?.(complete) ?? complete);
 }
 
-/** Who acts as somebody else gets no refresh token, nor does a sign-in with `offline: false`, whatever a host configured. */
 const withoutRefresh = (configuration: Configuration): Configuration => ({
   ...configuration,
   async issueRefreshToken(ctx, ...rest) {
-    const { act, offline } = pinnedLogin(ctx) ?? {};
-    return act === undefined && offline !== false && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false);
+    return mayBeOffline(pinnedLogin(ctx) ?? {}) && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false);
   },
 });
 

@@ -2,6 +2,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
+import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
 import { checkPlainAllowed } from '../clients/pkce.js';
@@ -25,7 +26,7 @@ export const createRequestCheck =
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const isForCode = String(params.response_type).split(' ').includes('code');
-    if (asked.includes('offline_access') && isForCode && client.grantTypeAllowed('refresh_token')) {
+    if (isForCode && getsRefreshToken(client, asked)) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
     const acrValues = params.acr_values as string | undefined;

@@ -1,11 +1,11 @@
 import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { loginOfSession, type OurGrant, rememberGrant } from '../accounts/login-context.js';
+import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-access.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { settledOf } from '../accounts/settled-request.js';
@@ -26,7 +26,7 @@ export const createGrantLoader =
     if (session.act && oidc.prompts.has('create'))
       throw new errors.AccessDenied('nobody creates an account while they act as somebody else');
     if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
-    if (session.offline === false || session.act) withoutOffline(ctx);
+    if (!mayBeOffline(session)) dropOffline(ctx);
 
     const asked = [...oidc.requestParamOIDCScopes];
     const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
@@ -64,28 +64,20 @@ export const createGrantLoader =
     if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
     for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
     grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
-    const now = epochSeconds();
-    const exp = all.includes('offline_access')
-      ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
-      : grant.login.sessionEndsAt;
-    grant.exp = Math.min(exp, grant.login.endsAt ?? exp);
+    const exp = grantEnd(all, grant.login, record, lifetimes);
+    grant.exp = exp;
     session.ensureClientContainer(client.clientId);
     const sid = session.sidFor(client.clientId) as string;
     grant.sid = sid;
     const grantId = await grant.save();
     const { accountId } = account;
     const { sub } = grant.login;
-    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp: grant.exp });
+    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
     return grant;
   };
 
-/** As if it had not been asked for. */
-function withoutOffline({ oidc: { params } }: KoaContextWithOIDC): void {
-  if (typeof params?.scope === 'string')
-    params.scope = params.scope
-      .split(' ')
-      .filter((scope) => scope !== 'offline_access')
-      .join(' ');
+function dropOffline({ oidc: { params } }: KoaContextWithOIDC): void {
+  if (typeof params?.scope === 'string') params.scope = withoutOffline(params.scope.split(' ')).join(' ');
 }
 
 /** A factor that was added makes another grant: the one before never says more than it did. */

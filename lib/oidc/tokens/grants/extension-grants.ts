@@ -8,6 +8,7 @@ import { epochSeconds } from '../../../times/epoch-seconds.js';
 import type { Accounts } from '../../accounts/account.js';
 import { boundActing } from '../../accounts/impersonation.js';
 import type { PinnedLogin } from '../../accounts/login-context.js';
+import { getsRefreshToken, grantEnd, mayBeOffline, withoutOffline } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId, createSalt } from '../../artifacts/ids.js';
 import { perRequest } from '../../artifacts/per-request.js';
@@ -53,12 +54,11 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
-    const now = epochSeconds();
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
-    const mayRefresh = offline !== false && client.grantTypeAllowed('refresh_token');
-    const isLeft = (scope: string): boolean =>
-      (scope !== 'offline_access' || mayRefresh) && (!record.requireConsent || consent?.scopes.includes(scope) === true);
-    const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));
+    const asked = [...new Set(signIn.scopes)];
+    const left = mayBeOffline(signIn) && getsRefreshToken(client, asked) ? asked : withoutOffline(asked);
+    const isAllowed = (scope: string): boolean => !record.requireConsent || consent?.scopes.includes(scope) === true;
+    const granted = scopes.held(ctx, record, left.filter(isAllowed));
     const account = await accounts.load(ctx, oid);
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
     const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
@@ -75,11 +75,8 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       ...(offline === false ? { offline } : {}),
     };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
-    const isOffline = granted.includes('offline_access');
-    const exp = isOffline
-      ? Math.min(endsAt, now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute))
-      : sessionEndsAt;
-    if (exp <= now) throw new errors.InvalidGrant('the sign-in has ended');
+    const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, lifetimes);
+    if (exp <= epochSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
     const sid = createSalt();
     const scope = granted.join(' ');
     return {

@@ -5,6 +5,7 @@ import { type Client, errors } from 'oidc-provider';
 import { digestOfKey, hashedKey } from '../../../store/artifact-key.js';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
+import { getsRefreshToken } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId, keyOf } from '../../artifacts/ids.js';
 import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../../artifacts/token-records.js';
@@ -108,13 +109,9 @@ function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<Refresh
 const senderOf = (ctx: Sender, token: string): string =>
   [ctx.ip, ctx.get('user-agent')].map((text) => hash('sha256', `${token} ${text}`, 'base64url').slice(0, 8)).join('.');
 
-/** Whoever was granted `offline_access`, if the client refreshes at all. */
-export const getsRefreshToken = (client: Client, scopes: ReadonlySet<string>): boolean =>
-  client.grantTypeAllowed('refresh_token') && scopes.has('offline_access');
-
 /** The refresh token that a grant begins with, for the mint; nothing where the client gets none. */
 export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
-  getsRefreshToken(client, new Set(scope.split(' '))) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
+  getsRefreshToken(client, scope.split(' ')) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
 /** Rotates at every use. @see RFC 6749 §6, RFC 9700 §4.14.2 */
 export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
