@@ -10,7 +10,7 @@ import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { verifiedByClient } from '../upstream/client.js';
+import { isExpired, verifiedByClient } from '../upstream/client.js';
 
 const TYPE = 'login-hint+jwt';
 /** Seconds that a token may be valid for. */
@@ -67,8 +67,8 @@ export async function readHintToken({ options, keys }: OidcParts, client: Client
       : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
     return checked(payload, options.issuer, own ? options.issuer : client.clientId);
   } catch (cause) {
-    const isExpired = cause instanceof joseErrors.JWTExpired || (cause instanceof Error && cause.message === 'jwt expired');
-    if (isExpired) throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
+    if (cause instanceof joseErrors.JWTExpired || isExpired(cause))
+      throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
     throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
   }
 }

@@ -34,6 +34,9 @@ export async function verifiedByClient(client: Client, jwt: string, clockToleran
   return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
 }
 
+/** Whether {@link verifiedByClient} found nothing wrong with a JWT but that it is over: the signature is checked first. helpers/jwt.js */
+export const isExpired = (error: unknown): boolean => error instanceof Error && error.message === 'jwt expired';
+
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
 /** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */

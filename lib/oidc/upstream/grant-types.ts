@@ -1,6 +1,15 @@
-import type { AdapterPayload, KoaContextWithOIDC } from 'oidc-provider';
+/** Steps of oidc-provider's grant types. */
+import type { AdapterPayload, Client, KoaContextWithOIDC } from 'oidc-provider';
 import { issueTokens } from 'oidc-provider/lib/helpers/grant_common.js';
 import * as helpers from 'oidc-provider/lib/helpers/grants.js';
+import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
+
+/** The DPoP proof of a token request; undefined when it brings none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
+export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
+  const { provider, client } = ctx.oidc;
+  const proof = await validateDpop(provider, ctx);
+  return proof && { jkt: proof.thumbprint, use: () => checkDpopReplay(provider, ctx, proof, (client as Client).clientId) };
+}
 
 /** What oidc-provider mints from: a grant that is not stored yet, and the source that was redeemed. */
 export interface Redeemed {

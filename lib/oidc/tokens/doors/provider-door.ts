@@ -5,7 +5,7 @@ import type { Scopes } from '../../accounts/scopes.js';
 import { LostWrite } from '../../artifacts/unit-of-work.js';
 import { clientOf } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
-import { dpopProof } from '../../upstream/dpop.js';
+import { dpopProof } from '../../upstream/grant-types.js';
 import { checkScopeBeside, clientCredentialsScope } from '../grants/asked-scope.js';
 import type { GrantTypes } from '../grants/grant-types.js';
 import type { SpentTokenRules } from '../grants/refresh-token.js';
