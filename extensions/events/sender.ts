@@ -82,14 +82,21 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     return { ...(page.events[0] && { event: page.events[0] }), upTo: page.next };
   }
 
-  async function disable({ id, tid }: WebhookRow, position: PositionRow, reason: 'failing' | 'gone'): Promise<void> {
-    const data = { AggregateId: id, Reason: reason };
-    await context
-      .collection(webhooks, tid)
-      .update(id, (row) => ({ ...row, status: 'disabled' as const, reason, updatedAt: new Date().toISOString() }), [
-        { type: 'WebhookDisabled', data },
-      ]);
-    await move({ id, tid } as WebhookRow, position, { after: position.after, attempts: 0 });
+  /** Switches a webhook off, unless somebody changed it since it was read: the attempt says nothing of what it is now. */
+  async function disable(tried: WebhookRow, position: PositionRow, reason: 'failing' | 'gone'): Promise<void> {
+    const { id, tid } = tried;
+    const isAsTried = ({ version }: WebhookRow): boolean => version === tried.version;
+    let isOff = false;
+    await context.collection(webhooks, tid).update(
+      id,
+      (row) => {
+        isOff = isAsTried(row);
+        return isOff ? { ...row, status: 'disabled' as const, reason, updatedAt: new Date().toISOString() } : row;
+      },
+      (row) => (isAsTried(row) ? [{ type: 'WebhookDisabled', data: { AggregateId: id, Reason: reason } }] : []),
+    );
+    if (!isOff) return;
+    await move(tried, position, { after: position.after, attempts: 0 });
     logger.warn({ webhook: id, reason }, 'a webhook was switched off');
   }
 

@@ -187,6 +187,36 @@ describe('design §8: webhooks', () => {
     },
   );
 
+  test.each([
+    ['another URL', async (path: string, url: string) => void (await (await as('root'))(path, { method: 'PATCH', body: { url } }))],
+    [
+      'switched off and on',
+      async (path: string) => {
+        for (const status of ['disabled', 'active']) await (await as('root'))(path, { method: 'PATCH', body: { status } });
+      },
+    ],
+  ])('an attempt that ends after its webhook was repaired switches nothing off: %s', async (_, repair) => {
+    const { id, path } = await webhook({ types: ['PersonCreated'] });
+    const repaired = await startWebhookReceiver();
+    open.push(repaired);
+    let end = (_status: number): void => {};
+    receiver.answer(
+      () =>
+        new Promise<number>((resolve) => {
+          end = resolve;
+        }),
+    );
+    const person = await created();
+    await receiver.received(about(person));
+    await repair(path, repaired.url);
+    const { url } = (await state(path)) as { url: string };
+    receiver.answer(200);
+    end(410);
+    await (url === repaired.url ? repaired.received(about(person)) : receiver.received(about(person), 2));
+    expect(await state(path)).toMatchObject({ id, status: 'active' });
+    await (await as('root'))(path, { method: 'DELETE' });
+  });
+
   test('receivers that keep one tenant’s events waiting hold up nobody else’s', async () => {
     const slow = await startWebhookReceiver();
     open.push(slow);
