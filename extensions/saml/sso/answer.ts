@@ -55,10 +55,9 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
 
   /** Milliseconds since the epoch at which the session at the service provider ends at the latest. */
   function sessionEnd(here: BrowserSignIn, { sessionLifetimeSeconds: seconds }: ServiceProvider, now: number): number | undefined {
-    const { session, impersonation } = context.lifetimes;
     const ends = [
-      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + session) * 1000]),
-      ...(here.act ? [(here.authTime + impersonation) * 1000] : []),
+      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + context.lifetimes.session) * 1000]),
+      ...(here.endsAt === undefined ? [] : [here.endsAt * 1000]),
     ];
     return ends.length === 0 ? undefined : Math.min(...ends);
   }

@@ -10,6 +10,8 @@ export interface BrowserSignIn extends SignedIn {
   readonly account: Account;
   /** The name of its acting, where an extension gave it one. */
   readonly acting?: string;
+  /** When the sign-in ends by itself, in seconds since the epoch, where it does so before its session: as `endsAt` of the sign-in says. */
+  readonly endsAt?: number;
 }
 
 /** A sign-in that ends: at the end-session endpoint, by another person's, or by the service. */

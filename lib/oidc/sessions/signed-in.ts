@@ -47,7 +47,7 @@ export const createSignedIn =
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     if (!isStrongEnough(account, ofSession(session))) return undefined;
-    const { method, acting } = session;
+    const { method, acting, endsAt } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -59,5 +59,6 @@ export const createSignedIn =
       ...(method === undefined ? {} : { method }),
       ...(act ? { act } : {}),
       ...(acting === undefined ? {} : { acting }),
+      ...(endsAt === undefined ? {} : { endsAt }),
     };
   };
