@@ -1,4 +1,4 @@
-import { defineCollection, type Extension, form, parametersOf, Type } from 'tenant-idp/extension';
+import { defineCollection, type Extension, form, IdpError, parametersOf, Type } from 'tenant-idp/extension';
 
 const acceptances = defineCollection({
   name: 'terms.acceptances',
@@ -68,9 +68,8 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
       const account = interaction.requirement === 'terms' && (await directory.accounts.findByOid(interaction.oid ?? ''));
       if (account && agree === 'yes') {
         const { id: personId, tid } = account.person;
-        const rows = collection(acceptances, tid);
-        const [accepted] = await rows.find('byPerson', [personId, edition]);
-        if (!accepted) await rows.insert({ personId, edition, at: new Date().toISOString() });
+        // Accepted before: the form was sent twice.
+        await collection(acceptances, tid).insert({ personId, edition, at: new Date().toISOString() }).catch(IdpError.unless('conflict'));
       }
       // The requirement is asked again: without the tick, its page comes back.
       ctx.status = 303;

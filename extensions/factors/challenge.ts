@@ -85,13 +85,20 @@ export function createChallenge(
   const refused = (ctx: Context, { interaction, account }: Step, reason: string): void =>
     logger.info({ requestId: requestId(ctx), reason, client: interaction.client.id, tenant: account.tenant.id }, 'second factor refused');
 
+  /** Whether the step was taken before: a form that is sent twice is answered like the first. */
+  async function wasProven(ctx: Context, step: Step): Promise<boolean> {
+    const before = await steps.provenIn(step);
+    if (before === 'done') await steps.strengthen(ctx, step);
+    else if (before !== undefined) redirectByGet(ctx, steps.at(step.interaction));
+    return before !== undefined;
+  }
+
   function routes(router: Router, base: string): void {
     router.post(`${base}/factors/code`, form, async (ctx: Context) => {
       const step = await steps.posted(ctx);
       if (!step) return;
       if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
-      const before = await steps.provenIn(step);
-      if (before !== undefined) return before === 'done' ? steps.strengthen(ctx, step) : redirectByGet(ctx, steps.at(step.interaction));
+      if (await wasProven(ctx, step)) return;
       const [name, typed] =
         formField(ctx, 'recovery') === ''
           ? (['code', formField(ctx, 'code')] as const)
@@ -133,6 +140,7 @@ export function createChallenge(
       const step = await steps.posted(ctx);
       if (!step) return;
       if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
+      if (await wasProven(ctx, step)) return;
       const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));
       const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
       const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));

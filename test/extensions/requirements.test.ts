@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Extension, Requirement } from 'tenant-idp';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { terms as exampleTerms } from '../../examples/custom-extension/terms.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { credentialsOf } from '../support/client/endpoints.js';
@@ -11,6 +13,7 @@ import { startIdp } from '../support/service/idp.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { secondFactor, terms } from '../support/sign-in/requirements.js';
+import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const accepted = new Set<string>();
@@ -222,6 +225,22 @@ test('house §5: where oidc-provider answers by itself, a refresh is refused all
     expect(await refresh(other.issuer, again.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     expect((await introspect(other.issuer, again.access_token)).json).toEqual({ active: false });
     expect((await userinfo(other.issuer, again.access_token)).status).toBe(401);
+  } finally {
+    await other.close();
+  }
+});
+
+test('the terms of the example: a form that is sent several times at once accepts them once', async () => {
+  const other = await startIdp({
+    extensions: [exampleTerms('2026-05', ['web'])],
+    directory: jitteryDirectory(memoryDirectory(), seededRandom(1)),
+  });
+  try {
+    const agent = new Agent();
+    const page = await signIn(agent, authorizeUrl(other.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const sent = await Promise.all(Array.from({ length: 8 }, () => agent.submit(page, { agree: 'yes' })));
+    expect(sent.map(({ status }) => status)).toEqual(Array(8).fill(303));
+    expect(membersOf(await agent.follow(sent[0] as Answer))).toHaveProperty('code');
   } finally {
     await other.close();
   }

@@ -34,7 +34,7 @@ const linkedTo = { linkedTo: { userName: 'ada@acme.test', tenant: 'Acme' } };
 const seed = {
   ...testSeed,
   tenants: [
-    { ...acme, persons: [...(acme?.persons ?? []), user('zoe', 'acme'), user('ada', 'acme')] },
+    { ...acme, persons: [...(acme?.persons ?? []), user('zoe', 'acme'), user('tess', 'acme'), user('ada', 'acme')] },
     { ...globex, persons: [...(globex?.persons ?? []), user('dora', 'globex'), user('ada', 'globex', linkedTo)] },
   ],
 };
@@ -295,6 +295,29 @@ describeInBrowser('passkeys in Chromium', () => {
       // Alice has two organisations: who proved the passkey chooses.
       expect(answers.filter(({ text }) => text.includes('Choose an organisation'))).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 400)).toHaveLength(9);
+    });
+  });
+
+  test('a second factor that is sent twice is answered like the first', async () => {
+    await onDevice(async (device) => {
+      const { page, context } = device;
+      await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
+      await enrolPasskey(device, 'tess@acme.test', 'tess');
+      await page.getByRole('button', { name: 'I saved them' }).click();
+      await tokensIn(page);
+      await forget(device);
+      const statuses: number[] = [];
+      await context.route('**/factors/passkey', async (route) => {
+        for (let times = 0; times < 2; times += 1) {
+          const response = await route.fetch({ maxRedirects: 0 });
+          statuses.push(response.status());
+          if (times === 1) await route.fulfill({ response });
+        }
+      });
+      await withPassword(page, 'tess@acme.test', 'tess', url({ acr_values: 'mfa' }));
+      await page.getByRole('button', { name: 'Use a passkey' }).click();
+      expect(await tokensIn(page)).toMatchObject({ amr: ['pwd', 'mfa'] });
+      expect(statuses).toEqual([303, 303]);
     });
   });
 

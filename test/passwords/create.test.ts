@@ -1,16 +1,20 @@
 /** Issue 14, 4: create account where mail can be sent. The address is proven first, and nobody learns whether there is an account. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { redeem } from '../support/client/steps.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { linkIn, mailTo } from '../support/sign-in/passwords.js';
+import { heldCommits } from '../support/stores/held-commits.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 const captured = captureMail();
+const { artifacts, holdNext } = heldCommits(memoryArtifacts());
 const service = useIdp({
+  artifacts,
   seed: invitingSeed as never,
   mail: captured.mail,
   limits: { signInFailuresPerAddress: 100_000 },
@@ -77,6 +81,20 @@ describe('14.4 create account, verified', () => {
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
     expect((await new Agent().get(url)).status).toBe(410);
+  });
+
+  test('a form that is sent twice is answered like the first, also before the link is over', async () => {
+    await create('twice@new.test');
+    const agent = new Agent();
+    const page = await agent.get(await linkTo('twice@new.test'));
+    const held = holdNext((writes) => writes.some(({ op, key }) => op === 'remove' && key.includes('sign-in.registrations')));
+    const first = agent.submit(page, {});
+    const goOn = await held;
+    const second = await agent.submit(page, {});
+    expect([second.status, titleOf(second)]).toEqual([200, 'Your account is ready']);
+    goOn();
+    expect((await first).status).toBe(303);
+    expect(titleOf(await agent.submit(page, {}))).toBe('Your account is ready');
   });
 
   test('G2 the answer is the same for names that are free, taken, disabled or invited; who has the account gets a mail', async () => {

@@ -71,11 +71,16 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     const id = links.read(String(ctx.params.token));
     const found = id === undefined ? undefined : ((await artifact(waiting).read(id)) as Waiting | undefined);
     if (found && id !== undefined) return { ...found, id };
-    const last = id === undefined ? undefined : ((await artifact(created).read(mark(ctx, id))) as ReturnState | undefined);
-    await (last
-      ? message(ctx, last, 'ready', 200, await wayOut(last))
-      : message(ctx, undefined, id === undefined ? 'unknown' : 'over', id === undefined ? 404 : 410));
+    if (id === undefined || !(await wasCreatedHere(ctx, id)))
+      await message(ctx, undefined, id === undefined ? 'unknown' : 'over', id === undefined ? 404 : 410);
     return undefined;
+  }
+
+  /** Whether this browser made the account a moment ago; if so, it is told again. */
+  async function wasCreatedHere(ctx: Context, id: string): Promise<boolean> {
+    const last = (await artifact(created).read(mark(ctx, id))) as ReturnState | undefined;
+    if (last) await message(ctx, last, 'ready', 200, await wayOut(last));
+    return last !== undefined;
   }
 
   router.get(`${path}/:token`, inPerson, async (ctx: Context) => {
@@ -119,7 +124,8 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
         signIn: { oid: user.id, amr: ['pwd'], idp: 'local', proof },
       });
     } catch (error) {
-      if (IdpError.is(error, 'user_name_taken')) return message(ctx, found, 'exists', 409, await wayOut(found));
+      if (IdpError.is(error, 'user_name_taken'))
+        return (await wasCreatedHere(ctx, id)) ? undefined : message(ctx, found, 'exists', 409, await wayOut(found));
       if (IdpError.is(error, 'not_found')) return message(ctx, found, 'closed', 410);
       throw error;
     }
