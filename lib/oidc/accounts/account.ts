@@ -16,6 +16,7 @@ import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
 import { currentRequest, type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
+import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
 import type { Scopes } from './scopes.js';
 
@@ -61,6 +62,8 @@ export interface Accounts {
 }
 
 export interface ClaimsRequest {
+  /** Tokens that are made of one request share what plugins load. */
+  readonly ctx?: object;
   readonly client?: Client | undefined;
   /** @default the client's */
   readonly record?: object | undefined;
@@ -96,8 +99,10 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     };
   };
 
+  const requestClaims = createRequestClaims(resolver);
+
   const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, request) => {
-    const { client, record = callerOf(client), login, names = none, audience } = request;
+    const { ctx, client, record = callerOf(client), login, names = none, audience } = request;
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -111,7 +116,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     };
     // Before claims are begun, which nobody would wait for if this failed.
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
-    const resolving = scopes.size + names.size > 0 ? resolver.resolve(subject, scopes, use, names, audience) : {};
+    const resolving = scopes.size + names.size > 0 ? requestClaims(ctx, subject).resolve(scopes, use, names, audience) : {};
     // Into the object that the resolver made: a copy costs more than most claims. Their names are reserved, so no plugin set them.
     return onceThere(resolving, (claims) => Object.assign(claims, own));
   };
@@ -177,7 +182,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
             use !== 'id_token' || !record || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
           const scopes = wantsAll ? new Set(scope.split(' ')) : none;
           const names = asked && record ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
-          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx), names }) as never;
+          return claimsOf(account, use as ClaimTarget, scopes, { ctx, client, login: pinnedLogin(ctx), names }) as never;
         },
       };
     },

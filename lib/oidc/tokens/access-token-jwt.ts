@@ -15,6 +15,7 @@ const decoder = new TextDecoder();
 
 /** A person's part in an access token. */
 export interface AboutHolder {
+  readonly ctx: object;
   readonly client: Client;
   readonly account: Account;
   readonly login: PinnedLogin | undefined;
@@ -31,11 +32,11 @@ export type AccessTokenClaims = (about: AboutHolder) => Promise<Record<string, u
 
 export const createAccessTokenClaims =
   (parts: OidcParts, accounts: Accounts): AccessTokenClaims =>
-  async ({ client, account, login, scope = '', audiences }) => {
+  async ({ ctx, client, account, login, scope = '', audiences }) => {
     const ofSignIn = login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {};
     if (!parts.claims.isForAccessTokens || audiences.length === 0)
       return { ...accounts.protocolClaims(account, login, pseudonymOf(parts, client)), ...ofSignIn };
-    const claims = await accounts.claimsOf(account, 'access_token', new Set(scope.split(' ')), { client, login, audience: audiences });
+    const claims = await accounts.claimsOf(account, 'access_token', new Set(scope.split(' ')), { ctx, client, login, audience: audiences });
     return { ...claims, ...ofSignIn };
   };
 
@@ -118,7 +119,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
       const payload = {
         // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
         ...token.extra,
-        ...(holder ? await claimsOf({ client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
+        ...(holder ? await claimsOf({ ctx, client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
         iss: options.issuer,
         sub: holder ? identifierOf(parts, client, holder.sub) : token.clientId,
         aud: audiences.length > 0 ? audiences : [options.issuer],

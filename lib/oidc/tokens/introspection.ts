@@ -55,7 +55,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const sub = login?.sub ?? subOf(account.person.user);
-    const claims = await claimsOf({ client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
+    const claims = await claimsOf({ ctx, client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
     return { aud, scope, members: { sub: identifierOf(parts, client, sub), nbf: iat, username: account.person.user.userName, ...claims } };
   };
 };

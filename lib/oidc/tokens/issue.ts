@@ -51,7 +51,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { client, record } = request;
     const { acr, amr, authTime, nonce, sid, claims: asked } = source as Record<string, unknown> & { claims?: AskedClaims };
     const granted = record.idTokenClaims === 'scopes' ? new Set(scope.split(' ')) : none;
-    const claims = await accounts.claimsOf(account, 'id_token', granted, { client, login });
+    const claims = await accounts.claimsOf(account, 'id_token', granted, { ctx: request.ctx, client, login });
     // The claims come first, because V8 copies only what an object literal begins with at once.
     const payload = {
       ...claims,

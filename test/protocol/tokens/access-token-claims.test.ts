@@ -9,10 +9,25 @@ import { useIdp } from '../../support/service/use-idp.js';
 const declared = { scope: 'hr', type: 'string', description: 'Of the HR system', in: ['access_token'] } as const;
 const hr = (apiResources: readonly [string, ...string[]], value = () => '17') =>
   defineClaims({ name: 'hr', claims: { cost_center: { ...declared, apiResources, value } }, onError: 'fail' });
+let loads = 0;
+const staff = defineClaims({
+  name: 'staff',
+  load: async () => {
+    loads += 1;
+    return String(loads);
+  },
+  claims: {
+    desk: { ...declared, scope: 'staff', apiResources: ['orders'], value: ({ data }) => data },
+    office: { ...declared, scope: 'staff', in: ['id_token'], value: ({ data }) => data },
+  },
+});
+const added = ['hr', 'staff', 'invoices.read'];
 const seed = {
   ...testSeed,
   clients: testSeed.clients.map((client) =>
-    client.id === 'jwt' || client.id === 'web' ? { ...client, allowedScopes: [...client.allowedScopes, 'hr', 'invoices.read'] } : client,
+    client.id === 'jwt' || client.id === 'web'
+      ? { ...client, ...(client.id === 'jwt' && { idTokenClaims: 'scopes' as const }), allowedScopes: [...client.allowedScopes, ...added] }
+      : client,
   ),
 };
 
@@ -21,7 +36,7 @@ describe.each([
   ['answered here', {}],
   ['answered by oidc-provider', { onProvider: () => {} }],
 ])('4.4 claims in access tokens, %s', (_, options) => {
-  const service = useIdp({ seed, claims: [hr(['orders'])], ...options });
+  const service = useIdp({ seed, claims: [hr(['orders']), staff], ...options });
   let agent: Agent;
   beforeAll(() => {
     agent = new Agent();
@@ -61,6 +76,12 @@ describe.each([
     expect(await introspected(token, 'jwt')).not.toHaveProperty('cost_center');
   });
 
+  test('what a plugin loads is loaded once for all tokens of a request', async () => {
+    loads = 0;
+    const { access_token: token, id_token: idToken } = await tokensFor('jwt', 'openid staff orders.read');
+    expect([decodeJwt(token).desk, decodeJwt(idToken).office, loads]).toEqual(['1', '1', 1]);
+  });
+
   test('are not listed for clients', async () => {
     const discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
     expect(discovery.claims_supported).not.toContain('cost_center');
@@ -70,7 +91,7 @@ describe.each([
 
 describe('4.4 claims in access tokens', () => {
   test('for an API resource that does not exist are refused at start', async () => {
-    await expect(startIdp({ seed, claims: [hr(['orders', 'invoice'])] })).rejects.toMatchObject({
+    await expect(startIdp({ seed, claims: [hr(['orders', 'invoice']), staff] })).rejects.toMatchObject({
       code: 'invalid_options',
       problems: [{ path: 'claims.hr.cost_center.apiResources[1]', didYouMean: 'invoices' }],
     });

@@ -1,0 +1,25 @@
+import type { ClaimSubject } from '../../claims/contract.js';
+import type { ClaimResolver, RequestClaims } from '../../claims/resolver.js';
+import { perRequest } from '../artifacts/per-request.js';
+
+/** The claims of a subject in a request: tokens that are made of one request share what plugins load. */
+export function createRequestClaims(resolver: ClaimResolver): (ctx: object | undefined, subject: ClaimSubject) => RequestClaims {
+  const begun = perRequest(() => [] as { readonly subject: ClaimSubject; readonly claims: RequestClaims }[]);
+  return (ctx, subject) => {
+    // Where access tokens have no claims, no request makes two things that have some.
+    if (!ctx || !resolver.isForAccessTokens) return resolver.forRequest(subject);
+    const known = begun(ctx).find((other) => isSame(other.subject, subject));
+    if (known) return known.claims;
+    const claims = resolver.forRequest(subject);
+    begun(ctx).push({ subject, claims });
+    return claims;
+  };
+}
+
+/** Plugins see the scopes: a token with others is about something else. */
+const isSame = (one: ClaimSubject, other: ClaimSubject): boolean =>
+  one.person === other.person &&
+  one.client === other.client &&
+  one.login === other.login &&
+  one.scopes.size === other.scopes.size &&
+  [...one.scopes].every((scope) => other.scopes.has(scope));
