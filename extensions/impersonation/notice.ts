@@ -2,7 +2,16 @@
  * The mail that tells users that somebody acts as them: who, of which organisation, when, for which application. The reason is not in it, because it is
  * written for the audit. A listener puts each beginning into the durable queue; the people and the address are looked up when the mail is sent.
  */
-import type { Account, ArtifactKind, DeliveryHandler, ExtensionContext, IdpEvent, Letter, Mail } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type ArtifactKind,
+  type DeliveryHandler,
+  type ExtensionContext,
+  type IdpEvent,
+  type Letter,
+  type Mail,
+  utcTime,
+} from '../../lib/extension-door.js';
 import { fullName } from './pages.js';
 
 /** The kind of the deliveries. */
@@ -43,7 +52,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail): Deliver
     const to = account && directory.accounts.emailOf(account.person);
     if (!account || to === undefined || (await artifact(told).read(due.id))) return;
     const [operator, client] = await Promise.all([directory.accounts.findByOid(due.operatorId), directory.clients.get(due.clientId)]);
-    await mail.send(noticeLetter(context, due, { to, account, operator, application: client?.name ?? due.clientId }));
+    await mail.send(noticeLetter(due, { to, account, operator, application: client?.name ?? due.clientId }));
     await artifact(told).put(due.id, {});
   };
 }
@@ -56,23 +65,15 @@ interface About {
   readonly application: string;
 }
 
-function noticeLetter(
-  { locales }: Pick<ExtensionContext, 'locales'>,
-  { startedAt, endsAt }: DueNotice,
-  { to, account: { person, tenant }, operator, application }: About,
-): Letter {
-  const timeOf = (instant: string): string =>
-    new Intl.DateTimeFormat(tenant.locale ?? locales[0], { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(
-      new Date(instant),
-    );
+function noticeLetter({ startedAt, endsAt }: DueNotice, { to, account: { person, tenant }, operator, application }: About): Letter {
   const values = {
     tenant: tenant.name,
     name: person.givenName,
     userName: person.user.userName,
     operator: operator ? fullName(operator) : '',
     application,
-    time: timeOf(startedAt),
-    ends: timeOf(endsAt),
+    time: utcTime(new Date(startedAt)),
+    ends: utcTime(new Date(endsAt)),
   };
   const said = (name: string) => ({ key: `impersonation.mail.${name}`, values });
   return {

@@ -1,23 +1,15 @@
 /** The mail with the link of an invitation. */
-import type { DueInvitation, ExtensionContext, Letter } from '../../lib/extension-door.js';
+import { type DueInvitation, type ExtensionContext, type Letter, utcTime } from '../../lib/extension-door.js';
 
-/** When a link ends, as people write it there. The zone is said, because nobody knows theirs. */
-const timeIn = (locale: string | undefined, at: Date): string =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at);
-
-export async function invitationLetter(
-  { brandingOf, locales }: ExtensionContext,
-  { invitation, person, url }: DueInvitation,
-): Promise<Letter> {
+export async function invitationLetter({ brandingOf }: ExtensionContext, { invitation, person, url }: DueInvitation): Promise<Letter> {
   const { tid, clientId, expiresAt } = invitation;
   const { tenant, client } = await brandingOf(tid, clientId);
-  const locale = invitation.locale ?? tenant?.locale ?? locales[0];
   const values = {
     tenant: tenant?.name ?? '',
     client: client?.name ?? '',
     name: person.givenName,
     userName: person.user?.userName ?? '',
-    time: timeIn(locale, expiresAt),
+    time: utcTime(expiresAt),
   };
   return {
     to: person.email ?? '',

@@ -1,11 +1,16 @@
 /** The mails of this extension. */
-import type { DueLink, ExtensionContext, Letter, LetterPart, Look, PersonWithUser, Text } from '../../lib/extension-door.js';
+import {
+  type DueLink,
+  type InLanguage,
+  type Letter,
+  type LetterPart,
+  type Look,
+  type PersonWithUser,
+  type Text,
+  utcTime,
+} from '../../lib/extension-door.js';
 
-type Host = Pick<ExtensionContext, 'locales'>;
-
-/** When a link ends, as people write it there. The zone is said, because nobody knows theirs. */
-const timeIn = (locale: string | undefined, at: Date): string =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at);
+type Values = Readonly<Record<string, string | InLanguage>>;
 
 interface About {
   readonly to: string;
@@ -17,19 +22,13 @@ interface About {
 }
 
 /** @param text of the letter, by the name of its texts. */
-function letter(
-  { locales }: Host,
-  about: About,
-  name: string,
-  at: Date | undefined,
-  parts: (values: Record<string, string>) => readonly LetterPart[],
-): Letter {
+function letter(about: About, name: string, at: Date | undefined, parts: (values: Values) => readonly LetterPart[]): Letter {
   const { to, kind, person, tenant, clientId, locale } = about;
   const values = {
     tenant: tenant.name,
     name: person.givenName,
     userName: person.user.userName,
-    time: at ? timeIn(locale ?? tenant.locale ?? locales[0], at) : '',
+    time: at ? utcTime(at) : '',
   };
   return {
     to,
@@ -42,11 +41,11 @@ function letter(
   };
 }
 
-const said = (key: string, values: Readonly<Record<string, string>>): Text => ({ key: `passwords.mail.${key}`, values });
+const said = (key: string, values: Values): Text => ({ key: `passwords.mail.${key}`, values });
 
 /** The link that resets a password. */
-export const resetLetter = (host: Host, due: DueLink, locale: string | undefined): Letter =>
-  letter(host, { ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
+export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
+  letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
     { part: 'text', text: said('reset.text', values) },
     { part: 'button', text: 'passwords.mail.reset.button', href: due.url },
     { part: 'note', text: said('until', values) },
@@ -54,8 +53,8 @@ export const resetLetter = (host: Host, due: DueLink, locale: string | undefined
   ]);
 
 /** The link that proves an address. */
-export const proofLetter = (host: Host, due: DueLink, locale?: string): Letter =>
-  letter(host, { ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
+export const proofLetter = (due: DueLink, locale?: string): Letter =>
+  letter({ ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
     { part: 'text', text: said('proof.text', values) },
     { part: 'button', text: 'passwords.mail.proof.button', href: due.url },
     { part: 'note', text: said('until', values) },
@@ -63,22 +62,15 @@ export const proofLetter = (host: Host, due: DueLink, locale?: string): Letter =
   ]);
 
 /** To an address that somebody wanted, and another account has. */
-export const takenLetter = (host: Host, due: DueLink, locale?: string): Letter =>
-  letter(host, { ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
+export const takenLetter = (due: DueLink, locale?: string): Letter =>
+  letter({ ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
 /** Something about the account is not as it was. */
-export const noticeLetter = (
-  host: Host,
-  name: string,
-  at: Date,
-  to: string,
-  person: PersonWithUser,
-  tenant: NonNullable<Look['tenant']>,
-): Letter =>
-  letter(host, { to, kind: 'account-changed', person, tenant }, name, at, (values) => [
+export const noticeLetter = (name: string, at: Date, to: string, person: PersonWithUser, tenant: NonNullable<Look['tenant']>): Letter =>
+  letter({ to, kind: 'account-changed', person, tenant }, name, at, (values) => [
     { part: 'text', text: said(`${name}.text`, values) },
     { part: 'note', text: said('notYou', values) },
   ]);

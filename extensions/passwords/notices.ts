@@ -54,13 +54,12 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
   async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {
     const { formerEmails = [], emailVerified, emailProof } = person.user;
     for (const address of formerEmails)
-      if (mail)
-        await once(`${event} ${address}`, () => mail.send(noticeLetter(context, 'address', new Date(time), address, person, tenant)));
+      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, person, tenant)));
     await directory.emailProofs.told(oid, formerEmails);
     const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === person.email);
     if (!mail || isProven || person.email === undefined) return;
     const due = await directory.emailProofs.begin(oid, { requestId: event });
-    if (due) await once(`${event} proof`, () => mail.send(proofLetter(context, due)));
+    if (due) await once(`${event} proof`, () => mail.send(proofLetter(due)));
   }
 
   return async ({ data }) => {
@@ -73,6 +72,6 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const to = directory.accounts.emailOf(person);
     const name = notices[due.type]?.name;
     if (!mail || to === undefined || name === undefined) return;
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(context, name, new Date(due.time), to, person, tenant)));
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(name, new Date(due.time), to, person, tenant)));
   };
 }

@@ -112,6 +112,6 @@ export const createSendProof =
     const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
     const due = await context.directory.emailProofs.begin(request.oid, { requestId, address: request.address });
-    if (due) await mail.send(due.isTaken ? takenLetter(context, due, request.locale) : proofLetter(context, due, request.locale));
+    if (due) await mail.send(due.isTaken ? takenLetter(due, request.locale) : proofLetter(due, request.locale));
     await context.artifact(wanted).remove(requestId);
   };

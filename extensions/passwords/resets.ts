@@ -32,7 +32,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     async ({ data }) => {
       const { oid, locale, ...request } = data as unknown as DueReset;
       const due = await directory.passwordResets.begin(oid, request);
-      if (due) await mail.send(resetLetter(context, due, locale));
+      if (due) await mail.send(resetLetter(due, locale));
     };
 
   return { lookUp, send };

@@ -21,10 +21,11 @@ export const wordsIn =
   (text: Text): string => {
     if (typeof text === 'object' && 'plain' in text) return text.plain;
     if (typeof text === 'object' && 'inLanguage' in text) return text.inLanguage(locale);
-    const { key, values } = typeof text === 'string' ? { key: text, values: {} as Readonly<Record<string, string>> } : text;
+    const { key, values } = typeof text === 'string' ? { key: text, values: {} } : text;
     const found = texts[key];
     if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
-    return filled(found, values);
+    const said = Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : value.inLanguage(locale)]);
+    return filled(found, Object.fromEntries(said));
   };
 
 /** @param language of the page. @throws TypeError for a text that there is not */

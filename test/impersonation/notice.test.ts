@@ -5,7 +5,7 @@ import type { Extension, ExtensionContext } from 'tenant-idp/extension';
 import { captureMail, tenantNamed } from '../support/administration/invitations.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { impersonatingAt, operatorOptions, permission } from '../support/sign-in/impersonating.js';
-import { mailTo } from '../support/sign-in/passwords.js';
+import { IN_ENGLISH, mailTo } from '../support/sign-in/passwords.js';
 import { until } from '../support/time/until.js';
 
 const captured = captureMail();
@@ -84,6 +84,13 @@ describe('issue 15: the target is told by mail', () => {
     expect(mail.text).toContain('Olga Test hos Globex');
     expect(mail.text).not.toContain('Acme');
     expect(mailsTo('new@globex.test')).toEqual([]);
+  });
+
+  test('of a tenant whose language is none of the service, times are in that of the mail', async () => {
+    const globex = await tenantNamed(service.idp, 'Globex');
+    await service.idp.directory.tenants.update(globex, { locale: 'fr' });
+    await impersonatingAt(service).act('bob@globex.test', { operator: 'olga@acme.test' });
+    expect((await mailTo(captured, 'bob@globex.test', KIND, 1)).text).toMatch(IN_ENGLISH);
   });
 });
 

@@ -7,6 +7,7 @@ import { acceptIn, captureMail, invite, invitingSeed, linkIn, tenantNamed } from
 import { recordedEvents } from '../support/administration/recorded-events.js';
 import { Agent, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { IN_ENGLISH } from '../support/sign-in/passwords.js';
 import { dumpedMemoryArtifacts, dumpedMemoryDirectory } from '../support/stores/dumps.js';
 import { until } from '../support/time/until.js';
 
@@ -83,6 +84,18 @@ describe('4.12 the service sends the invitation', () => {
       await localeOf({}),
     ]).toEqual(['da', 'sv', 'sv', 'en']);
     await idp.directory.tenants.update(globex, { locale: null });
+  });
+
+  test.each(['fr', 'abcd'])('a tenant whose locale is %s gets its mail, with times in the language of the mail', async (locale) => {
+    const globex = await tenantNamed(service.idp, 'Globex');
+    // Stored when any text was taken.
+    const tenants = directory.store.collection('tenants');
+    await tenants.update(globex, (row) => ({ ...row, locale }));
+    await until(async () => (await service.idp.directory.tenants.get(globex))?.locale === locale);
+    const { userName } = await invite(service.idp, { tenant: 'Globex', send: true });
+    const message = await captured.to(userName);
+    expect([message.locale, message.text]).toEqual(['en', expect.stringMatching(IN_ENGLISH)]);
+    await service.idp.directory.tenants.update(globex, { locale: null });
   });
 
   test('names are no markup', async () => {

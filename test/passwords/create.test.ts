@@ -7,7 +7,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf }
 import { redeem } from '../support/client/steps.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { linkIn, mailTo } from '../support/sign-in/passwords.js';
+import { IN_ENGLISH, linkIn, mailTo } from '../support/sign-in/passwords.js';
 import { heldCommits } from '../support/stores/held-commits.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
@@ -118,6 +118,14 @@ describe('14.4 create account, verified', () => {
     expect(linkIn(await mailTo(captured, 'free@new.test', 'registration'))).not.toBe('');
     for (const name of names.slice(1)) expect(linkIn(await mailTo(captured, name, 'account-exists'))).toBe('');
     expect((await signIn(new Agent(), request({ prompt: 'login' }))).location).toContain('code=');
+  });
+
+  test('of a tenant whose language is none of the service, the mail and its times are in the first', async () => {
+    await service.idp.directory.tenants.update(acme, { locale: 'fr' });
+    await create('french@new.test');
+    const { locale, text } = await mailTo(captured, 'french@new.test', 'registration');
+    expect([locale, text]).toEqual(['en', expect.stringMatching(IN_ENGLISH)]);
+    await service.idp.directory.tenants.update(acme, { locale: null });
   });
 
   test('somebody who was faster: the link says that there is an account', async () => {

@@ -8,7 +8,7 @@ import { startIdp } from '../support/service/idp.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, enrol, problemOf, submit } from '../support/sign-in/factors.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
+import { forget, IN_ENGLISH, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
@@ -77,6 +77,15 @@ describe('14.4 forgotten password', () => {
     expect([titleOf(german), titleOf(page)]).toEqual(['Bei Web shop anmelden', 'Passwort vergessen?']);
     await agent.submit(page, {});
     expect((await mailTo(captured, userName, 'password-reset', 2)).locale).toBe('de');
+  });
+
+  test('of a tenant whose language is none of the service, times are in that of the mail', async () => {
+    const { userName, tid } = await person();
+    await service.idp.directory.tenants.update(tid, { locale: 'fr' });
+    await forget(service.issuer, userName, new Agent());
+    const { locale, text } = await mailTo(captured, userName, 'password-reset');
+    expect([locale, text]).toEqual(['en', expect.stringMatching(IN_ENGLISH)]);
+    await service.idp.directory.tenants.update(tid, { locale: null });
   });
 
   test('4.2 `mfa`: a reset does not sign in past a second factor', async () => {

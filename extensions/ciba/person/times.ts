@@ -1,8 +1,8 @@
 /** When something was, or will be: from now on a page, and by the clock in a mail, which is read whenever. */
-import type { Locale, Text } from '../../../lib/extension-door.js';
+import type { InLanguage } from '../../../lib/extension-door.js';
 
 /** `20 seconds ago`, `in 2 minutes`. A time to come is rather told too short. */
-export const fromNow = (at: Date): Text => ({
+export const fromNow = (at: Date): InLanguage => ({
   inLanguage(locale) {
     const seconds = Math.floor((at.getTime() - Date.now()) / 1000);
     const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
@@ -10,6 +10,7 @@ export const fromNow = (at: Date): Text => ({
   },
 });
 
-/** The zone is said, because nobody knows the reader's. */
-export const byTheClock = (locale: Locale | string | undefined, at: Date): string =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(at);
+/** To the second, because requests last minutes; the zone is said, because nobody knows the reader's. */
+export const byTheClock = (at: Date): InLanguage => ({
+  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(at),
+});

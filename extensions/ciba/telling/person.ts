@@ -93,6 +93,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
     tenant: tenant.name,
     name: person.givenName,
     userName: person.user.userName,
+    time: byTheClock(request.expiresAt),
   };
   const said = (name: string) => ({ key: `ciba.mail.${name}`, values });
   return {
@@ -106,12 +107,8 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
       { part: 'text', text: said('greeting') },
       { part: 'text', text: said('text') },
       { part: 'button', text: 'ciba.mail.button', href: context.url(requestPath(context, request.id)) },
-      { part: 'note', text: { inLanguage: (language) => untilIn(context, language, request) } },
+      { part: 'note', text: said('until') },
       { part: 'note', text: 'ciba.mail.ignore' },
     ],
   };
 }
-
-/** When the request ends, in a sentence of the mail's language. */
-const untilIn = ({ texts }: ExtensionContext, language: Parameters<ExtensionContext['texts']>[0], { expiresAt }: AuthenticationRequest) =>
-  (texts(language)['ciba.mail.until'] ?? '').replace('{time}', () => byTheClock(language, expiresAt));

@@ -1,5 +1,12 @@
 /** The mail after “Create account”: a link that makes the account, or word that there is one. Which of them is known here alone, where nobody waits. */
-import type { DeliveryHandler, ExtensionContext, Letter, LetterPart, Mail } from '../../../lib/extension-door.js';
+import {
+  type DeliveryHandler,
+  type ExtensionContext,
+  type Letter,
+  type LetterPart,
+  type Mail,
+  utcTime,
+} from '../../../lib/extension-door.js';
 import { SEND, type Waiting, waiting } from './records.js';
 
 const HOUR_MS = 3_600_000;
@@ -31,7 +38,7 @@ export function registrationDeliveries(context: ExtensionContext): Readonly<Reco
 }
 
 function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
-  const { artifact, attempts, directory, brandingOf, locales } = context;
+  const { artifact, attempts, directory, brandingOf } = context;
   const links = createRegistrationLinks(context);
   return async ({ data, attempts: before }) => {
     const id = String(data.id);
@@ -44,9 +51,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
-    const locale = wanted ?? tenant.locale ?? locales[0];
-    const time = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(new Date(expiresAt));
-    const values = { tenant: tenant.name, name: prepared.givenName, email, time };
+    const values = { tenant: tenant.name, name: prepared.givenName, email, time: utcTime(new Date(expiresAt)) };
     const name = isTaken ? 'exists' : 'register';
     const text = (key: string) => ({ key: `sign-in.mail.${key}`, values });
     const link: readonly LetterPart[] = isTaken

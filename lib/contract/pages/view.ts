@@ -10,15 +10,30 @@ import type { Client, Tenant } from '../../store/records/records.js';
 import type { Interaction } from '../sign-in/interaction.js';
 import type { ScopeWords } from './scope-words.js';
 
-/**
- * Words: a key of the extension's `texts`, one with the values of its placeholders, a name that is the same in every language, or what a language makes
- * of a time or a number.
- */
+/** What a language makes of a time or a number. */
+export interface InLanguage {
+  readonly inLanguage: (locale: Locale) => string;
+}
+
+/** Words: a key of the extension's `texts`, one with the values of its placeholders, a name that is the same in every language, or {@link InLanguage}. */
 export type Text =
   | string
-  | { readonly key: string; readonly values: Readonly<Record<string, string>> }
+  | { readonly key: string; readonly values: Readonly<Record<string, string | InLanguage>> }
   | { readonly plain: string }
-  | { readonly inLanguage: (locale: Locale) => string };
+  | InLanguage;
+
+/**
+ * A time in UTC, for mails: the text has to say so, because nobody knows the zone of its reader.
+ * @example
+ * ```ts
+ * import { type Text, utcTime } from 'tenant-idp/extension';
+ *
+ * export const until = (at: Date): Text => ({ key: 'badges.mail.until', values: { time: utcTime(at) } });
+ * ```
+ */
+export const utcTime = (at: Date): InLanguage => ({
+  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at),
+});
 
 /** @typeParam Words as the extension gives them, or in the page's language. */
 export type ViewPart<Words = Text> =
