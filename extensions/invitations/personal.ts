@@ -54,6 +54,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
   async function admittedTo(
     ctx: Context,
+    mayBeAccepted = false,
   ): Promise<(Admission & { readonly opened: OpenedInvitation; readonly personal: Tenant }) | undefined> {
     const [, id, serial] = pattern.exec(String(ctx.query.invitation)) ?? [];
     const ref = id === undefined ? undefined : { id, serial: Number(serial) };
@@ -64,7 +65,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       await pages.lost(ctx);
       return undefined;
     }
-    if (opened.state !== 'pending') {
+    if (opened.state !== 'pending' && !(mayBeAccepted && opened.state === 'accepted')) {
       await pages.over(ctx, opened);
       return undefined;
     }
@@ -185,13 +186,14 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   });
 
   router.post(`${base}/confirm`, inPerson, form, async (ctx: Context) => {
-    const found = await admittedTo(ctx);
+    // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
+    const found = await admittedTo(ctx, true);
     const here = found && (await personalIn(ctx, found.at));
     if (!found || !here) return;
     const { opened } = found;
     const { ref, tenant } = opened;
     if (!pages.isOfConfirmation(ctx, ref, here.oid, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    if (formField(ctx, 'step') === 'another') return signInThere(ctx, opened);
+    if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return signInThere(ctx, opened);
     const action = at('confirm', ref);
     const parent = await parentOf(here.account);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);

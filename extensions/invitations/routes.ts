@@ -60,7 +60,10 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     if (!found) return;
     const { ref, takes } = found;
     if (!pages.isOfForm(ctx, ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, found, action(ctx));
-    if (found.state === 'accepted' && (await wentOn(ctx, found))) return;
+    if (found.state === 'accepted' && takes !== 'link') {
+      if (!(await wentOn(ctx, found))) await accept(ctx, found, undefined);
+      return;
+    }
     if (found.state !== 'pending') return pages.over(ctx, found);
     const other = await otherIn(ctx, found);
     // Nobody is signed out who was not told of on the page.
@@ -75,9 +78,9 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const again = (key: string, status: number, values: Readonly<Record<string, string>> = {}) =>
       pages.accept(ctx, found, { action: action(ctx), other, problem: { key, values }, status });
     const password = takes === 'password' ? formField(ctx, 'password') : undefined;
-    if (password === '') return again('invitations.accept.missing', 400);
+    if (password === '' && found.state === 'pending') return again('invitations.accept.missing', 400);
     try {
-      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx));
+      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx), secondTime(ctx, ref));
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: found.tenant.id }, 'invitation accepted');
       await artifact(accepted).put(secondTime(ctx, ref), { ...(proof && { proof }) } satisfies JustAccepted);
       await finish.signInTo(ctx, found, proof);

@@ -1,6 +1,7 @@
 /** Service specification 4.12, “Events” 2; threats G1, G9, G11: the pages of an invitation, as a browser gets them. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { ArtifactStore } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import {
   acceptedIn,
   acceptIn,
@@ -14,10 +15,22 @@ import {
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const captured = captureMail();
 const rows = memoryDirectory();
+const memory = memoryArtifacts();
+/** Whether the store is away when an acceptance was written, and its answer is to be kept. */
+let isOut = false;
+const artifacts: ArtifactStore = {
+  ...memory,
+  async commit(writes) {
+    if (isOut && writes.some(({ key }) => key.includes('invitations.accepted'))) throw new Error('connection lost');
+    return memory.commit(writes);
+  },
+};
 const service = useIdp({
+  artifacts,
   directory: rows,
   seed: invitingSeed as never,
   mail: captured.mail,
@@ -86,6 +99,20 @@ describe('4.12 the link of an invitation', () => {
       expect([page.status, titleOf(page), page.body.includes('<title>Error: ')]).toEqual([400, 'Welcome to Acme', true]);
     }
     expect(titleOf(await acceptedIn(url, agent))).toBe('Your account is ready');
+  });
+
+  test('an acceptance whose answer was lost in an outage succeeds again in that browser, with its password', async () => {
+    const { url } = await invite(service.idp);
+    const [agent, other] = [new Agent(), new Agent()];
+    const [page, late] = [await agent.get(url), await other.get(url)];
+    isOut = true;
+    expect((await agent.submit(page, { password: PASSWORD })).status).toBe(503);
+    isOut = false;
+    await until(async () => (await service.idp.health()).status === 'up');
+    expect((await agent.submit(page, { password: `not ${PASSWORD}` })).status).toBe(410);
+    expect((await other.submit(late, { password: PASSWORD })).status).toBe(410);
+    const done = await agent.follow(await agent.submit(page, { password: PASSWORD }));
+    expect([done.status, titleOf(done), await userOf(agent)]).toEqual([200, 'Your account is ready', undefined]);
   });
 
   test('a form that is sent twice is answered like the first; in another browser the invitation was used', async () => {

@@ -60,6 +60,16 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
     expect(new URL(location).searchParams.get('code')).toBeTruthy();
   });
 
+  test('a confirmation that is sent twice is answered like the first', async () => {
+    const invited = await invite(service.idp, { link: true });
+    const agent = new Agent();
+    const confirm = await asNew(agent, invited.url, newName());
+    const first = await agent.submit(confirm, { step: 'link' });
+    const second = await agent.submit(confirm, { step: 'link' });
+    expect([first.status, second.status]).toEqual([303, 303]);
+    expect(titleOf(await agent.follow(second))).toBe('Your account is ready');
+  });
+
   test('creates one: the invitation alone opens the personal tenant to registration', async () => {
     const { registration } = service.idp.tenant(personalTenant);
     expect(await registration.rules()).toBeUndefined();

@@ -53,11 +53,13 @@ export interface Acceptance {
   /**
    * Makes the user active, with this password where the invitation takes one. Of any number at once, one succeeds.
    * @param from the address behind the request. Requests of one address wait for each other when there is much to do.
+   * @param by names who accepts, and nobody else can say it. To them an acceptance succeeds again, with the password that it was made with: the answer to
+   * the first may have been lost.
    * @throws IdpError `invitation_over`; `invalid_record`, whose details name the rule, when the password is refused; `busy`.
    */
-  accept(ref: LinkRef, password: string | undefined, from?: readonly string[]): Promise<AcceptedAccount>;
+  accept(ref: LinkRef, password: string | undefined, from?: readonly string[], by?: string): Promise<AcceptedAccount>;
   /**
-   * Makes the user active, and links it to the parent, in one write.
+   * Makes the user active, and links it to the parent, in one write. With the same parent it succeeds again.
    * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant` …
    */
   acceptLinked(ref: LinkRef, parent: ParentRef): Promise<AcceptedAccount>;
@@ -124,19 +126,30 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     return tenant.status === 'active' && (await unmetPolicy(tenant, context.means)) === undefined ? 'pending' : 'unavailable';
   }
 
-  async function pending(ref: LinkRef) {
-    const opened = await open(ref);
-    if (opened?.state !== 'pending') throw new IdpError('invitation_over');
-    return opened;
+  /** The acceptance of before, for who made it; perhaps nobody settled it since. */
+  async function acceptedBefore(
+    { ref, person, tenant }: OpenedInvitation,
+    password: string | undefined,
+    from: readonly string[],
+    by: string | undefined,
+  ): Promise<AcceptedAccount> {
+    if (by === undefined || person.user.accepted?.by !== by) throw new IdpError('invitation_over');
+    await settling.settle(ref.id);
+    if (password === undefined) return { person };
+    const account: Account = { person, tenant };
+    if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
+    return { person, proof: await credentials.proofOf(account, new Date()) };
   }
 
   return {
     read: links.read,
     open,
 
-    async accept(ref, password, from = []) {
+    async accept(ref, password, from = [], by = undefined) {
       const startedAt = Date.now();
-      const { takes, person, tenant, invitation } = await pending(ref);
+      const opened = await open(ref);
+      if (opened?.state === 'accepted') return acceptedBefore(opened, password, from, by);
+      const { takes, person, tenant, invitation } = pending(opened);
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
       const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
       const credentialId = passwordHash === undefined ? undefined : newId();
@@ -148,7 +161,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
         const isInTime = credentialId === undefined || Date.now() - startedAt < SLOWEST_MS;
         const isSame = credentialId === undefined || row.user?.parentUserId === undefined;
         isOurs = isInTime && isSame && isOpen(row.user, ref);
-        return isOurs ? activated(row as PersonWithUser, invitation, credentialId) : row;
+        return isOurs ? activated(row as PersonWithUser, invitation, { credentialId, by }) : row;
       });
       if (!isOurs || !hasUser(accepted)) {
         if (credentialId !== undefined) await credentials.forget(credentialId);
@@ -162,13 +175,18 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     },
 
     async acceptLinked(ref, parent) {
-      const { takes, person, tenant, invitation } = await pending(ref);
+      const opened = await open(ref);
+      if (opened?.state === 'accepted' && opened.takes === 'link' && opened.person.user.parentUserId === parent.userId) {
+        await settling.settle(ref.id);
+        return { person: opened.person };
+      }
+      const { takes, person, tenant, invitation } = pending(opened);
       if (takes !== 'link') throw new IdpError('invitation_over');
       await settling.announce({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
       const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, (child) => {
         if (!isOpen(child.user, ref)) throw new IdpError('invitation_over');
-        return activated(child, invitation, undefined);
+        return activated(child, invitation);
       });
       await settling.settle(ref.id);
       return { person: linked };
@@ -189,6 +207,11 @@ export function createAcceptance({ context, tenants, credentials, settling, link
   };
 }
 
+function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): Opened {
+  if (opened?.state !== 'pending') throw new IdpError('invitation_over');
+  return opened;
+}
+
 /** Whether the user may become active by this link now. */
 const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
   user?.status === 'invited' &&
@@ -196,11 +219,15 @@ const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
   user.invitation.serial === serial &&
   user.invitation.expiresAt.getTime() > Date.now();
 
-function activated(row: PersonWithUser, invitation: Invitation, credentialId: string | undefined): PersonWithUser {
+function activated(
+  row: PersonWithUser,
+  invitation: Invitation,
+  { credentialId, by }: { readonly credentialId?: string | undefined; readonly by?: string | undefined } = {},
+): PersonWithUser {
   const { invitation: open, ...user } = row.user;
   // Who has the link has the mail, unless somebody else saw the link.
   const isProven = open?.send === true && !open.isFetched && row.email !== undefined && userNameKey(row.email) === user.userNameKey;
-  const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }) };
+  const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
   const next: PersonWithUser = {
     ...row,
     user: { ...user, status: 'active', emailVerified: user.emailVerified || isProven, accepted },

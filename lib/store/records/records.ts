@@ -166,6 +166,8 @@ export interface AcceptedInvitation {
   readonly at: Date;
   /** The credential that was offered with the acceptance, until it is the user's. */
   readonly credentialId?: string;
+  /** Who accepted it, by a name that the caller gave. */
+  readonly by?: string;
 }
 
 /** A person, the user it may have, and the events of its writes: one document, so they commit together. */

@@ -112,7 +112,7 @@ const user = record<records.User>({
   invitation: optional(
     record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),
   ),
-  accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text) })),
+  accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text), by: optional(text) })),
   newPassword: optional(record<records.NewPassword>({ serial: count, at: instant, credentialId: text, endsSignIns: flag })),
   passwordReset: optional(record<records.PasswordReset>({ ...mailedLink, uid: optional(text) })),
   emailProof: optional(record<records.EmailProof>({ ...mailedLink, address: text })),
