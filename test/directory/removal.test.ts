@@ -282,6 +282,25 @@ describe('tenants.remove', () => {
     expect((await t.directory.forTenant(tid).persons.list()).items).toEqual([]);
   });
 
+  test('M17: rows that cannot be read go along, and what is found by them', async () => {
+    await using t = await testDirectory({ settledMs: 100 });
+    const { tid, personId, userId, groupId, other } = await furnished(t.directory);
+    const broken = async (name: string, id: string, members: object) => {
+      const rows = t.store.collection<Row>(name);
+      await rows.put({ ...(await rows.get(id)), ...members } as Row);
+    };
+    await broken('persons', personId, { givenName: 7 });
+    await broken('groups', groupId, { name: [] });
+    for (const name of ['invitations', 'consents', 'subsidiaries'])
+      for (const { id } of await t.store.collection(name).find({})) await broken(name, id, { createdAt: 'once' });
+    t.directory.tenantRemoval.start();
+    await t.directory.tenants.remove(tid);
+    await until(async () => (await t.store.collection('removals').find({})).length === 0);
+    expect(await dumpOf(t.store, ...kept)).not.toContain(tid);
+    expect(await dumpOf(t.store, 'credentials', 'consents')).not.toContain(userId);
+    expect((await t.directory.forTenant(other.tid).users.require(other.userId)).user.parentUserId).toBeUndefined();
+  });
+
   test('a list of tenants never becomes one of all: whose last tenant is removed serves none', async () => {
     await using t = await testDirectory();
     const { tid, third } = await furnished(t.directory);

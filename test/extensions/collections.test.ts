@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
+import type { Row } from '../../lib/store/directory-store.js';
 import { withCollections } from '../store/with-collections.js';
 import { startIdp } from '../support/service/idp.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -218,11 +219,14 @@ describe('what is kept of a person', () => {
     expect((await rowsOf(acme).find('byPerson', [dave.id])).map(({ text }) => text)).toEqual(['without user']);
   });
 
-  test('ends with its tenant, and no other', async () => {
+  test('ends with its tenant, also where it cannot be read (M17), and with no other', async () => {
     await rowsOf(globex).insert(note('stays'));
+    const entries = store.collection<Row>('notes.entries');
+    await entries.put({ id: 'unreadable', tid: acme, text: 7 } as unknown as Row);
     await context.keptData.removeTenant(acme ?? '');
     expect(removed).toEqual([`${acme} 2`]);
     expect([await rowsOf(acme).list(), (await rowsOf(globex).list()).length]).toEqual([[], 1]);
+    expect(await entries.get('unreadable')).toBeUndefined();
   });
 });
 

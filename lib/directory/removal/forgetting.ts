@@ -10,9 +10,9 @@ export function createForget({
 }: Pick<Collections, 'credentials' | 'consents' | 'invitations'>): Forget {
   return async ({ tid, personId, userId, credentialIds = [] }) => {
     const invited = userId === undefined ? { byPerson: [tid, personId] } : { byUser: [tid, userId] };
-    for (const { id } of await invitations.find(invited)) await invitations.remove(id);
+    for (const { id } of await invitations.withUnreadable().find(invited)) await invitations.remove(id);
     if (userId === undefined) return;
     for (const id of [userId, ...credentialIds]) await credentials.remove(id);
-    for (const { id } of await consents.find({ byUser: [userId] })) await consents.remove(id);
+    for (const { id } of await consents.withUnreadable().find({ byUser: [userId] })) await consents.remove(id);
   };
 }

@@ -41,6 +41,10 @@ const INTERVAL_MS = 5_000;
 /** Caches of other nodes hear of a removal within a second, and no call of a store takes as long. */
 const SETTLED_MS = 5_000;
 
+/** What of an unreadable person the rest is found by. */
+const readablePart = ({ id, tid, user }: Person): Person =>
+  ({ id, tid, ...(typeof user?.id === 'string' && { user: { id: user.id } }) }) as unknown as Person;
+
 /** The lease went to another node, or the service closes. */
 class Interrupted extends Error {}
 
@@ -68,10 +72,11 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
   const ofTenant =
     <R extends Row>(rows: CheckedCollection<R>, tid: string) =>
     (limit: number) =>
-      rows.find({ byTenant: [tid] }, { limit });
+      rows.withUnreadable().find({ byTenant: [tid] }, { limit });
 
   /** The document goes last: until then, the next round finds the person again. */
-  async function removePerson(person: Person): Promise<void> {
+  async function removePerson(found: Person): Promise<void> {
+    const person = collections.persons.withUnreadable().isReadable(found) ? found : readablePart(found);
     const { id: personId, tid, user } = person;
     await parts.endLinks(person);
     if (user) await parts.endSignIns(user.id);

@@ -301,13 +301,13 @@ export function createExtensionData({ store, collections, events: declaredEvents
     },
     async removeTenant(tid) {
       for (const collection of collections) {
-        const own = rows(collection, tid);
-        await collection.tenantRemoved?.(own, tid);
+        await collection.tenantRemoved?.(rows(collection, tid), tid);
+        const all = keptRows(collection).withUnreadable();
         for (;;) {
-          const page = await own.list({ limit: PAGE });
-          for (const { id } of page)
-            if (collection.events) await leaveRemainder(collection, id, tid, []);
-            else await keptRows(collection).remove(id);
+          const page = await all.find({ [TENANT_INDEX]: [tid] }, { limit: PAGE });
+          for (const row of page)
+            if (collection.events && all.isReadable(row)) await leaveRemainder(collection, row.id, tid, []);
+            else await keptRows(collection).remove(row.id);
           if (page.length < PAGE) break;
         }
       }

@@ -24,6 +24,8 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
   retire(id: string, events: readonly PendingEvent[], isMeant?: (row: R) => boolean): Promise<boolean>;
   /** With what is left of removed rows: for the dispatcher. */
   withRemoved(): Pick<Collection<R>, 'find' | 'update' | 'remove'>;
+  /** With rows that are left out, of which any member but those of the index may be wrong: for removals, which leave nothing. */
+  withUnreadable(): Pick<Collection<R>, 'find'> & { isReadable(row: R): boolean };
 }
 
 export interface CheckedDirectory extends DirectoryStore {
@@ -193,6 +195,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
         update: (id, change) => all.update(id, change),
         remove: (id, version) => all.remove(id, version),
       }),
+      withUnreadable: () => ({ find: (where, page) => rows.find(where, page), isReadable: (row) => isGood(name, row) }),
     };
   };
 
