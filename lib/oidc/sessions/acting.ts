@@ -17,12 +17,11 @@ import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import type { SessionHooks } from '../upstream/session.js';
-import { createSessionCookie } from './cookies.js';
+import { createActingHint, createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { changeSession, endSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
-import { createActingHint } from './signed-in.js';
 
 /** A sign-in as somebody else, as it begins. */
 type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;

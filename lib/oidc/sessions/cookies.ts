@@ -25,6 +25,18 @@ export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>,
     void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
 }
 
+/** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
+export function createActingHint(options: Pick<ResolvedOptions, 'secure' | 'mountPath'>) {
+  const name = cookieName('acting', options);
+  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
+  return {
+    isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,
+    /** @param expires absent: until the browser is closed. */
+    set: (ctx: Context, expires?: Date): void => void ctx.cookies.set(name, '1', { ...attributes, ...(expires ? { expires } : {}) }),
+    clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
+  };
+}
+
 /** Cookies whose signatures are remembered; about 200 bytes each. */
 const MAX_REMEMBERED = 1000;
 

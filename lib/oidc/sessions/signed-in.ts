@@ -9,19 +9,7 @@ import type { OurSession } from '../accounts/login-context.js';
 import { isStrongEnough, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
-import { cookieName } from './cookies.js';
-
-/** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
-export function createActingHint(options: OidcParts['options']) {
-  const name = cookieName('acting', options);
-  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
-  return {
-    isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,
-    /** @param expires absent: until the browser is closed. */
-    set: (ctx: Context, expires?: Date): void => void ctx.cookies.set(name, '1', { ...attributes, ...(expires ? { expires } : {}) }),
-    clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
-  };
-}
+import { createActingHint } from './cookies.js';
 
 /** Who acts as whom in the browser that asks. */
 export function createActingHere({ options, directory }: OidcParts, provider: () => Provider) {
