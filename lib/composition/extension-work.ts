@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
+import { waitAtMost } from '../times/at-most.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
 /** Longest that a lease outlives a node that died, in milliseconds, where the interval of the job is shorter. */
@@ -204,9 +205,7 @@ function runJob(job: Job, artifacts: Pick<ArtifactStore, 'lease'>, node: string,
     async close() {
       ending.abort();
       clearTimeout(timer);
-      let patience: NodeJS.Timeout | undefined;
-      await Promise.race([round, new Promise((done) => (patience = setTimeout(done, GRACE_MS)))]);
-      clearTimeout(patience);
+      await waitAtMost(GRACE_MS, round);
       // Another node need not wait for the lease to end.
       await artifacts.lease(lease, node, 0).catch(() => {});
     },

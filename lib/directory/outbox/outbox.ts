@@ -10,6 +10,7 @@ import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
 import type { EventRecord, Outboxed, PendingEvent } from '../../store/records/records.js';
 import { isRemoved } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
+import { waitAtMost } from '../../times/at-most.js';
 import type { EventLog } from './event-log.js';
 import type { EventTrials } from './event-trials.js';
 
@@ -196,20 +197,11 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
       lookEverywhere();
       while (running !== undefined) {
         await running;
-        await settled(working.values());
+        await waitAtMost(GRACE_MS, Promise.all(working.values()));
         nudge();
       }
     },
   };
-}
-
-async function settled(work: Iterable<Promise<void>>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, GRACE_MS);
-  });
-  await Promise.race([Promise.all(work), late]);
-  clearTimeout(timer);
 }
 
 /** A record with events in it; of a tenant, or not. */
