@@ -14,10 +14,10 @@ import { hasUser } from '../persons/user-record.js';
 
 /** The kind of delivery that goes on where a node left a change off. */
 const KIND = 'new-password';
-/** Milliseconds after which a change gives up, because what it offered may be swept away. */
-const SLOWEST_MS = 30_000;
-/** Milliseconds within which an announced change is made. */
-const PATIENCE_MS = 60_000;
+/** Milliseconds after which who offered a password gives up, because the offer may be swept away. */
+export const SLOWEST_MS = 30_000;
+/** Milliseconds within which an announced write is made: after them, its offer is swept away. */
+export const PATIENCE_MS = 60_000;
 
 export interface PasswordChange {
   readonly userId: string;

@@ -3,6 +3,7 @@ import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from 
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import { createLinks, type ParentRef } from '../accounts/linking.js';
+import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { newId, userNameKey } from '../identifiers.js';
@@ -69,9 +70,6 @@ export interface Acceptance {
    */
   acceptIdentity(person: PersonWithUser, identity: ExternalIdentity): Promise<PersonWithUser>;
 }
-
-/** Milliseconds after which an acceptance gives up, because its offer may be swept away: see `settling`. */
-const SLOWEST_MS = 30_000;
 
 interface Parts {
   readonly context: DirectoryContext;

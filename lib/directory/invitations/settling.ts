@@ -2,6 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
 import type { Delivery, Invitation, Person } from '../../store/records/records.js';
 import type { Credentials } from '../accounts/credentials.js';
+import { PATIENCE_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import type { MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
@@ -12,8 +13,6 @@ import { onBehalf } from './metadata.js';
 
 /** The kind of delivery that goes on where a node left an invitation off, and has its mail sent. */
 const KIND = 'invitation';
-/** Milliseconds within which an announced write is made. */
-const PATIENCE_MS = 60_000;
 
 /** What is to be done about an invitation. The queue holds ids alone. */
 export interface InvitationWork {
