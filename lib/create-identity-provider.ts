@@ -37,6 +37,7 @@ import {
   createPasswords,
   findSeedProblems,
   type InvitationRules,
+  linkPages,
   ownMetadataNames,
   type RecoveryRules,
 } from './directory/index.js';
@@ -285,15 +286,13 @@ const invitationRulesOf = ({ issuer, paths, lifetimes, mail, personalTenant }: R
   hasMail: mail !== undefined,
   personalTenant,
   lifetimeSeconds: lifetimes.invitation,
-  urlOf: (token) => `${issuer}${paths.own}/invitations/${token}`,
+  urlOf: linkPages(issuer + paths.own).invitation,
 });
 
-const recoveryRulesOf = ({ issuer, paths, lifetimes }: ResolvedOptions): RecoveryRules => ({
-  resetSeconds: lifetimes.passwordReset,
-  resetUrlOf: (token) => `${issuer}${paths.own}/password/${token}`,
-  proofSeconds: lifetimes.emailProof,
-  proofUrlOf: (token) => `${issuer}${paths.own}/email/${token}`,
-});
+function recoveryRulesOf({ issuer, paths, lifetimes }: ResolvedOptions): RecoveryRules {
+  const pages = linkPages(issuer + paths.own);
+  return { resetSeconds: lifetimes.passwordReset, resetUrlOf: pages.reset, proofSeconds: lifetimes.emailProof, proofUrlOf: pages.proof };
+}
 
 /** What is made when it is first asked for. */
 function once<T>(make: () => T): () => T {

@@ -35,7 +35,7 @@ import { createInvitations } from './invitations/create-invitations.js';
 import type { InvitationParts, InvitationRules, Invitations } from './invitations/invitations.js';
 import { createSettling, type OnInvitationDue } from './invitations/settling.js';
 import { createKeyCompletion, type KeyCompletion } from './lists/key-completion.js';
-import { createMailedLinks } from './mailed-links.js';
+import { createMailedLinks, linkPages } from './mailed-links.js';
 import { attributedCollections, checkAttribution } from './outbox/attribution.js';
 import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
 import { createEventFeed, type EventFeed } from './outbox/event-feed.js';
@@ -229,17 +229,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
     logger,
   });
   const invitationLinks = createMailedLinks(keyring, 'invitation link');
-  const rules = options.invitations ?? {
-    hasMail: false,
-    lifetimeSeconds: 86_400,
-    urlOf: (token: string) => `${issuer}/idp/invitations/${token}`,
-  };
-  const recovery = options.recovery ?? {
-    resetSeconds: 3_600,
-    resetUrlOf: (token: string) => `${issuer}/idp/password/${token}`,
-    proofSeconds: 86_400,
-    proofUrlOf: (token: string) => `${issuer}/idp/email/${token}`,
-  };
+  const pages = linkPages(`${issuer}/idp`);
+  const rules = options.invitations ?? { hasMail: false, lifetimeSeconds: 86_400, urlOf: pages.invitation };
+  const recovery = options.recovery ?? { resetSeconds: 3_600, resetUrlOf: pages.reset, proofSeconds: 86_400, proofUrlOf: pages.proof };
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
   const shared = {
     issuer,

@@ -16,6 +16,30 @@ export interface MailedLinks {
   read(token: string): LinkRef | undefined;
 }
 
+/** `replaced`: a newer link took the place of this one. `unavailable`: the user can do nothing with it now. */
+export type LinkState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
+
+/** What a user's record says of the newest link. */
+interface NewestLink {
+  readonly serial: number;
+  readonly usedAt?: Date;
+  readonly expiresAt: Date;
+}
+
+export function linkState({ serial }: LinkRef, newest: NewestLink, isUsable: boolean): LinkState {
+  if (serial !== newest.serial) return 'replaced';
+  if (newest.usedAt !== undefined) return 'used';
+  if (newest.expiresAt.getTime() <= Date.now()) return 'expired';
+  return isUsable ? 'pending' : 'unavailable';
+}
+
+/** The pages of links, by what their links do. @param base the URL of the service's own pages. */
+export const linkPages = (base: string) => ({
+  invitation: (token: string): string => `${base}/invitations/${token}`,
+  reset: (token: string): string => `${base}/password/${token}`,
+  proof: (token: string): string => `${base}/email/${token}`,
+});
+
 /** The id, the serial, and a keyed hash of both. */
 const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
 

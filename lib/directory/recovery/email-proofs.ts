@@ -6,7 +6,7 @@ import type { EmailProof, PersonWithUser, Tenant } from '../../store/records/rec
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { DirectoryContext } from '../context.js';
 import { userNameKey } from '../identifiers.js';
-import type { LinkRef, MailedLinks } from '../mailed-links.js';
+import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { withChangedEmail, withProvenEmail } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
@@ -14,7 +14,7 @@ import { changedUser, hasUser } from '../persons/user-record.js';
 import type { DueLink } from './password-resets.js';
 
 /** `taken`: another user of the tenant has the address as a user name. */
-export type EmailProofState = 'pending' | 'used' | 'replaced' | 'expired' | 'taken' | 'unavailable';
+export type EmailProofState = LinkState | 'taken';
 
 export interface EmailProofRequest {
   /** Names the request: the same one again answers the same link. */
@@ -155,9 +155,4 @@ function proven(row: PersonWithUser, proof: EmailProof): PersonWithUser {
   return withEvents(verified, pendingEvent('UserEmailVerified', row.tid, { AggregateId: user.id }));
 }
 
-function stateOf({ serial }: LinkRef, proof: EmailProof, account: Account): Exclude<EmailProofState, 'taken'> {
-  if (serial !== proof.serial) return 'replaced';
-  if (proof.usedAt !== undefined) return 'used';
-  if (proof.expiresAt.getTime() <= Date.now()) return 'expired';
-  return isUsable(account) ? 'pending' : 'unavailable';
-}
+const stateOf = (ref: LinkRef, proof: EmailProof, account: Account): LinkState => linkState(ref, proof, isUsable(account));

@@ -11,7 +11,7 @@ import type { Credentials } from '../accounts/credentials.js';
 import type { ChangePassword } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
-import type { LinkRef, MailedLinks } from '../mailed-links.js';
+import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { accountEmailOf, withProvenEmail } from '../persons/email-addresses.js';
@@ -19,7 +19,7 @@ import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
 /** `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. */
-export type ResetState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
+export type ResetState = LinkState;
 
 /** Who asked for a link, and where. */
 export interface ResetRequest {
@@ -174,9 +174,4 @@ export function createPasswordResets({
 const canHavePassword = (account: Account): boolean =>
   isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
 
-function stateOf({ serial }: LinkRef, reset: PasswordReset, account: Account): ResetState {
-  if (serial !== reset.serial) return 'replaced';
-  if (reset.usedAt !== undefined) return 'used';
-  if (reset.expiresAt.getTime() <= Date.now()) return 'expired';
-  return canHavePassword(account) ? 'pending' : 'unavailable';
-}
+const stateOf = (ref: LinkRef, reset: PasswordReset, account: Account): ResetState => linkState(ref, reset, canHavePassword(account));
