@@ -14,6 +14,8 @@ import {
   type InternalClients,
   type Mail,
   type OwnPage,
+  problemsOf,
+  recordForms,
   redirectByGet,
   type Text,
   wantedLocale,
@@ -25,8 +27,6 @@ import type { Throttle } from './throttle.js';
 
 /** Seconds that a sign-in is recent. */
 const RECENT_SECONDS = 300;
-/** As the directory takes addresses. */
-const addressPattern = /^[^\s@]{1,190}@[^\s@]{1,63}$/;
 
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'passwords:email', `${context.own}/email`, RECENT_SECONDS);
 
@@ -81,7 +81,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     if (!here) return;
     if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
     const address = formField(ctx, 'email').trim();
-    if (!addressPattern.test(address)) return ask(ctx, here, address, 'passwords.email.invalid', 400);
+    if (problemsOf(recordForms.person.email, address).length > 0) return ask(ctx, here, address, 'passwords.email.invalid', 400);
     if (address === here.account.person.email && here.account.person.user.emailVerified)
       return ask(ctx, here, address, 'passwords.email.same', 400);
     const minutes = await throttle.request(`email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
