@@ -129,7 +129,7 @@ export {
 export type { Attribution, EventMap, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
-export { addressBlock } from './http/clients/client-address.js';
+export { addressBlock, turnsOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';

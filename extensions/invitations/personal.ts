@@ -17,11 +17,11 @@ import {
   redirectByGet,
   type Tenant,
   type Text,
+  turnsOf,
 } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { createFinish, ReturnState } from './finish.js';
 import { admitted, type CreateForm, nameOf, ofRules, type Pages } from './pages.js';
-import { turnsOf } from './requests.js';
 
 interface Parts {
   readonly base: string;
@@ -155,7 +155,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     if ((await attempts(counter, DAY_MS)).count > MOST_ACCOUNTS) return refused({ status: 429, problem: 'invitations.create.often' });
     const createdAt = new Date();
     try {
-      const person = await registration.register(input, turnsOf(ctx), 'invitation');
+      const person = await registration.register(input, turnsOf(ctx.ip), 'invitation');
       const account = await accounts.findByOid(person.user.id);
       if (!account) return pages.lost(ctx);
       logger.info(

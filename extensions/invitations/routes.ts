@@ -9,11 +9,11 @@ import {
   type LinkRef,
   type OpenedInvitation,
   type Proof,
+  turnsOf,
 } from '../../lib/extension-door.js';
 import { createFinish } from './finish.js';
 import { accepted, createPages, nameOf, type Other, ofRules } from './pages.js';
 import { personalRoutes } from './personal.js';
-import { turnsOf } from './requests.js';
 
 /** How an acceptance that was just made is signed in, when its form comes a second time. */
 interface JustAccepted {
@@ -80,7 +80,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const password = takes === 'password' ? formField(ctx, 'password') : undefined;
     if (password === '' && found.state === 'pending') return again('invitations.accept.missing', 400);
     try {
-      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx), secondTime(ctx, ref));
+      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx.ip), secondTime(ctx, ref));
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: found.tenant.id }, 'invitation accepted');
       await artifact(accepted).put(secondTime(ctx, ref), { ...(proof && { proof }) } satisfies JustAccepted);
       await finish.signInTo(ctx, found, proof);

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
-  addressBlock,
   type ExtensionContext,
   form,
   formField,
@@ -12,6 +11,7 @@ import {
   type OpenedReset,
   redirectByGet,
   type Text,
+  turnsOf,
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { begunIn } from './forgotten.js';
@@ -126,7 +126,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   async function accept(ctx: Context, found: OpenedReset, password: string): Promise<void> {
     const { ref, passwordLength, tenant } = found;
     try {
-      await passwordResets.accept(ref, password, [`address ${addressBlock(ctx.ip)}`]);
+      await passwordResets.accept(ref, password, turnsOf(ctx.ip));
       logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'password reset');
       await artifact(used).put(mark(ctx, ref), {});
       redirectByGet(ctx, action(ctx));

@@ -78,9 +78,6 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
   };
 }
 
-/** Whom a password is hashed for: each waits behind himself when there is much to do. */
-export const turnsOf = (address: string, name: string): readonly string[] => [`address ${addressBlock(address)}`, `name ${name}`];
-
 interface Counted {
   readonly count: number;
   readonly limit: number;

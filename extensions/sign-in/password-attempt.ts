@@ -1,7 +1,7 @@
 /** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, IdpError, type Interaction } from '../../lib/extension-door.js';
-import { type Attempt, type Attempts, turnsOf } from './attempts.js';
+import { type Account, type ExtensionContext, IdpError, type Interaction, turnsOf } from '../../lib/extension-door.js';
+import type { Attempt, Attempts } from './attempts.js';
 
 export interface PasswordForm {
   readonly identifier: string;

@@ -10,9 +10,10 @@ import {
   type Interaction,
   type RegistrationInput,
   redirectByGet,
+  turnsOf,
   wantedLocale,
 } from '../../../lib/extension-door.js';
-import { type Attempts, turnsOf } from '../attempts.js';
+import type { Attempts } from '../attempts.js';
 import type { Steps } from '../steps.js';
 import type { PageView, RegistrationProblem } from '../view-models.js';
 import { begun, SEND, type Waiting, waiting } from './records.js';

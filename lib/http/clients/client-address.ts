@@ -69,3 +69,17 @@ export function addressBlock(address: string): string {
   const zeros = Array<string>(after === undefined ? 0 : 8 - groups.length - last.length).fill('0');
   return `${[...groups, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
+
+/**
+ * Whom a password is hashed for, by the address and the name behind the request: each waits behind itself when there is much to do.
+ * @example
+ * ```ts
+ * import { turnsOf } from 'tenant-idp/extension';
+ *
+ * console.log(turnsOf('192.0.2.7', 'alice')); // [ 'address 192.0.2.7', 'name alice' ]
+ * ```
+ */
+export const turnsOf = (address: string, name?: string): readonly string[] => [
+  `address ${addressBlock(address)}`,
+  ...(name === undefined ? [] : [`name ${name}`]),
+];
