@@ -96,6 +96,7 @@ export type {
   InvitationView,
   KeyState,
   LinkRef,
+  LinkState,
   OpenedEmailProof,
   OpenedInvitation,
   OpenedReset,

@@ -75,6 +75,7 @@ export type {
   InvitationView,
   Linking,
   LinkRef,
+  LinkState,
   Listed,
   ListQuery,
   Narrowed,

@@ -29,7 +29,7 @@ export type { InvitationQuery, InvitationView } from './invitations/invitation-l
 export type { InvitationInput, InvitationRules, Invitations } from './invitations/invitations.js';
 export type { DueInvitation, OnInvitationDue } from './invitations/settling.js';
 export type { Listed, ListQuery, StatusQuery } from './lists/list.js';
-export { type LinkRef, linkPages } from './mailed-links.js';
+export { type LinkRef, type LinkState, linkPages } from './mailed-links.js';
 export type { Deliveries, Enqueued, NewDelivery } from './outbox/deliveries.js';
 export type { EventFeed, EventPage, EventQuery, PruneOptions } from './outbox/event-feed.js';
 export type { Events } from './outbox/event-listeners.js';
