@@ -1,0 +1,75 @@
+/** Browsers in which somebody went on with the link of an invitation: what follows is for them alone. */
+import type { Context } from 'koa';
+import type { ExtensionContext, LinkRef, OpenedInvitation, Tenant } from '../../lib/extension-door.js';
+import { applicationOf } from './applications.js';
+import type { ReturnState } from './finish.js';
+import { admitted, nameOf, type Pages } from './pages.js';
+
+export interface AdmissionParts {
+  readonly base: string;
+  readonly pages: Pages;
+}
+
+/** When the browser went on with the link, in milliseconds since the epoch. */
+interface Admission {
+  readonly at: number;
+}
+
+/** What the browser is admitted to. */
+export interface Admitted extends Admission {
+  readonly opened: OpenedInvitation;
+  readonly personal: Tenant;
+}
+
+export type Admissions = ReturnType<typeof createAdmissions>;
+
+const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
+
+export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
+  const { url, directory, csrf, artifact, requireSignIn, personalTenant } = context;
+
+  /** A token of this browser alone names the record. */
+  const ticket = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `admitted ${nameOf(ref)}`);
+
+  return {
+    /** The address of a step. */
+    at: (page: 'create' | 'confirm', ref: LinkRef): string => url(`${base}/${page}?${new URLSearchParams({ invitation: nameOf(ref) })}`),
+
+    /** The browser may go on. */
+    async admit(ctx: Context, ref: LinkRef): Promise<void> {
+      const admission: Admission = { at: Date.now() };
+      await artifact(admitted).put(ticket(ctx, ref), admission);
+    },
+
+    /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
+    async admittedTo(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {
+      const [, id, serial] = pattern.exec(String(ctx.query.invitation)) ?? [];
+      const ref = id === undefined ? undefined : { id, serial: Number(serial) };
+      const admission = ref && ((await artifact(admitted).read(ticket(ctx, ref))) as Admission | undefined);
+      const opened = admission && ref && (await directory.acceptance.open(ref));
+      const personal = personalTenant === undefined ? undefined : await directory.tenants.get(personalTenant);
+      if (!admission || !opened || !personal || opened.takes !== 'link') {
+        await pages.lost(ctx);
+        return undefined;
+      }
+      if (opened.state !== 'pending' && !(mayBeAccepted && opened.state === 'accepted')) {
+        await pages.over(ctx, opened);
+        return undefined;
+      }
+      return { ...admission, opened, personal };
+    },
+
+    /** Sends the browser to the sign-in of the personal tenant. */
+    async signInThere(ctx: Context, { ref, tenant, clientId, locale }: OpenedInvitation, more: object = {}): Promise<void> {
+      const state: ReturnState = { tid: tenant.id, ...(clientId === undefined ? {} : { clientId }), linking: ref };
+      await requireSignIn(ctx, {
+        client: applicationOf(tenant.id, clientId),
+        state: JSON.stringify(state),
+        prompt: 'login',
+        acrValues: `tenant:${personalTenant}`,
+        ...(locale === undefined ? {} : { uiLocales: locale }),
+        ...more,
+      });
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** A personal account that is made for an invitation. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  type RegistrationProblem,
+  type Text,
+  turnsOf,
+} from '../../lib/extension-door.js';
+import type { AdmissionParts, Admissions, Admitted } from './admission.js';
+import { type CreateForm, ofRules } from './pages.js';
+
+/** Personal accounts that one invitation can make in a day. */
+const MOST_ACCOUNTS = 5;
+/** Forms that one invitation can send in a day: each tells whether a name is taken. */
+const MOST_FORMS = 30;
+const DAY_MS = 86_400_000;
+
+export function personalAccountRoutes(
+  router: Router,
+  context: ExtensionContext,
+  { base, pages }: AdmissionParts,
+  admissions: Admissions,
+): void {
+  const { directory, inPerson, attempts, logger, requestId } = context;
+  const { at, admittedTo, signInThere } = admissions;
+
+  router.get(`${base}/create`, inPerson, async (ctx: Context) => {
+    const found = await admittedTo(ctx);
+    if (!found) return;
+    await showCreate(ctx, found, { givenName: found.opened.person.givenName, familyName: found.opened.person.familyName });
+  });
+
+  async function showCreate(
+    ctx: Context,
+    { opened, personal }: Admitted,
+    values: Partial<CreateForm['values']>,
+    more: { readonly problem?: Text; readonly problems?: Required<CreateForm>['problems']; readonly status?: number } = {},
+  ): Promise<void> {
+    const rules = await directory.forTenant(personal.id).registration.rules('invitation');
+    if (!rules) return pages.lost(ctx);
+    const { email = '' } = opened.person;
+    await pages.create(ctx, opened, personal, {
+      action: at('create', opened.ref),
+      values: { givenName: '', familyName: '', email, ...values, password: '' },
+      ...rules,
+      ...more,
+    });
+  }
+
+  router.post(`${base}/create`, inPerson, form, async (ctx: Context) => {
+    const found = await admittedTo(ctx);
+    if (!found) return;
+    const { opened, personal } = found;
+    if (!pages.isOfForm(ctx, opened.ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
+    const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => formField(ctx, name).trim());
+    const input = { givenName, familyName, email, password: formField(ctx, 'password') };
+    const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
+    const { registration } = directory.forTenant(personal.id);
+    const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
+    const forms = await attempts(JSON.stringify(['invitation forms', opened.ref.id]), DAY_MS);
+    if (forms.count > MOST_FORMS) return refused({ status: 429, problem: 'invitations.create.often' });
+    const busy = (error: IdpError) => {
+      ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+      return refused({ status: 503, problem: 'invitations.accept.busy' });
+    };
+    const problems = await registration.problems(input).catch((error: unknown) => {
+      if (IdpError.is(error, 'busy')) return error;
+      throw error;
+    });
+    if (problems instanceof IdpError) return busy(problems);
+    if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
+    const counter = JSON.stringify(['invitation accounts', opened.ref.id]);
+    if ((await attempts(counter, DAY_MS)).count > MOST_ACCOUNTS) return refused({ status: 429, problem: 'invitations.create.often' });
+    const createdAt = new Date();
+    try {
+      const person = await registration.register(input, turnsOf(ctx.ip), 'invitation');
+      const account = await directory.accounts.findByOid(person.user.id);
+      if (!account) return pages.lost(ctx);
+      logger.info(
+        { requestId: requestId(ctx), invitation: opened.ref.id, tenant: personal.id },
+        'personal account created by an invitation',
+      );
+      const proof = await directory.credentials.proofOf(account, createdAt);
+      const signIn = { oid: person.user.id, amr: ['pwd'], idp: 'local', proof };
+      await signInThere(ctx, opened, { signIn, loginHint: email });
+    } catch (error) {
+      await attempts(counter, DAY_MS, -1);
+      if (IdpError.is(error, 'user_name_taken')) return refused(taken);
+      if (!IdpError.is(error, 'busy')) throw error;
+      await busy(error);
+    }
+  });
+}
+
+/** The text about a field that registration refuses. */
+const problemOf = ({ field, isTaken, rule }: RegistrationProblem): readonly [string, string] => [
+  field,
+  isTaken ? 'invitations.create.taken' : (ofRules[rule ?? ''] ?? `invitations.create.${field}Problem`),
+];
