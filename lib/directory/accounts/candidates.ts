@@ -1,0 +1,114 @@
+/** Whom a name or an address that somebody typed can mean. */
+import { comparedText } from '../../store/records/derived-keys.js';
+import type { PersonWithUser } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
+import { hasUser } from '../persons/user-record.js';
+import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS } from './accounts.js';
+
+/** The first accounts, of at most so many owners of credentials. */
+function ofOwners(accounts: readonly Account[]): readonly Account[] {
+  const owners = new Set(accounts.map(({ person }) => credentialOwner(person.user)));
+  const first = new Set([...owners].slice(0, MAX_CREDENTIAL_OWNERS));
+  return accounts.filter(({ person }) => first.has(credentialOwner(person.user)));
+}
+
+/** Whether nobody but who uses it says whose it is: anybody can make one under another's name. */
+const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegistered === true && !user.emailVerified;
+
+/** Names as people write them; a number without its spaces. */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s.]+/g, '');
+
+const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
+  method === undefined || (signIn?.methods?.includes(method) ?? true);
+
+/** Tenants from which on one look-up of the name in all tenants costs less than one look-up in each. */
+const MANY_TENANTS = 16;
+
+const PAGE = 100;
+
+interface Parts extends Pick<Accounts, 'findByOid' | 'subsidiary'> {
+  readonly persons: DirectoryContext['collections']['persons'];
+  /** The accounts of these documents. */
+  readonly accounts: (rows: readonly (PersonWithUser | undefined)[]) => Promise<readonly Account[]>;
+}
+
+type Candidates = Pick<Accounts, 'candidates' | 'candidatesAmong' | 'withEmail'>;
+
+export function createCandidates({ persons, accounts, findByOid, subsidiary }: Parts): Candidates {
+  async function* usableByName(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
+    if (tids && tids.length <= MANY_TENANTS) {
+      const rows = await Promise.all(tids.map((tid) => persons.find({ byUserName: [tid, key] })));
+      for (const account of await accounts(rows.flat().filter(hasUser))) if (isUsable(account)) yield account;
+      return;
+    }
+    const wanted = tids && new Set(tids);
+    for (let after: string | undefined; ; ) {
+      const rows = await persons.find({ byUserNameAnywhere: [key] }, { limit: PAGE, ...(after && { after }) });
+      const narrowed = rows.filter(hasUser).filter(({ tid }) => wanted?.has(tid) ?? true);
+      for (const account of await accounts(narrowed)) if (isUsable(account)) yield account;
+      after = rows.at(-1)?.id;
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  const isOf = async ({ person, tenant }: Account, organisation: string): Promise<boolean> => {
+    const said = folded(organisation);
+    if (said === '') return true;
+    const names = [tenant, await subsidiary(person)].flatMap((each) => (each ? [each.name, each.organisationNumber ?? ''] : []));
+    return names.some((name) => name !== '' && folded(name) === said);
+  };
+
+  return {
+    async candidates(userName, { tids, organisation = '', method } = {}) {
+      const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
+      if (key === '') return [];
+      const known: Account[] = [];
+      const selfMade: Account[] = [];
+      for await (const account of usableByName(key, tids)) {
+        if (!allows(account, method) || !(await isOf(account, organisation))) continue;
+        (isSelfMade(account) ? selfMade : known).push(account);
+        if (ofOwners(known).length < known.length) break;
+      }
+      return ofOwners([...known, ...selfMade]);
+    },
+
+    async withEmail(email, tids) {
+      const key = comparedText(email);
+      if (key === '') return [];
+      const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
+      const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
+        (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));
+      if (isFew) return usable((await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat());
+      const found: Account[] = [];
+      // Two are enough to know that it is not one's alone.
+      for (let after: string | undefined; found.length < 2; ) {
+        const rows = await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+        found.push(...(await usable(rows)));
+        after = rows.at(-1)?.id;
+        if (rows.length < PAGE) break;
+      }
+      return found;
+    },
+
+    async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {
+      const key = userNameKey(userName);
+      const found = await Promise.all(oids.map(findByOid));
+      const named = found.flatMap((account) =>
+        account &&
+        account.person.user.userNameKey === key &&
+        isUsable(account) &&
+        allows(account, method) &&
+        (tids?.includes(account.tenant.id) ?? true)
+          ? account
+          : [],
+      );
+      const fitting = await Promise.all(named.map((account) => isOf(account, organisation)));
+      return ofOwners(named.filter((_, index) => fitting[index]));
+    },
+  };
+}

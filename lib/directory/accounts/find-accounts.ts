@@ -1,0 +1,103 @@
+import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { isId, userNameKey } from '../identifiers.js';
+import { accountEmailOf } from '../persons/email-addresses.js';
+import { externalIdentityKey, hasUser } from '../persons/user-record.js';
+import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
+import type { Tenants } from '../tenants/tenants.js';
+import { type Account, type Accounts, isUsable } from './accounts.js';
+import { createCandidates } from './candidates.js';
+
+export function createAccounts(
+  { collections, caches, means, privileges }: DirectoryContext,
+  tenants: Tenants,
+  policies: PolicyWatch,
+): Accounts {
+  const { persons } = collections;
+  const groups = caches.rows<Group>('groups');
+  const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
+    const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
+    const found = await Promise.all(ids.map(groups.get));
+    return found.flatMap((group) => (group?.tid === tid ? group : []));
+  });
+  const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
+
+  const accountOf = (person: PersonWithUser, tenant: Tenant): Account | Promise<Account> => {
+    if (tenant.signIn === undefined) return { person, tenant };
+    const judged = (reason: string | undefined): Account => {
+      policies.wanted(tenant, reason);
+      return { person, tenant, ...(reason === undefined ? {} : { unmetPolicy: reason }) };
+    };
+    const reason = unmetPolicy(tenant, means);
+    return reason instanceof Promise ? reason.then(judged) : judged(reason);
+  };
+  const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
+    const found = await Promise.all(
+      rows.map(async (person) => {
+        const tenant = person && (await tenants.get(person.tid));
+        return tenant ? [await accountOf(person, tenant)] : [];
+      }),
+    );
+    return found.flat();
+  };
+  const byOid = (oid: string) => persons.find({ byUser: [oid] }).then((found) => found.filter(hasUser));
+
+  const findByOid: Accounts['findByOid'] = async (oid) => {
+    const person = isId(oid) ? (await persons.find({ byUser: [oid] })).find(hasUser) : undefined;
+    const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
+    return tenant && accountOf(person, tenant);
+  };
+
+  const family: Accounts['family'] = async (person) => {
+    const { id, parentUserId, isParent } = person.user;
+    if (parentUserId === undefined && !isParent) return accounts([person]);
+    const root = parentUserId ?? id;
+    const [parent, children] = await Promise.all([
+      parentUserId === undefined ? [person] : byOid(parentUserId),
+      persons.find({ byParent: [root] }),
+    ]);
+    const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
+    return accounts([person, ...others]);
+  };
+
+  const subsidiary: Accounts['subsidiary'] = ({ tid, subsidiaryId }) => {
+    if (subsidiaryId === undefined) return undefined;
+    const own = (found: Subsidiary | undefined) => (found?.tid === tid ? found : undefined);
+    const kept = subsidiaries.peek(subsidiaryId);
+    return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
+  };
+
+  const groupsOf: Accounts['groups'] = ({ tid, user: { groupIds } }) => {
+    const key = JSON.stringify([tid, ...groupIds]);
+    return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
+  };
+
+  return {
+    ...createCandidates({ persons, accounts, findByOid, subsidiary }),
+    findByOid,
+    family,
+
+    async ofIdentity(identity) {
+      return accounts((await persons.find({ byExternalIdentity: [externalIdentityKey(identity)] })).filter(hasUser));
+    },
+
+    async named(id) {
+      const account = await findByOid(id);
+      if (!account) return [];
+      const all = account.person.user.isParent ? await family(account.person) : [account];
+      return all.filter((one) => isUsable(one));
+    },
+
+    async privileges(person) {
+      const all = person.user.isParent ? (await family(person)).map((account) => account.person) : [person];
+      return privileges.in((await Promise.all(all.map(groupsOf))).flat());
+    },
+
+    nameKey: userNameKey,
+
+    subsidiary,
+
+    groups: groupsOf,
+    emailOf: accountEmailOf,
+  };
+}
