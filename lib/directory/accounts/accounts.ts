@@ -1,8 +1,8 @@
 /**
  * Accounts: a user together with the person and the tenant, as sign-in and the protocol see them.
  *
- * Here are how accounts are found (`find-accounts`, `candidates`), linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
- * `linking` proves at its top that no order of steps breaks a family.
+ * Here are how accounts are found (`find-accounts`, `candidates`), linked accounts, their credentials and self-registration, and the cut-off that
+ * invalidates sign-ins. `linking` proves at its top that no order of steps breaks a family.
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
