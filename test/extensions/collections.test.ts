@@ -15,7 +15,13 @@ let failures = 1;
 const notes = defineCollection({
   name: 'notes.entries',
   row: Type.Object({ personId: Type.String(), text: Type.String({ maxLength: 20 }), at: Type.Date() }, { additionalProperties: false }),
-  indexes: { byPerson: { fields: ['personId'] }, byText: { fields: ['text'], unique: true }, byTime: { fields: ['at'], order: 'instant' } },
+  indexes: {
+    byPerson: { fields: ['personId'] },
+    byText: { fields: ['text'], unique: true },
+    byTime: { fields: ['at'], order: 'instant' },
+    everywhere: { fields: ['personId'], ofAllTenants: true },
+    due: { fields: ['at'], order: 'instant', ofAllTenants: true },
+  },
   async erase(rows, person) {
     if (failures-- > 0) throw new Error('not now');
     for (const { id } of await rows.find('byPerson', [person.personId])) await rows.remove(id);
@@ -99,6 +105,20 @@ describe('rows of an extension', () => {
     for (const tid of [acme, globex])
       for (const { id } of await rowsOf(tid).range({ index: 'byTime', within: [], from: new Date(1), limit: 10 }))
         await rowsOf(tid).remove(id);
+  });
+
+  test('fill a page of an index of all tenants, whatever others have there', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      for (const tid of [acme, globex]) await rowsOf(tid).insert({ ...note(`${index}`, 'due'), at: new Date(100 + index) });
+    }
+    const rows = rowsOf(globex);
+    const range = { index: 'due', within: [], from: new Date(100), limit: 3 } as const;
+    expect((await rows.range(range)).map(({ tid, text }) => [tid, text])).toEqual([0, 1, 2].map((index) => [globex, `${index}`]));
+    expect((await rows.range({ ...range, limit: 50 })).length).toBe(5);
+    const first = await rows.find('everywhere', ['due'], { limit: 3 });
+    const rest = await rows.find('everywhere', ['due'], { limit: 3, after: first.at(-1)?.id ?? '' });
+    expect([first.length, rest.length, new Set([...first, ...rest].map(({ tid }) => tid))]).toEqual([3, 2, new Set([globex])]);
+    for (const tid of [acme, globex]) for (const { id } of await rowsOf(tid).find('byPerson', ['due'])) await rowsOf(tid).remove(id);
   });
 
   test('never change their tenant or id', async () => {

@@ -2,6 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { CollectionSpec, Page, Range, Row, Unsaved } from '../../store/directory-store.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { PendingEvent } from '../../store/records/records.js';
+import { findKept, rangeKept } from '../../store/records/removed-rows.js';
 
 interface Owned extends Row {
   readonly tid: string;
@@ -30,12 +31,9 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
-    async find(index, values, page) {
-      return (await rows.find({ [index]: bound(index, values) }, page)).filter(own);
-    },
-    async range(range) {
-      return (await rows.range({ ...range, within: bound(range.index, range.within) })).filter(own);
-    },
+    // An index of all tenants has rows of others, in whose place the next ones are read.
+    find: (index, values, page) => findKept(rows, { [index]: bound(index, values) }, page, own),
+    range: (range) => rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own),
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),
     async update(id, change) {
       const row = await rows.update(id, (current) => {

@@ -4,7 +4,7 @@ import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } fro
 import { hasOutbox } from './collections.js';
 import { withKeys } from './derived-keys.js';
 import type { Outboxed, PendingEvent } from './records.js';
-import { findKept, isRemoved, type RemovedRow, remainderOf, withoutRemoved } from './removed-rows.js';
+import { findKept, isRemoved, type RemovedRow, rangeKept, remainderOf, withoutRemoved } from './removed-rows.js';
 import { hasRowChecks, isRemainder, wrongMember as wrongMemberOf } from './row-checks.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
@@ -116,15 +116,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       return findKept(all, where, page, isKept);
     }
 
-    /** As in {@link find}: more are read in the place of those that are left out. */
-    async function range(given: Range): Promise<readonly R[]> {
-      for (let limit = given.limit; ; ) {
-        const all = await rows.range({ ...given, limit });
-        const those = all.filter((row) => isGood(name, row));
-        if (those.length >= given.limit || all.length < limit) return those.slice(0, given.limit);
-        limit += given.limit - those.length;
-      }
-    }
+    const range = (given: Range): Promise<readonly R[]> => rangeKept(rows, given, (row) => isGood(name, row));
 
     async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);

@@ -3,7 +3,7 @@
  * there, and their id is free. The dispatcher removes what is left once the events are dispatched.
  */
 import { IdpError } from '../../errors.js';
-import type { Collection, Page, Row, Unsaved, Where } from '../directory-store.js';
+import type { Collection, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
 import type { PendingEvent } from './records.js';
 
 /** What is left of a row. */
@@ -50,6 +50,20 @@ async function findKeptPage<R extends Row>(
     found.push(...those);
     if (all.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
     after = all.at(-1)?.id;
+  }
+}
+
+/** As {@link findKept}: more are read in the place of those that are left out. */
+export async function rangeKept<R extends Row>(
+  rows: Pick<Collection<R>, 'range'>,
+  range: Range,
+  isKept: (row: R) => boolean,
+): Promise<readonly R[]> {
+  for (let limit = range.limit; ; ) {
+    const all = await rows.range({ ...range, limit });
+    const those = all.filter(isKept);
+    if (those.length >= range.limit || all.length < limit) return those.slice(0, range.limit);
+    limit *= 2;
   }
 }
 
