@@ -24,7 +24,7 @@ export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
   const { problems, expect } = problemsAt('claims', String(name));
   problems.push(...unknownMembers(set, ['claims', String(name)], setMembers, 'a member of claim sets that exists'));
   expect(isText(name), ['name'], 'a name', name);
-  expect(isListOf(needs, isNeed), ['needs'], `a list of ${claimNeeds.join(', ')}`, needs);
+  problems.push(...checkListOf(claimNeeds, needs, ['claims', String(name), 'needs']));
   expect(load === undefined || isFunction(load), ['load'], 'a function', load);
   expect(isTimeout(timeoutMs), ['timeoutMs'], `milliseconds, 1 to ${MAX_TIMEOUT}`, timeoutMs);
   expect(onError === 'omit' || onError === 'fail', ['onError'], `'omit' or 'fail'`, onError);
@@ -40,7 +40,8 @@ export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
     expect(isScope(scope), [claim, 'scope'], 'the name of a scope', scope);
     expect(typeNames.includes(type), [claim, 'type'], `one of ${typeNames.join(', ')}`, type);
     expect(isText(description), [claim, 'description'], 'a text', description);
-    expect(isTargets(targets), [claim, 'in'], `a list of ${targetNames.join(', ')}`, targets);
+    expect(!Array.isArray(targets) || targets.length > 0, [claim, 'in'], 'at least one', targets);
+    problems.push(...checkListOf(targetNames, targets, ['claims', String(name), claim, 'in']));
     if (Array.isArray(targets) && targets.includes('access_token'))
       expect(isNames(apiResources), [claim, 'apiResources'], 'ids of API resources, whose access tokens have the claim', apiResources);
     else expect(apiResources === undefined, [claim, 'apiResources'], "nothing but with in: ['access_token']", apiResources);
@@ -73,7 +74,12 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);
 const isTimeout = (value: number): boolean => Number.isInteger(value) && value > 0 && value <= MAX_TIMEOUT;
 const isListOf = (value: unknown, check: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(check);
-const isNeed = (value: unknown): boolean => claimNeeds.some((known) => known === value);
 const isNames = (value: unknown): boolean => isListOf(value, isText) && (value as unknown[]).length > 0;
-const isTargets = (value: unknown): boolean =>
-  isListOf(value, (target) => targetNames.some((known) => known === target)) && (value as unknown[]).length > 0;
+
+/** A list of some of the names: each other entry is told, with the name that was probably meant. */
+function checkListOf(names: readonly string[], value: unknown, path: OptionPath): readonly ConfigProblem[] {
+  if (!Array.isArray(value)) return [wrong(path, `a list of ${names.join(', ')}`, value)];
+  return value.flatMap((entry, index) =>
+    names.includes(entry) ? [] : [withMeant(wrong([...path, index], `one of ${names.join(', ')}`, entry), String(entry), names)],
+  );
+}

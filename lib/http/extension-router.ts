@@ -54,7 +54,8 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
         error.problems.map((problem) => ({ ...problem, path: `extensions.${name}.routes: ${problem.path}` })),
       );
     if (error instanceof IdpError) throw error;
-    throw new Error(`The routes of extension '${name}' could not be made.`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The routes of extension '${name}' could not be made: ${why}`, { cause: error });
   }
   return own;
 }

@@ -64,7 +64,7 @@ describe('at start', () => {
     expect(error).toMatchObject({ code: 'invalid_options' });
     const { problems } = error as { problems: { path: string }[] };
     expect(problems.map(({ path }) => path)).toEqual([
-      'claims.hr.needs',
+      'claims.hr.needs[0]',
       'claims.hr.load',
       'claims.hr.timeoutMs',
       'claims.hr.onError',
@@ -73,7 +73,7 @@ describe('at start', () => {
       'claims.hr.a.scope',
       'claims.hr.a.type',
       'claims.hr.a.description',
-      'claims.hr.a.in',
+      'claims.hr.a.in[0]',
       'claims.hr.a.value',
       'claims.hr.b.in',
       'claims.hr.d.apiResources',
