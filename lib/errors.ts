@@ -160,9 +160,11 @@ export class UnavailableError extends IdpError {
   }
 }
 
-/** Whoever finds out that something is away, or too much, tells it once: a request that fails for it is no news. What an extension means by 503, nobody told. */
-export const isToldAlready = (error: unknown): boolean =>
-  error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
+/**
+ * Whoever finds out here that something is away, or too much, tells it once: a request that fails for it is no news. Nobody has told of an extension's own error
+ * with status 503.
+ */
+export const isToldAlready = (error: unknown): boolean => error instanceof UnavailableError || IdpError.is(error, 'busy');
 
 /** A store that was away when the service began. What it answered is the cause. */
 export class StoreAwayError extends IdpError {

@@ -123,6 +123,7 @@ const rooms: readonly Room[] = [
       'lib/claims/',
       'lib/fetch/loopback.ts',
       'lib/http/clients/basic-credentials.ts',
+      'lib/http/error-answers.ts',
       'lib/http/failures.ts',
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
@@ -194,7 +195,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['hosts.ts'],
     ['app.ts', 'host-headers.ts'],
     ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unrouted.ts'],
-    ['failures.ts', 'clients/'],
+    ['error-answers.ts', 'failures.ts', 'clients/'],
     ['pages/', 'requests/'],
   ],
   'lib/store/': [

@@ -51,7 +51,7 @@ export interface GrantType {
   readonly parameters: readonly string[];
   /**
    * Called once for each request. What is good once is spent here, before it answers (`artifact(…).take`): a request that fails after it has spent it.
-   * @throws IdpError with a status below 500, which is answered `invalid_request`.
+   * @throws IdpError, which is answered with its status: `invalid_request` for 400, its own code for what else is below 500.
    */
   exchange(request: GrantRequest): Awaitable<GrantedSignIn | GrantRefusal>;
 }

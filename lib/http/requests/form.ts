@@ -30,9 +30,9 @@ export const form = createBodyParser({
   enableTypes: ['form'],
   formLimit: FORM_LIMIT,
   onerror(error) {
-    // An unknown encoding has a status, and decompression that fails has none. @see RFC 9110 §8.4
-    const { status = 400, expose } = error as { status?: number; expose?: boolean };
-    throw expose ? error : Object.assign(new Error('the body cannot be decoded'), { status, expose: true });
+    const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
+    // Decompression that fails has no status, and a coding that is not known has words of its library. @see RFC 9110 §8.4
+    throw expose === undefined ? Object.assign(new Error('the body cannot be decoded'), { status, expose: true }) : error;
   },
 });
 

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import { UnavailableError } from '../../errors.js';
+import { IdpError } from '../../errors.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
 import type { OidcParts } from '../context.js';
@@ -43,13 +43,15 @@ function refusal({ oidc }: Partial<KoaContextWithOIDC>, error: Error & { status?
  */
 export function watchFailures(provider: Provider, { adapters, logger }: OidcParts): void {
   const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number }): void => {
-    if (error instanceof UnavailableError) {
+    if (error.status === 503) {
       adapters.unitOf(ctx).abandon();
       forgetUnstored(ctx);
       // Another token would not help. @see RFC 6750 §3.1
       ctx.remove('WWW-Authenticate');
     }
-    logFailure(logger, ctx, error, error.status, () => refusal(ctx, error));
+    // What an extension threw, as the log has it wherever it was thrown.
+    const thrown = error.cause instanceof IdpError ? error.cause : error;
+    logFailure(logger, ctx, thrown, error.status, () => refusal(ctx, error));
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);

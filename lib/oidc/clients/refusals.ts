@@ -1,18 +1,23 @@
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { GrantRefusal } from '../../contract/clients/grant-type.js';
-import { IdpError } from '../../errors.js';
+import { IdpError, UnavailableError } from '../../errors.js';
+import { oauthAnswerTo } from '../../http/error-answers.js';
 
 /**
- * An error of the service that a client's request caused, as one of OAuth: `invalid_request`, but for what names another status (403, 429), which keeps it with its
- * code and `Retry-After`.
- * @throws what is no fault of the client.
- * @see RFC 6749 §5.2
+ * An error that an extension threw while it answered a client, as one of OAuth that oidc-provider answers by each door alike: `invalid_request`, but for what has
+ * another status (403, 429, 503), which keeps it with its code and `Retry-After`.
+ * @throws what is no refusal of OAuth's own form; what nobody but the log may know, as it is.
  */
 export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
-  if (!(error instanceof IdpError) || error.status >= 500) throw error;
-  if (error.status === 400) return { error: 'invalid_request', description: error.message };
-  const { retryAfterSeconds } = error.details;
+  // oidc-provider answers these by itself.
+  if (error instanceof errors.OIDCProviderError || error instanceof UnavailableError) throw error;
+  const { status, code, description, retryAfterSeconds } = oauthAnswerTo(error);
+  if (status >= 500 && !(error instanceof IdpError)) throw error;
+  if (status === 400) return { error: code, description };
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-  throw Object.assign(new errors.OIDCProviderError(error.status, error.code), { error_description: error.message });
+  throw Object.assign(new errors.OIDCProviderError(status, code, { cause: error as Error }), {
+    error_description: description,
+    expose: true,
+  });
 }

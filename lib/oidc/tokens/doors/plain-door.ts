@@ -6,9 +6,10 @@
  * handler.
  */
 import type { Context } from 'koa';
-import type { Client } from 'oidc-provider';
+import { type Client, errors } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../../awaitable.js';
 import { isLiveSecret } from '../../../directory/index.js';
+import { answerTo } from '../../../http/error-answers.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite, type UnitOfWork } from '../../artifacts/unit-of-work.js';
 import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.js';
@@ -125,8 +126,9 @@ const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_po
 const isAuthenticated = (client: Client | undefined, { secret }: PlainForm): client is Client =>
   client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret);
 
-/** Refused, or spent by another request meanwhile. */
-const isRefusal = (error: unknown): boolean => error instanceof LostWrite || ((error as { status?: number }).status ?? 500) < 500;
+/** Refused, or spent by another request meanwhile: for the other door to answer. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof LostWrite || error instanceof errors.OIDCProviderError || answerTo(error).status < 500;
 
 /** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
