@@ -164,7 +164,8 @@ export class UnavailableError extends IdpError {
  * Whoever finds out here that something is away, or too much, tells it once: a request that fails for it is no news. Nobody has told of an extension's own error
  * with status 503.
  */
-export const isToldAlready = (error: unknown): boolean => error instanceof UnavailableError || IdpError.is(error, 'busy');
+export const isToldAlready = (error: unknown): boolean =>
+  error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
 
 /** A store that was away when the service began. What it answered is the cause. */
 export class StoreAwayError extends IdpError {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, ConfigError, Extension, ExtensionContext } from 'tenant-idp';
-import { type Account, addressBlock, defineErrors, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
+import { type Account, addressBlock, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
 import { basic, postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { formTypes } from '../support/requests/both-doors.js';
@@ -188,38 +188,6 @@ test('house §5: a counter is the extension’s own: neither another extension n
   const wrong = { authorization: basic('orders', 'wrong') };
   expect((await postForm(`${issuer}/connect/introspect`, { token: 'x' }, wrong)).status).toBe(401);
   await close();
-});
-
-test('what a route throws: the status of a library is not the answer’s, and a 503 of the extension is in the log', async () => {
-  const errors = defineErrors({ shop_closed: { status: 503, description: 'The shop is closed.' } });
-  const thrown: Readonly<Record<string, () => unknown>> = {
-    upstream: () => Object.assign(new Error('GET http://inside.test answered 404'), { status: 404 }),
-    closed: () => errors('shop_closed'),
-  };
-  const shop: Extension = {
-    name: 'shop',
-    errors: 'oauth',
-    errorCodes: errors.codes,
-    routes(router) {
-      router.get('/shop/asked', (ctx) => ctx.throw(418, 'no coffee here'));
-      router.get('/shop/:what', (ctx) => {
-        throw thrown[String(ctx.params.what)]?.();
-      });
-    },
-  };
-  const service = await startIdp({ extensions: [shop] });
-  const at = async (what: string) => {
-    const answer = await fetch(`${service.issuer}/shop/${what}`);
-    return [answer.status, await answer.json(), answer.headers.get('retry-after')];
-  };
-  const told = () => service.logged.splice(0).length;
-  expect(await at('upstream')).toEqual([500, { error: 'server_error', error_description: 'the service could not answer' }, null]);
-  expect(told()).toBe(1);
-  expect(await at('closed')).toEqual([503, { error: 'temporarily_unavailable', error_description: 'the service could not answer' }, '2']);
-  expect(told()).toBe(1);
-  expect(await at('asked')).toEqual([418, { error: 'invalid_request', error_description: 'no coffee here' }, null]);
-  expect(told()).toBe(0);
-  await service.close();
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {
