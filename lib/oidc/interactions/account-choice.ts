@@ -7,7 +7,7 @@ import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
-import { changeSession } from '../sessions/sessions.js';
+import { changeSession, isSameSignIn } from '../sessions/sessions.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
 
 /** The accounts of a browser, as the account chooser has them. */
@@ -40,13 +40,13 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
     /** Makes a linked account the session's; nothing ends by it. False when that takes a sign-in. */
     async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<boolean> {
       const session = await sessionOf(ctx);
-      const { uid, accountId, loginTs } = session;
+      const { uid, accountId } = session;
       if (!offeredBy(details).includes(oid)) return false;
       if (!(await reachableAccounts(directory, session)).some((account) => idOf(account) === oid)) return false;
       if (!session.act) remembered.add(ctx, oid);
       if (accountId === oid) return true;
       const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
-        now.accountId === accountId && now.loginTs === loginTs ? { ...now, accountId: oid } : undefined,
+        isSameSignIn(now, session) ? { ...now, accountId: oid } : undefined,
       );
       if (!changed) return false;
       details.session = { uid, accountId: oid } as NonNullable<typeof details.session>;

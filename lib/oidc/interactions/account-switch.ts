@@ -9,9 +9,10 @@ import type { SignIn } from '../../contract/sign-in/interaction.js';
 import { subOf } from '../../directory/index.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
-import { changeSession, endWithAside } from '../sessions/sessions.js';
+import { changeSession, endWithAside, isSameSignIn } from '../sessions/sessions.js';
 
 /** @param find the sign-in of this browser, which the other account is for */
 export function createAccountSwitch(
@@ -21,27 +22,30 @@ export function createAccountSwitch(
 ) {
   const { directory, artifacts, browserState } = parts;
   return async (ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> => {
-    const { uid, accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+    const found = (await provider().Session.get(ctx)) as OurSession;
+    const { uid, accountId, act } = found;
     if (!accountId || (accountId === oid && !act)) return;
     const details = await find(ctx);
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
+    const signedIn = (now: SessionPayload): SessionPayload => ({
+      ...now,
+      accountId: oid,
+      loginTs,
+      amr: [...amr],
+      idp,
+      method,
+      provenAt: undefined,
+    });
+    const isTakenOver =
+      isSamePerson &&
+      (await changeSession(artifacts, keyOf('Session', uid), (now) => (isSameSignIn(now, found) ? signedIn(now) : undefined))) !==
+        undefined;
     if (details?.session) {
-      details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
+      details.session = { uid, ...(isTakenOver ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();
     }
-    if (isSamePerson) {
-      await changeSession(artifacts, keyOf('Session', uid), (session) => ({
-        ...session,
-        accountId: oid,
-        loginTs,
-        amr: [...amr],
-        idp,
-        method,
-        provenAt: undefined,
-      }));
-      return;
-    }
+    if (isTakenOver) return;
     const notices = new LogoutNotices(parts);
     await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
     browserState.clear(ctx);

@@ -20,7 +20,7 @@ import type { SessionHooks } from '../upstream/session.js';
 import { createActingHint, createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
-import { changeSession, endSignIn, sessionTtl } from './sessions.js';
+import { changeSession, endSignIn, isSameSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** A sign-in as somebody else, as it begins. */
@@ -91,8 +91,9 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const end = endsAt === undefined ? epochSeconds() : Math.floor(endsAt.getTime() / 1000);
       // Nothing prolongs it meanwhile, and it is to be there at the end.
       const keptUntil = Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) * 1000;
-      const setAside = (now: SessionPayload): SessionPayload => (name === undefined ? now : { ...now, actsAs: name });
-      await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil });
+      const setAside = (now: SessionPayload): SessionPayload | undefined =>
+        isSameSignIn(now, session) ? { ...now, ...(name === undefined ? {} : { actsAs: name }) } : undefined;
+      if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;
       await details.persist();

@@ -79,6 +79,10 @@ export async function changeSession(
   }
 }
 
+/** Whether the sign-in of a session is still the one that a request found: another one, or a sign-out, may have come between. */
+export const isSameSignIn = (now: SessionPayload, found: Pick<OurSession, 'accountId' | 'loginTs'>): boolean =>
+  now.accountId === found.accountId && now.loginTs === found.loginTs;
+
 /**
  * Ends the sign-in of a session and every grant it brought about: those that other requests add meanwhile are ended as well, or not written.
  * @param applies whether the session, as it is by then, is the one that is meant.
