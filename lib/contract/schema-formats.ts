@@ -24,11 +24,15 @@ for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(nam
 /** Members of a schema that hold values. */
 const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
 
+/** Members of a schema whose own members are schemas by names that anybody chose: a property may be called `default`. */
+const named: readonly string[] = ['properties', 'patternProperties'];
+
 const formatsIn = (schema: object): readonly string[] =>
   Object.entries(schema).flatMap(([name, member]) => {
     // That of a number is an annotation, which nothing checks.
     if (name === 'format' && typeof member === 'string') return Reflect.get(schema, 'type') === 'string' ? [member] : [];
-    return typeof member === 'object' && member !== null && !values.includes(name) ? formatsIn(member) : [];
+    if (typeof member !== 'object' || member === null || values.includes(name)) return [];
+    return named.includes(name) ? Object.values(member as Readonly<Record<string, object>>).flatMap(formatsIn) : formatsIn(member);
   });
 
 /** Schemas whose formats are all known: most are constants of a module, and each instance asks again when it starts. */

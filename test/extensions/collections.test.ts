@@ -261,6 +261,11 @@ describe('at start', () => {
       [{ name: 'one.rows', row: Type.Object({ on: Type.String({ format: 'day' }) }) }],
       /\[0\]\.row: expected a format of date, date-time, email, uri, uuid in place of 'day'/,
     ],
+    [
+      'a row with such a format in a property called as a member of schemas is',
+      [{ name: 'one.rows', row: Type.Object({ default: Type.String({ format: 'day' }) }) }],
+      /\[0\]\.row: expected a format of/,
+    ],
     ['a row with a tenant of its own', [{ name: 'one.rows', row: Type.Object({ tid: Type.String() }) }], /collections\[0\]\.row/],
     ['an index over what is not there', [{ name: 'one.rows', row, indexes: { byName: { fields: ['name'] } } }], /indexes\.byName/],
     [
