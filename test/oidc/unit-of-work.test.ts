@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import { LostWrite, UnitOfWork } from '../../lib/oidc/artifacts/unit-of-work.js';
+import { LostWrite } from '../../lib/oidc/artifacts/lost-writes.js';
+import { UnitOfWork } from '../../lib/oidc/artifacts/unit-of-work.js';
 import { artifactKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 

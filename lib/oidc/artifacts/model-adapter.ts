@@ -4,18 +4,19 @@
  * One request reads and writes through one `unit-of-work`, which commits before the answer is made. An id tells its kind and its slot without I/O
  * (`ids`), and a record at rest holds nothing that can be replayed (`stored-form`). This file is the adapter of oidc-provider's configuration.
  */
-import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
+import { LostWrite, lateRefusals } from './lost-writes.js';
 import { type Model, modelOf } from './models.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { type RefreshUse, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
-import { LostWrite, UnitOfWork } from './unit-of-work.js';
+import { UnitOfWork } from './unit-of-work.js';
 
 export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
@@ -219,8 +220,7 @@ class ModelAdapter implements Adapter {
       await unit.commit();
     } catch (error) {
       if (!(error instanceof LostWrite)) throw error;
-      if (ctx?.oidc.params?.client_assertion) throw new errors.InvalidClientAuth('client assertion tokens must only be used once');
-      throw new errors.InvalidDpopProof('DPoP proof JWT replay detected');
+      throw ctx?.oidc.params?.client_assertion ? lateRefusals.assertClient() : lateRefusals.provePossession();
     }
     if (ctx) this.#usedBy(ctx).add(id);
   }

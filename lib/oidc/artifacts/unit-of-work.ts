@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UnavailableError } from '../../errors.js';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../store/artifact-store.js';
+import { LostWrite } from './lost-writes.js';
 
 /**
  * A put that can be tried again when another request wrote the record first.
@@ -9,13 +10,6 @@ import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '.
  * @returns the put to try instead, or undefined to give up.
  */
 type Merge = (fresh: Artifact | undefined) => Put | undefined;
-
-/** A write whose condition did not hold: somebody else was first. Nothing of its slot was written. */
-export class LostWrite extends Error {
-  constructor(readonly key: ArtifactKey) {
-    super('a conditional write lost');
-  }
-}
 
 /** Retries of a merge before it counts as lost. */
 const MERGE_ATTEMPTS = 16;

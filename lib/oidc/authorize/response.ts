@@ -1,8 +1,8 @@
 /** The authorization response, and where it goes. oidc-provider's own renderers would make `1,2` of a parameter that is there twice. */
 import { errors } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
-import { isOfKind } from '../../store/artifact-key.js';
-import { LostWrite } from '../artifacts/unit-of-work.js';
+import { answerTo } from '../../http/error-answers.js';
+import { LostWrite, lateRefusals } from '../artifacts/lost-writes.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
@@ -67,9 +67,9 @@ export const createResponder =
     } catch (error) {
       if (isError && error instanceof UnavailableError) {
         oidc.provider.emit('authorization.error', ctx, error as never);
-        Object.assign(payload, { error: error.message, error_description: error.error_description });
+        Object.assign(payload, { error: answerTo(error).code, error_description: error.error_description });
       } else if (!(error instanceof LostWrite)) throw error;
-      else if (!isError) throw lostResponse(error);
+      else if (!isError) throw lateRefusals.respond(error);
     }
     const record = clientOf(client);
     const answering = record && answerInternal(ctx, record, redirectUri, payload);
@@ -98,8 +98,3 @@ export const createResponder =
     const fields = formFields(members);
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(record ? { client: record } : {}) });
   };
-
-const lostResponse = ({ key }: LostWrite): Error =>
-  isOfKind(key, 'PushedAuthorizationRequest')
-    ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
-    : new errors.LoginRequired('the session ended meanwhile');

@@ -6,13 +6,13 @@
  */
 import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
-import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
+import { isOfEndedSession } from '../artifacts/lost-writes.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
-import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
+import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
 /** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
 export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
@@ -29,7 +29,7 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
   try {
     await unit.commit();
   } catch (error) {
-    if (!(error instanceof LostWrite) || !isOfKind(error.key, 'Session')) throw error;
+    if (!isOfEndedSession(error)) throw error;
   }
 }
 

@@ -2,7 +2,7 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../../store/records/records.js';
 import type { Scopes } from '../../accounts/scopes.js';
-import { LostWrite } from '../../artifacts/unit-of-work.js';
+import { LostWrite, lateRefusals } from '../../artifacts/lost-writes.js';
 import { clientOf } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
 import { dpopProof } from '../../upstream/grant-types.js';
@@ -86,7 +86,7 @@ export function createProviderDoor(
         } catch (error) {
           if (!(error instanceof LostWrite)) throw error;
           // Two refreshes at once: the second finds the first one's successor, within the grace. One whose grant was ended meanwhile finds nothing.
-          if (name !== 'refresh_token' || attempt > 0) throw new errors.InvalidGrant('already used');
+          if (name !== 'refresh_token' || attempt > 0) throw lateRefusals.redeem();
           request.unit.reset();
           await admit(request);
         }

@@ -1,0 +1,29 @@
+/** What a request is answered whose write came too late, because another request was first. */
+import { errors } from 'oidc-provider';
+import { isOfKind } from '../../store/artifact-key.js';
+import type { ArtifactKey } from '../../store/artifact-store.js';
+
+/** A write whose condition did not hold: somebody else was first. Nothing of its slot was written. */
+export class LostWrite extends Error {
+  constructor(readonly key: ArtifactKey) {
+    super('a conditional write lost');
+  }
+}
+
+/** Whether the session ended while a request ran that has its own answer: the session stays ended. */
+export const isOfEndedSession = (error: unknown): boolean => error instanceof LostWrite && isOfKind(error.key, 'Session');
+
+/** The error of OAuth, by what the request was about to do. */
+export const lateRefusals = {
+  /** @see RFC 6749 §4.1.2.1, RFC 9126 §2.2 */
+  respond: ({ key }: LostWrite) =>
+    isOfKind(key, 'PushedAuthorizationRequest')
+      ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
+      : new errors.LoginRequired('the session ended meanwhile'),
+  /** @see RFC 6749 §5.2 */
+  redeem: () => new errors.InvalidGrant('already used'),
+  /** @see RFC 7523 §3 */
+  assertClient: () => new errors.InvalidClientAuth('client assertion tokens must only be used once'),
+  /** @see RFC 9449 §11.1 */
+  provePossession: () => new errors.InvalidDpopProof('DPoP proof JWT replay detected'),
+} as const;
