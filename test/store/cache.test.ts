@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type Caches, type CachesOptions, createCaches } from '../../lib/store/caches/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { createCheckedDirectory } from '../../lib/store/records/checked-directory.js';
 import type { ChangeRecord } from '../../lib/store/records/records.js';
+import { silentLogger } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
 import { observed } from './observed-directory.js';
 
@@ -28,19 +30,19 @@ describe('design §4: caches fed by the change revision', () => {
     warn: (_fields: object, message: string) => void logged.push(`warn ${message}`),
   };
   let memory: DirectoryStore;
-  let clients: Collection<Named>;
+  let books: Collection<Named>;
 
   const node = (options: Partial<CachesOptions> = {}, directory = memory): Caches => {
-    const caches = createCaches(directory, { pollInterval: 10, logger, ...options });
+    const caches = createCaches(createCheckedDirectory(directory, silentLogger), { pollInterval: 10, logger, ...options });
     open.push(caches);
     return caches;
   };
-  const rename = (name: string) => clients.put({ id: 'a', name });
+  const rename = (name: string) => books.put({ id: 'a', name });
 
   beforeEach(async () => {
     memory = memoryDirectory();
-    await memory.open(['clients', 'groups', 'changes'].map((name) => ({ name, indexes: {} })));
-    clients = memory.collection<Named>('clients');
+    await memory.open(['books', 'shelves', 'changes'].map((name) => ({ name, indexes: {} })));
+    books = memory.collection<Named>('books');
     await rename('first');
   });
 
@@ -52,29 +54,29 @@ describe('design §4: caches fed by the change revision', () => {
   test('a row is read once, however many ask for it and at the same time', async () => {
     const { directory, state } = observed(memory);
     const caches = node({}, directory);
-    const rows = await Promise.all(Array.from({ length: 50 }, () => caches.rows<Named>('clients').get('a')));
-    expect(new Set(rows)).toEqual(new Set([await clients.get('a')]));
-    await caches.rows('clients').get('a');
+    const rows = await Promise.all(Array.from({ length: 50 }, () => caches.rows<Named>('books').get('a')));
+    expect(new Set(rows)).toEqual(new Set([await books.get('a')]));
+    await caches.rows('books').get('a');
     expect(state.reads).toBe(1);
   });
 
   test('a write is seen at once where it was made', async () => {
     const caches = node();
-    const cached = caches.rows<Named>('clients');
+    const cached = caches.rows<Named>('books');
     expect((await cached.get('a'))?.name).toBe('first');
     await rename('second');
-    const told = caches.changed('clients');
+    const told = caches.changed('books');
     expect((await cached.get('a'))?.name).toBe('second');
     await told;
   });
 
   test('a write is seen on another node by its next look', async () => {
     const [here, there] = [node(), node()];
-    const cached = there.rows<Named>('clients');
+    const cached = there.rows<Named>('books');
     for (const name of ['second', 'third']) {
       await cached.get('a');
       await rename(name);
-      await here.changed('clients');
+      await here.changed('books');
       await until(async () => (await cached.get('a'))?.name === name);
     }
   });
@@ -87,25 +89,25 @@ describe('design §4: caches fed by the change revision', () => {
         loads.push(name);
         return { key };
       });
-    const all = [over('groups', 'groups'), over('both', 'groups', 'clients'), over('clients', 'clients')];
+    const all = [over('shelves', 'shelves'), over('both', 'shelves', 'books'), over('books', 'books')];
     const getAll = () => Promise.all(all.map((cache) => cache.get('a')));
     await getAll();
-    await caches.changed('groups');
+    await caches.changed('shelves');
     loads.length = 0;
     await getAll();
-    expect(loads).toEqual(['groups', 'both']);
+    expect(loads).toEqual(['shelves', 'both']);
   });
 
   test('a load that was under way when the collection changed answers its caller and is not kept', async () => {
     const caches = node({ pollInterval: 60_000 });
     const loads: ReturnType<typeof withResolvers>[] = [];
-    const cached = caches.over(['clients'], () => {
+    const cached = caches.over(['books'], () => {
       const load = withResolvers();
       loads.push(load);
       return load.promise;
     });
     const early = cached.get('a');
-    await caches.changed('clients');
+    await caches.changed('books');
     const late = cached.get('a');
     expect(loads.length).toBe(2);
     loads[1]!.resolve({ name: 'second' });
@@ -120,9 +122,9 @@ describe('design §4: caches fed by the change revision', () => {
     const caches = node({ pollInterval: 60_000 });
     const load = withResolvers();
     const loads = [load.promise, Promise.resolve({ name: 'second' })];
-    const cached = caches.over(['clients'], async () => loads.shift());
+    const cached = caches.over(['books'], async () => loads.shift());
     const early = cached.get('a');
-    await caches.changed('clients');
+    await caches.changed('books');
     load.resolve({ name: 'first' });
     await early;
     expect(await cached.get('a')).toEqual({ name: 'second' });
@@ -131,14 +133,14 @@ describe('design §4: caches fed by the change revision', () => {
   test('what is absent is remembered shortly, seen at once when it comes, and pushes nothing out', async () => {
     const { directory, state } = observed(memory);
     const caches = node({ max: 1, pollInterval: 60_000 }, directory);
-    const cached = caches.rows<Named>('clients');
+    const cached = caches.rows<Named>('books');
     await cached.get('a');
     expect(await cached.get('b')).toBeUndefined();
     expect(await cached.get('b')).toBeUndefined();
     await cached.get('a');
     expect(state.reads).toBe(2);
-    await clients.put({ id: 'b', name: 'new' });
-    await caches.changed('clients');
+    await books.put({ id: 'b', name: 'new' });
+    await caches.changed('books');
     expect((await cached.get('b'))?.name).toBe('new');
   });
 
@@ -148,18 +150,18 @@ describe('design §4: caches fed by the change revision', () => {
       loads += 1;
       return { key };
     };
-    const small = node({ max: 2 }).over(['clients'], load);
+    const small = node({ max: 2 }).over(['books'], load);
     for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) await small.get(key);
     expect(loads).toBe(4);
     loads = 0;
-    const brief = node({ ttl: 10 }).over(['clients'], load);
+    const brief = node({ ttl: 10 }).over(['books'], load);
     await brief.get('a');
     await until(async () => (await brief.get('a')) !== undefined && loads > 1);
   });
 
   test('a load that fails fails for all who share it, and is tried again', async () => {
     let loads = 0;
-    const cached = node().over(['clients'], async () => {
+    const cached = node().over(['books'], async () => {
       loads += 1;
       if (loads === 1) throw new Error('connection refused');
       return { name: 'first' };
@@ -172,23 +174,23 @@ describe('design §4: caches fed by the change revision', () => {
 
   test('each change of each node counts, the first ones at the same time too', async () => {
     const nodes = [node(), node(), node()];
-    await Promise.all(nodes.flatMap((each) => ['clients', 'groups', 'clients'].map((name) => each.changed(name))));
+    await Promise.all(nodes.flatMap((each) => ['books', 'shelves', 'books'].map((name) => each.changed(name))));
     const [row, ...others] = await memory.collection<ChangeRecord>('changes').find({});
-    expect(row?.revisions).toEqual({ clients: 6, groups: 3 });
+    expect(row?.revisions).toEqual({ books: 6, shelves: 3 });
     expect(others).toEqual([]);
   });
 
   test('a store that is down is logged once for each outage, and what changed meanwhile is seen after it', async () => {
     const { directory, state } = observed(memory);
     const [there, here] = [node({}, directory), node()];
-    const cached = there.rows<Named>('clients');
+    const cached = there.rows<Named>('books');
     await cached.get('a');
     for (const name of ['second', 'third']) {
       logged.length = 0;
       state.isDown = true;
       const looks = state.looks;
       await rename(name);
-      await here.changed('clients');
+      await here.changed('books');
       await until(() => state.looks > looks + 4);
       expect(logged).toEqual([expect.stringMatching(/^warn .*out of reach/)]);
       state.isDown = false;
@@ -201,11 +203,11 @@ describe('design §4: caches fed by the change revision', () => {
   test('a change that could not be told is told when the store is back', async () => {
     const { directory, state } = observed(memory);
     const [here, there] = [node({}, directory), node()];
-    const cached = there.rows<Named>('clients');
+    const cached = there.rows<Named>('books');
     await cached.get('a');
     state.isDown = true;
     await rename('second');
-    await here.changed('clients');
+    await here.changed('books');
     expect((await cached.get('a'))?.name).toBe('first');
     state.isDown = false;
     await until(async () => (await cached.get('a'))?.name === 'second');

@@ -1,6 +1,7 @@
 /** Bounded caches of durable records, kept true by the change feed. */
 import type { Logger } from '../../logger.js';
-import type { DirectoryStore, Row } from '../directory-store.js';
+import type { Row } from '../directory-store.js';
+import type { CheckedDirectory } from '../records/checked-directory.js';
 import { createChangeFeed } from './changes.js';
 import { createReadThrough, type ReadThrough } from './read-through.js';
 
@@ -35,7 +36,7 @@ export interface Caches {
 
 /** @param directory with the cached collections and `changes` opened. */
 export function createCaches(
-  directory: DirectoryStore,
+  directory: CheckedDirectory,
   { pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
 ): Caches {
   const dependants = new Map<string, (() => void)[]>();

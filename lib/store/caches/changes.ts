@@ -4,9 +4,9 @@
  * This file is the change feed. One row counts the writes to each collection, and every node looks at it each second. `cache` keeps values by
  * key, `read-through` fills one from a collection.
  */
-import { IdpError, isToldAlready } from '../../errors.js';
+import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { Collection, DirectoryStore } from '../directory-store.js';
+import type { CheckedCollection, CheckedDirectory } from '../records/checked-directory.js';
 import { collections } from '../records/collections.js';
 import type { ChangeRecord } from '../records/records.js';
 
@@ -32,7 +32,7 @@ export interface ChangeFeed {
 }
 
 /** @param directory with {@link collections.changes} opened. */
-export function createChangeFeed(directory: DirectoryStore, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
+export function createChangeFeed(directory: CheckedDirectory, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
   const rows = directory.collection<ChangeRecord>(collections.changes.name);
   const untold = new Set<string>();
   let seen: Revisions = {};
@@ -85,17 +85,11 @@ export function createChangeFeed(directory: DirectoryStore, { pollInterval, onCh
   };
 }
 
-async function bump(rows: Collection<ChangeRecord>, collection: string): Promise<void> {
-  const next = (revisions: Revisions): Revisions => ({ ...revisions, [collection]: (revisions[collection] ?? 0) + 1 });
-  const increase = () => rows.update(ROW_ID, (row) => ({ ...row, revisions: next(row.revisions) }));
-  try {
-    if ((await increase()) !== undefined) return;
-
-    await rows.insert({ id: ROW_ID, revisions: next({}) });
-  } catch (error) {
+async function bump(rows: CheckedCollection<ChangeRecord>, collection: string): Promise<void> {
+  await rows.upsert(ROW_ID, (row, isUnreadable) => {
     // The counts may start anew: other nodes clear the cache of every collection whose count differs.
-    if (IdpError.is(error, 'record_unreadable')) await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
-    else if (IdpError.is(error, 'conflict')) await increase();
-    else throw error;
-  }
+    if (isUnreadable) return { id: ROW_ID, revisions: { [collection]: Date.now() } };
+    const revisions = row?.revisions ?? {};
+    return { ...row, id: ROW_ID, revisions: { ...revisions, [collection]: (revisions[collection] ?? 0) + 1 } };
+  });
 }
