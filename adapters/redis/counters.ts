@@ -29,7 +29,7 @@ return { tonumber(count), ends }
 export function createCounters(connection: Connection, prefix: string): Pick<ArtifactStore, 'hit'> {
   return {
     async hit(counter, window, by = 1) {
-      const [count, resetsAt] = (await connection.run(hitScript, 1, [`${prefix}count:${counter}`, `${window}`, `${by}`])) as [
+      const [count, resetsAt] = (await connection.run(hitScript, 1, [`${prefix}count:${counter}`, `${Math.ceil(window)}`, `${by}`])) as [
         number,
         number,
       ];

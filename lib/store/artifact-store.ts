@@ -13,7 +13,7 @@ declare const keyBrand: unique symbol;
  */
 export type ArtifactKey = string & { readonly [keyBrand]: true };
 
-/** A record as the store returns it. Instants are milliseconds since the epoch. */
+/** A record as the store returns it. Instants are whole milliseconds since the epoch. */
 export interface Artifact {
   readonly key: ArtifactKey;
   /** Opaque to the store. */

@@ -13,7 +13,7 @@ export const counterCases: readonly ConformanceCase<ArtifactStore>[] = [
       assert.equal((await store.hit(counter, LONG)).count, 1);
       assert.equal((await store.hit(counter, LONG)).count, 2);
       assert.equal((await store.hit(counter, LONG, 5)).count, 7);
-      assert.equal((await store.hit(keyOf('other attempts'), LONG)).count, 1);
+      assert.equal((await store.hit(keyOf('other attempts'), LONG + 0.5)).count, 1);
     },
   },
   {

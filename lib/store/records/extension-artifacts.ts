@@ -87,8 +87,9 @@ export function createExtensionArtifacts(
   const opened = ({ key, value }: Artifact): unknown =>
     JSON.parse(keyring.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
 
+  /** The milliseconds of a lifetime, which may be a fraction of a second. */
   function withinKind(lifetimeSeconds: number): number {
-    if (lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds) return lifetimeSeconds;
+    if (lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds) return Math.ceil(lifetimeSeconds * 1000);
     throw new RangeError(`${kind.name}: a lifetime within the kind's`);
   }
 
@@ -98,7 +99,7 @@ export function createExtensionArtifacts(
     async put(id, value, { oid, grantId, lifetimeSeconds = kind.lifetimeSeconds } = {}) {
       if ((oid !== undefined) !== (kind.account === true))
         throw new TypeError(`${kind.name}: an oid is for kinds with account, and for each of them`);
-      withinKind(lifetimeSeconds);
+      const lifetimeMs = withinKind(lifetimeSeconds);
       if ((grantId !== undefined) !== (kind.ofGrant === true))
         throw new TypeError(`${kind.name}: a grant is for kinds with ofGrant, and for each of them`);
       const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
@@ -112,7 +113,7 @@ export function createExtensionArtifacts(
           if: 'absent',
           key,
           value: JSON.stringify(envelope),
-          expiresAt: at + lifetimeSeconds * 1000,
+          expiresAt: at + lifetimeMs,
           ...(oid === undefined ? {} : { account: oid }),
         },
       ]);
@@ -140,7 +141,7 @@ export function createExtensionArtifacts(
         const { version, ...kept } = artifact;
         const value = JSON.stringify({ ...(JSON.parse(artifact.value) as Envelope), sealed: sealed(key, after) });
         const seconds = options?.lifetimeSeconds;
-        const expiresAt = seconds === undefined ? kept.expiresAt : Date.now() + withinKind(seconds) * 1000;
+        const expiresAt = seconds === undefined ? kept.expiresAt : Date.now() + withinKind(seconds);
         if ((await artifacts.commit([{ op: 'put', if: { version }, ...kept, expiresAt, value }])).ok) return after;
       }
     },

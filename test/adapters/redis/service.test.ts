@@ -2,13 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
+import type { ArtifactKind, Extension, ExtensionContext } from 'tenant-idp/extension';
 import { withServer } from '../../servers/when.js';
 import { freePort } from '../../support/service/example.js';
 import { startIdp } from '../../support/service/idp.js';
-import { redisClient } from '../../support/stores/redis-clients.js';
+import { ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisServer } from '../../support/stores/redis-server.js';
 
-withServer('REDIS_URL', () => {
+withServer('REDIS_URL', (url) => {
   const ends: (() => unknown)[] = [];
   afterAll(async () => {
     for (const end of ends.reverse()) await end();
@@ -33,5 +34,20 @@ withServer('REDIS_URL', () => {
     await client.config('SET', 'min-replicas-to-write', '0');
     await pause(1100);
     expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+  });
+
+  test('house §5: an extension counts in windows, and keeps records for lifetimes, that are no whole number of milliseconds', async () => {
+    const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };
+    let context!: ExtensionContext;
+    const extension: Extension = { name: 'links', artifacts: [states], routes: (_, given) => void (context = given) };
+    const client = redisClient(url);
+    ends.push(() => client.disconnect());
+    const service = await startIdp({ artifacts: redisArtifacts({ client, prefix: ownPrefix() }), extensions: [extension] });
+    ends.push(() => service.close());
+    expect(await context.attempts('tries', 60_000 / 7)).toMatchObject({ count: 1 });
+    const kept = context.artifact(states);
+    expect(await kept.put('a', 1, { lifetimeSeconds: 60 / 7 })).toBe(true);
+    expect(await kept.update('a', () => 2, { lifetimeSeconds: 60 / 11 })).toBe(2);
+    expect(await kept.read('a')).toBe(2);
   });
 });
