@@ -30,6 +30,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
       lifetimes: ofTokens,
       tokens: new TokenRecords(form, ofTokens, successorKey),
       useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
+      accessTokenOf: (ctx) => clientOf(ctx.oidc.client)?.lifetimes.accessToken,
     }),
     browserState: createBrowserState(dependencies),
     internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),

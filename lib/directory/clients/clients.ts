@@ -36,12 +36,14 @@ import { authMethod, findClientProblems, findIdProblems, findPostRegistrationPro
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
-const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
+const DAY_SECONDS = 86_400;
+const seconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
+/** Bounded as the instance's own. */
 const lifetimes = inputSchema({
-  accessToken: seconds(),
-  idToken: seconds(),
-  refreshTokenIdle: seconds(),
-  refreshTokenAbsolute: seconds(),
+  accessToken: seconds(DAY_SECONDS),
+  idToken: seconds(DAY_SECONDS),
+  refreshTokenIdle: seconds(365 * DAY_SECONDS),
+  refreshTokenAbsolute: seconds(365 * DAY_SECONDS),
   refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
   authenticationRequest: Type.Optional(Type.Integer({ minimum: 10, maximum: 600 })),
 });

@@ -15,7 +15,7 @@ import { type Model, modelOf } from './models.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
-import { type RefreshUse, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
+import { type RefreshUse, type Spending, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 export interface ModelAdapterOptions {
@@ -25,6 +25,8 @@ export interface ModelAdapterOptions {
   readonly tokens: TokenRecords;
   /** What is kept of the request that spends a refresh token. */
   readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
+  /** The lifetime that the client of a request has of its own for access tokens, in seconds. */
+  readonly accessTokenOf: (ctx: KoaContextWithOIDC) => number | undefined;
 }
 
 /** oidc-provider's adapter over an artifact store, one class for all models. */
@@ -130,8 +132,13 @@ class ModelAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const { ctx } = Provider;
-    const use = ctx && this.#row.spent?.again === 'retries' ? this.#options.useOf(ctx, id) : undefined;
-    this.#options.tokens.spend(this.#unitOf(ctx), this.#model, id, use);
+    this.#options.tokens.spend(this.#unitOf(ctx), this.#model, id, ctx && this.#spending(ctx, id));
+  }
+
+  #spending(ctx: KoaContextWithOIDC, id: string): Spending {
+    const { again } = this.#row.spent ?? {};
+    if (again === 'retries') return { use: this.#options.useOf(ctx, id) };
+    return again === 'ends' ? { accessToken: this.#options.accessTokenOf(ctx) } : {};
   }
 
   async destroy(id: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { UnitOfWork } from './unit-of-work.js';
 
 /** In seconds. */
 export interface TokenLifetimes {
-  /** A spent code is remembered this long, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
+  /** A spent code is remembered this long at least, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
   readonly spentCode: number;
   /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
@@ -23,6 +23,14 @@ export interface RefreshUse {
   readonly sender: string;
   /** Seconds in which using it again is a retry; absent: as the options say. */
   readonly grace?: number;
+}
+
+/** What is known of the request that spends a record. */
+export interface Spending {
+  /** Of a refresh token. */
+  readonly use?: RefreshUse;
+  /** Of a code: how long an access token of its client lives, in seconds, where the client has a lifetime of its own. */
+  readonly accessToken?: number | undefined;
 }
 
 /** Longer than any request runs. */
@@ -147,11 +155,8 @@ export class TokenRecords {
     unit.put(write);
   }
 
-  /**
-   * Spends a record that was read before; one that was spent already stays as it is.
-   * @param use of a refresh token.
-   */
-  spend(unit: UnitOfWork, model: string, id: string, use?: RefreshUse): void {
+  /** Spends a record that was read before; one that was spent already stays as it is. */
+  spend(unit: UnitOfWork, model: string, id: string, { use, accessToken = 0 }: Spending = {}): void {
     const key = keyOf(model, id);
     const artifact = key && unit.peek(key);
     const { remembered, again } = modelOf(model).spent ?? {};
@@ -168,7 +173,7 @@ export class TokenRecords {
       value: isAnsweredAgain ? value : withNonce(value),
       op: 'put',
       consumedAt,
-      expiresAt: Math.max(record.expiresAt, consumedAt + (remembered ? this.#lifetimes[remembered] : 0) * 1000),
+      expiresAt: Math.max(record.expiresAt, consumedAt + Math.max(remembered ? this.#lifetimes[remembered] : 0, accessToken) * 1000),
       if: 'unconsumed',
       ...(isRetried ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
     };

@@ -94,6 +94,23 @@ describe('B2: a code that comes back late ends what it bought', () => {
     expect((await refresh(service.issuer, json.refresh_token)).status).toBe(200);
   });
 
+  describe.each([
+    ['the service', {}],
+    ['oidc-provider', { configure: () => undefined }],
+  ])('of a client whose access tokens live longer than the instance’s, where %s spends it', (_name, options) => {
+    const clients = testSeed.clients.map((client) => ({ ...client, lifetimes: { accessToken: 7200 } }));
+    const slow = useIdp({ ...options, seed: { ...testSeed, clients } });
+
+    test('B2, RFC 6749 §4.1.2: as long as such a token lives', async () => {
+      const code = await obtainCode(slow.issuer, new Agent());
+      const { json } = await redeem(slow.issuer, code);
+      later(7190);
+      expect(await isActive(slow.issuer, json.access_token)).toBe(true);
+      expect((await redeem(slow.issuer, code)).json.error).toBe('invalid_grant');
+      expect(await isActive(slow.issuer, json.access_token)).toBe(false);
+    });
+  });
+
   test('B2: a client that it was not given to ends nothing', async () => {
     const code = await obtainCode(service.issuer, alice, 'web', { scope });
     const { json } = await redeem(service.issuer, code);

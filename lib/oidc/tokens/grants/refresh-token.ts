@@ -148,7 +148,7 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
       asked: scope ?? held.join(' '),
       proof,
       refreshToken: { id: tokens.successorOf(value), rotations: rotations + 1 },
-      settle: () => tokens.spend(unit, 'RefreshToken', value, refreshUseOf(ctx, value, record)),
+      settle: () => tokens.spend(unit, 'RefreshToken', value, { use: refreshUseOf(ctx, value, record) }),
     });
   };
 }
