@@ -81,7 +81,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (notice) logger.warn({ issuer }, notice);
 
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
-  const { artifacts, store } = await openStores(options, extensions, logger, { artifacts: memoryArtifacts, directory: memoryDirectory });
+  const { artifacts, now, store } = await openStores(options, extensions, logger, {
+    artifacts: memoryArtifacts,
+    directory: memoryDirectory,
+  });
   const extensionRows = createRowsOfExtensions(extensions, store, () => directory.outbox.nudge());
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
@@ -100,6 +103,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keyring,
     hasher: createPasswords(options.passwords),
     passwordRules: options.passwords,
+    now,
     lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
     logger,
     issuer,
@@ -143,6 +147,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const protocol = createProtocol({
     options,
     artifacts,
+    now,
     directory,
     keyring,
     claims,
@@ -165,7 +170,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
-  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, now, keyring, directory });
   const work = createExtensionWork({ extensions, directory, artifacts, keyring, node, logger });
   const brandingOf: ExtensionContext['brandingOf'] = async (tid, clientId) => {
     const [tenant, client] = await Promise.all([

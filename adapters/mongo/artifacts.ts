@@ -33,7 +33,10 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   const records = database.collection<ArtifactDocument>('artifacts');
   const counters = database.collection<CounterDocument>('counters');
   const leases = database.collection<LeaseDocument>('leases');
-  const decisions = createDecisions(records);
+  /** The node's, until it is opened with one that all nodes share. */
+  let clock = (): number => Date.now();
+  const now = (): number => clock();
+  const decisions = createDecisions(records, now);
 
   /** Completes what was decided before it answers; what is undecided has not happened. */
   async function settled(find: () => Promise<readonly ArtifactDocument[]>): Promise<readonly ArtifactDocument[]> {
@@ -56,7 +59,8 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
     name: 'mongo',
     ephemeral: false,
 
-    async open() {
+    async open(given = clock) {
+      clock = given;
       const account = (field: string) => ({ key: { [field]: 1 }, partialFilterExpression: { [field]: { $exists: true } } }) as const;
       await database.check();
       await Promise.all([
@@ -75,8 +79,8 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       const found = new Map<ArtifactKey, Artifact>();
       if (requests.length === 0) return found;
       const documents = await settled(() => load(requests));
-      const now = Date.now();
-      const artifacts = new Map(documents.map((document) => [document._id, artifactOf(document, now)]));
+      const instant = now();
+      const artifacts = new Map(documents.map((document) => [document._id, artifactOf(document, instant)]));
       const find = (key: ArtifactKey): Artifact | undefined => {
         const artifact = artifacts.get(key);
         if (artifact) found.set(key, artifact);
@@ -89,17 +93,17 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       return found;
     },
 
-    ...createCommits(records, decisions),
+    ...createCommits(records, decisions, now),
 
     async listByAccount(account) {
-      const now = Date.now();
-      const filter = { $or: [{ a: account, e: { $gt: new Date(now) } }, { 'p.s.a': account }] };
+      const instant = now();
+      const filter = { $or: [{ a: account, e: { $gt: new Date(instant) } }, { 'p.s.a': account }] };
       const documents = await settled(() => inTime((bounds) => records.find(filter, bounds).toArray()));
-      return documents.flatMap((document) => (document.a === account ? (artifactOf(document, now) ?? []) : []));
+      return documents.flatMap((document) => (document.a === account ? (artifactOf(document, instant) ?? []) : []));
     },
 
-    ...createCounters(counters),
-    ...createLeases(leases),
+    ...createCounters(counters, now),
+    ...createLeases(leases, now),
     time: database.time,
     health: database.ping,
     async close() {},

@@ -16,13 +16,17 @@ const ATTEMPTS = 100;
  * Records that a crash leaves behind were never disclosed, and expire. A new record may thus exist a little before its commit, which shows only to
  * a caller that knows its key or lists its account. All other commits, and those that fail this way, are made by decision and seen as a whole.
  */
-export function createCommits(records: Collection<ArtifactDocument>, decisions: Decisions): Pick<ArtifactStore, 'commit'> {
+export function createCommits(
+  records: Collection<ArtifactDocument>,
+  decisions: Decisions,
+  clock: () => number,
+): Pick<ArtifactStore, 'commit'> {
   /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
   async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
     const last = conditionalOf(writes);
     if (last === undefined) return false;
     const t = commitId();
-    const now = new Date();
+    const now = new Date(clock());
     const first = writes.filter((write): write is Put => write !== last && write.op === 'put');
     const operations = first.map((put) => (put.if === 'absent' ? statementOf(put, t, now) : reversibleStatement(put, t, now)));
     if (last) operations.push(statementOf(last, t, now));
@@ -55,7 +59,7 @@ export function createCommits(records: Collection<ArtifactDocument>, decisions: 
           await decisions.clear(pending, met);
           continue;
         }
-        const now = Date.now();
+        const now = clock();
         const lost = writes.find((write) => !holds(write, documents.get(write.key), now));
         if (lost) return { ok: false, lost: lost.key };
         if (await (writes.length === 1 ? attempt(writes) : decisions.commit(commitId(), writes, documents))) return { ok: true };

@@ -13,11 +13,11 @@ export interface CounterDocument {
  * Counters over fixed windows. One statement begins a window and another counts in it. A single statement for both may, on servers compatible
  * with MongoDB, answer with the window it would have begun when several run at once.
  */
-export function createCounters(counters: Collection<CounterDocument>): Pick<ArtifactStore, 'hit'> {
+export function createCounters(counters: Collection<CounterDocument>, clock: () => number): Pick<ArtifactStore, 'hit'> {
   return {
     async hit(counter, window, by = 1) {
       for (;;) {
-        const now = new Date();
+        const now = new Date(clock());
         const added = [{ $set: { k: { $max: [0, { $add: ['$k', by] }] } } }];
         const running = await inTime((bounds) =>
           counters.findOneAndUpdate({ _id: counter, e: { $gt: now } }, added, { ...bounds, returnDocument: 'after' }),

@@ -33,10 +33,10 @@ const PAUSE_MS = 10;
 /** Milliseconds that a decision is kept for calls under way, once nothing else needs it. */
 const KEPT_MS = 60 * 60_000;
 
-export function createDecisions(records: Collection<ArtifactDocument>): Decisions {
+export function createDecisions(records: Collection<ArtifactDocument>, clock: () => number): Decisions {
   const decisions = records as unknown as Collection<DecisionDocument>;
   const write = (operations: AnyBulkWriteOperation<ArtifactDocument>[]) => inTime((bounds) => records.bulkWrite(operations, bounds));
-  const kept = () => new Date(Date.now() + KEPT_MS);
+  const kept = () => new Date(clock() + KEPT_MS);
 
   const prepare = async (operations: AnyBulkWriteOperation<ArtifactDocument>[]): Promise<boolean> => {
     try {
@@ -88,7 +88,7 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
 
   return {
     async commit(t, writes, documents) {
-      const now = Date.now();
+      const now = clock();
       const k = writes.map(({ key }) => key).sort();
       const next = new Map(writes.map((item) => [item.key, stateAfter(item, documents.get(item.key), now)]));
       const operations = k.map((key) => intentStatement({ t, k, s: next.get(key)! }, key, documents.get(key)));

@@ -11,10 +11,10 @@ export interface LeaseDocument {
 }
 
 /** Leases among whoever shares this store. */
-export function createLeases(leases: Collection<LeaseDocument>): Pick<ArtifactStore, 'lease'> {
+export function createLeases(leases: Collection<LeaseDocument>, clock: () => number): Pick<ArtifactStore, 'lease'> {
   return {
     async lease(name, holder, ttl) {
-      const now = new Date();
+      const now = new Date(clock());
       if (ttl <= 0) {
         const { deletedCount } = await inTime((bounds) => leases.deleteOne({ _id: name, h: holder, e: { $gt: now } }, { ...bounds }));
         return deletedCount === 1;

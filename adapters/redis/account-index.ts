@@ -29,15 +29,15 @@ export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
   add(puts: readonly Put[]): Promise<unknown>;
 }
 
-export function createAccountIndex(connection: Connection, prefix: string): AccountIndex {
+export function createAccountIndex(connection: Connection, prefix: string, now: () => number): AccountIndex {
   const keyOf = (account: string) => `${prefix}account:${hash('sha256', account, 'base64url').slice(0, 24)}`;
 
   async function readTogether(keys: readonly ArtifactKey[], index: string, account: string): Promise<Artifact[]> {
     const texts = await connection.mget(keys.map((key) => prefix + key));
-    const now = Date.now();
+    const instant = now();
     const records = keys.flatMap((key, place) => {
       const text = texts[place];
-      const record = text ? decode(key, text, now) : undefined;
+      const record = text ? decode(key, text, instant) : undefined;
       return record?.account === account ? [record] : [];
     });
     // Only expired members may be dropped, because an absent record may still be on its way.
@@ -59,14 +59,12 @@ export function createAccountIndex(connection: Connection, prefix: string): Acco
         const ofAccount = members.get(account) ?? [];
         members.set(account, [...ofAccount, `${expiresAt}`, prefix + key]);
       }
-      const adding = [...members].map(([account, ends]) =>
-        connection.run(indexByAccountScript, 1, [keyOf(account), `${Date.now()}`, ...ends]),
-      );
+      const adding = [...members].map(([account, ends]) => connection.run(indexByAccountScript, 1, [keyOf(account), `${now()}`, ...ends]));
       return Promise.all(adding);
     },
     async listByAccount(account) {
       const index = keyOf(account);
-      const members = await connection.membersAfter(index, Date.now());
+      const members = await connection.membersAfter(index, now());
       const keys = members.map((member) => member.slice(prefix.length) as ArtifactKey);
       const groups = connection.together(keys);
       return (await Promise.all(groups.map((group) => readTogether(group, index, account)))).flat();

@@ -38,7 +38,10 @@ const scripts = [followScript, commitScript, indexByAccountScript, hitScript, le
 export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
   checkOptions(client, prefix);
   const connection = createConnection(client);
-  const accounts = createAccountIndex(connection, prefix);
+  /** The node's, until it is opened with one that all nodes share. */
+  let clock = (): number => Date.now();
+  const now = (): number => clock();
+  const accounts = createAccountIndex(connection, prefix, now);
   let watching: (() => void) | undefined;
   const stopWatching = (): void => {
     watching?.();
@@ -49,7 +52,8 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
     name: 'redis',
     ephemeral: false,
 
-    async open() {
+    async open(given = clock) {
+      clock = given;
       watching ??= endSilentConnections(client);
       try {
         await ready(client);
@@ -62,8 +66,8 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
       }
     },
 
-    ...createReads(connection, prefix),
-    ...createCommits(connection, prefix, accounts),
+    ...createReads(connection, prefix, now),
+    ...createCommits(connection, prefix, accounts, now),
     listByAccount: accounts.listByAccount,
     ...createCounters(connection, prefix),
     ...createLeases(connection, prefix),

@@ -59,13 +59,18 @@ const done: CommitResult = { ok: true };
  * Runs one script for all writes. In a Cluster it runs one for each slot, one after another, those with conditions first. When a script loses, or
  * the store goes away, the slots before it stay written.
  */
-export function createCommits(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
+export function createCommits(
+  connection: Connection,
+  prefix: string,
+  accounts: AccountIndex,
+  now: () => number,
+): Pick<ArtifactStore, 'commit'> {
   async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
     refuseDoubles(writes);
     if (writes.length === 0) return done;
     const keys: string[] = [];
     const indexes: string[] = [];
-    const parameters = [`${Date.now()}`, `${writes.length}`];
+    const parameters = [`${now()}`, `${writes.length}`];
     const places: string[] = [];
     for (const write of writes) {
       keys.push(prefix + write.key);

@@ -22,7 +22,13 @@ return answer
 
 type Found = Map<ArtifactKey, Artifact>;
 
-export function createReads(connection: Connection, prefix: string): Pick<ArtifactStore, 'read'> {
+export function createReads(connection: Connection, prefix: string, now: () => number): Pick<ArtifactStore, 'read'> {
+  function keep(key: ArtifactKey, text: string | null | undefined, found: Found): Artifact | undefined {
+    const artifact = text ? decode(key, text, now()) : undefined;
+    if (artifact !== undefined) found.set(key, artifact);
+    return artifact;
+  }
+
   // One promise for each step shows in what a request costs.
   const readOne = (key: ArtifactKey, found: Found): Promise<Found> =>
     connection.get(prefix + key).then((text) => {
@@ -64,12 +70,6 @@ export function createReads(connection: Connection, prefix: string): Pick<Artifa
     ]);
     return found;
   }
-}
-
-function keep(key: ArtifactKey, text: string | null | undefined, found: Found): Artifact | undefined {
-  const artifact = text ? decode(key, text, Date.now()) : undefined;
-  if (artifact !== undefined) found.set(key, artifact);
-  return artifact;
 }
 
 const follows = (request: ReadRequest): request is Required<ReadRequest> => request.follow !== undefined && request.follow.length > 0;

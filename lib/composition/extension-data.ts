@@ -39,6 +39,8 @@ interface KeptDataParts {
   readonly extensions: readonly Extension[];
   readonly rows: ExtensionData;
   readonly artifacts: ArtifactStore;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly keyring: Keyring;
   readonly directory: Directory;
 }
@@ -47,14 +49,14 @@ interface KeptDataParts {
 export function createKeptData(
   parts: KeptDataParts,
 ): Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'> {
-  const { extensions, rows, artifacts, keyring, directory } = parts;
+  const { extensions, rows, artifacts, now, keyring, directory } = parts;
   const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
     const account = await directory.accounts.findByOid(oid);
     return !account || isVoid(account, at);
   };
   const kinds = new Map(
     extensions.flatMap((extension) =>
-      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, keyring, isCutOff }, kind)] as const),
+      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, now, keyring, isCutOff }, kind)] as const),
     ),
   );
   return {

@@ -9,7 +9,7 @@ import { CallTimeouts } from '../store/outages/call-timeouts.js';
 import { createReachableArtifacts, createReachableDirectory } from '../store/outages/reachable.js';
 import { type CheckedDirectory, createCheckedDirectory } from '../store/records/checked-directory.js';
 import { collections } from '../store/records/collections.js';
-import { inStoreTime } from '../store/times/store-time.js';
+import { inOwnTime, inStoreTime } from '../store/times/store-time.js';
 import { extensionRowChecks, extensionSpecs } from './extension-data.js';
 
 interface Memory {
@@ -23,16 +23,15 @@ export async function openStores(
   extensions: readonly Extension[],
   logger: Logger,
   memory: Memory,
-): Promise<{ readonly artifacts: ArtifactStore; readonly store: CheckedDirectory }> {
+): Promise<{ readonly artifacts: ArtifactStore; readonly now: () => number; readonly store: CheckedDirectory }> {
   // What is in this process cannot be out of reach.
   const callTimeouts = new CallTimeouts();
-  const artifacts = options.artifacts
-    ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
-    : memory.artifacts();
+  const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime(memory.artifacts());
+  const artifacts = options.artifacts ? createReachableArtifacts(timed.store, callTimeouts, logger) : timed.store;
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memory.directory();
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memory.directory());
-  return { artifacts, store: createCheckedDirectory(directory, logger, extensionRowChecks(extensions)) };
+  return { artifacts, now: timed.now, store: createCheckedDirectory(directory, logger, extensionRowChecks(extensions)) };
 }
 
 /** Signing keys that only this process can decipher stay in it. */

@@ -81,6 +81,8 @@ export interface DirectoryContext extends ClientRules {
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly withCutoff: WithCutoff;
   /** Who makes the changes, for events that are raised when a change is complete. */
   readonly by: Attribution;

@@ -68,6 +68,8 @@ export interface DirectoryOptions {
   readonly passwordRules?: PasswordRulesOptions;
   /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
+  /** The time that all nodes share, in milliseconds since the epoch. @default this process's */
+  readonly now?: () => number;
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
@@ -180,7 +182,13 @@ export interface Directory {
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const { identityScopes, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
+  const {
+    now = () => Date.now(),
+    identityScopes,
+    ownSecretLength = 1,
+    clientRules = { ownMetadata: false },
+    means = passwordsAlone,
+  } = options;
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
@@ -196,7 +204,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     caches,
     keyring,
     nudge: outbox.nudge,
-    withCutoff: createWithCutoff(deliveries),
+    now,
+    withCutoff: createWithCutoff(deliveries, now),
     by: {},
     nudgeRemovals: () => tenantRemoval.nudge(),
     ownSecretLength,

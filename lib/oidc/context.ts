@@ -26,6 +26,8 @@ import type { SigningKeys } from './keys/keys.js';
 export interface OidcDependencies {
   readonly options: ResolvedOptions;
   readonly artifacts: ArtifactStore;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly directory: Directory;
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;

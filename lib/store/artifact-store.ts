@@ -73,9 +73,10 @@ export interface ArtifactStore {
   readonly ephemeral: boolean;
   /**
    * Makes the store ready; every other call but `health` comes after it. Safe to call again and from many nodes at once.
+   * @param now what {@link time} says, as far as the node knows it: for a store that compares instants in this process. @default the node's clock
    * @throws IdpError `store_unfit` when its server is set up so that records would be lost, or its client so that it may not find it again.
    */
-  open(): Promise<void>;
+  open(now?: () => number): Promise<void>;
   /** All live records among the requested keys and the links they follow, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
   /** All writes or none, in one round trip where the keys share a slot. A key occurs once in a commit. */

@@ -1,5 +1,5 @@
 /** house §5: rows and short-lived records of extensions, in each of the stores. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
@@ -9,6 +9,7 @@ import { journeySeed } from '../support/client/journey.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { withMongo } from '../support/stores/mongo.js';
 import { ownPrefix, redisClient } from '../support/stores/redis-clients.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
 const notes = defineCollection({
@@ -32,6 +33,7 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
       },
     };
     const service = useIdp(async () => ({ seed: journeySeed, extensions: [extension], ...(await stores()) }));
+    afterEach(backToPresent);
     let tid = '';
     beforeAll(async () => {
       tid = (await service.idp.directory.tenants.find())[0]?.id ?? '';
@@ -52,6 +54,18 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
       await rows.remove(row.id);
       expect(await rows.list()).toEqual([]);
       expect((await service.idp.health()).problems).toEqual([]);
+    });
+
+    test.each([12, -12])('L6: on a node whose clock is %i s off, short-lived records end when they should', async (seconds) => {
+      const kept = context.artifact(links);
+      passTime(seconds);
+      expect(await kept.put(`soon ${seconds}`, 1, { lifetimeSeconds: 10 })).toBe(true);
+      expect(await kept.put(`soon ${seconds}`, 2, { lifetimeSeconds: 10 })).toBe(false);
+      expect([await kept.read(`soon ${seconds}`), await kept.take(`soon ${seconds}`)]).toEqual([1, 1]);
+      expect(await kept.take(`soon ${seconds}`)).toBeUndefined();
+      const before = Date.now();
+      const { resetsAt } = await context.attempts(`soon ${seconds}`, 10_000);
+      expect(Math.round((resetsAt.getTime() - before) / 5000)).toBe(2);
     });
 
     test('short-lived records are taken once', async () => {

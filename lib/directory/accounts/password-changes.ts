@@ -32,7 +32,7 @@ export interface PasswordChange {
 export type ChangePassword = (change: PasswordChange) => Promise<boolean>;
 
 export function createPasswordChanges(
-  { collections: { persons, credentials }, withCutoff, nudge }: DirectoryContext,
+  { collections: { persons, credentials }, now, withCutoff, nudge }: DirectoryContext,
   { enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>,
 ): ChangePassword {
   const byUser = async (userId: string): Promise<PersonWithUser | undefined> => (await persons.find({ byUser: [userId] })).find(hasUser);
@@ -92,7 +92,7 @@ export function createPasswordChanges(
         isOurs = decided !== undefined;
         if (decided === undefined) return row;
         const { user } = decided;
-        const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(), credentialId, endsSignIns };
+        const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns };
         const next = { ...decided, user: { ...user, ...notBefore(user), newPassword }, updatedAt: new Date() };
         return withEvents(
           next,

@@ -6,18 +6,18 @@ import type { Deliveries } from '../outbox/deliveries.js';
 /** The kind of delivery that tells the keeper of sign-ins to look again which of them are void. */
 const KIND = 'void-sign-ins';
 
-export const createWithCutoff =
-  ({ enqueue }: Pick<Deliveries, 'enqueue'>): WithCutoff =>
-  async (cutoff, change) => {
+/** @param now the time that sign-ins are kept in */
+export function createWithCutoff({ enqueue }: Pick<Deliveries, 'enqueue'>, now: () => number): WithCutoff {
+  /** Sign-ins are known to the second. The cut-off is the next second: a sign-in in it is the first that counts. */
+  const nextNotBefore: NextNotBefore = ({ notBefore }) =>
+    new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+  return async (cutoff, change) => {
     const { release } = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
     const changed = await change(nextNotBefore);
     release();
     return changed;
   };
-
-/** Sign-ins are known to the second. The cut-off is the next second: a sign-in in it is the first that counts. */
-const nextNotBefore: NextNotBefore = ({ notBefore }) =>
-  new Date((Math.floor(Math.max(Date.now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+}
 
 /** Registers the keeper of sign-ins. A cut-off that it returns is delivered later; one that it throws at is delivered again. */
 export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;

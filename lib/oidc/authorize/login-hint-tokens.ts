@@ -117,7 +117,8 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   const session = sessionOf(ctx);
   const { prompts, params } = ctx.oidc;
   const { user } = account.person;
-  const { iss: idp, authTime } = hint;
+  const { iss: idp } = hint;
+  const authTime = Math.min(hint.authTime, Math.floor(parts.now() / 1000));
   const login = { amr: ['external'], idp };
   const isAnother = session.accountId !== undefined && (session.sub !== subOf(user) || session.act !== undefined);
   if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;

@@ -110,8 +110,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       if (!(await directory.credentials.holds(account, proof))) return undefined;
       const notBefore = notBeforeOf(account);
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
-      if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
-      const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
+      if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
+      const ts = Math.max(Math.floor(Math.min(proof.at, parts.now()) / 1000), notBefore / 1000);
       const { act, acting: name, endsAt, offline } = signIn;
       const details = act && (await find(ctx));
       const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));

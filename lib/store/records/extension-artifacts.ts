@@ -60,13 +60,15 @@ export const putAtOf = ({ key, value }: Pick<Artifact, 'key' | 'value'>): Date |
 
 export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
+  /** The time that cut-offs are told by, in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly keyring: Keyring;
   /** Whether what an account did at a time counts for nothing by now. */
   readonly isCutOff: (oid: string, at: Date) => Promise<boolean>;
 }
 
 export function createExtensionArtifacts(
-  { artifacts, keyring, isCutOff }: ExtensionArtifactsParts,
+  { artifacts, now, keyring, isCutOff }: ExtensionArtifactsParts,
   kind: ArtifactKind,
 ): ExtensionArtifacts {
   const keyFor = (id: string): ArtifactKey => {
@@ -105,15 +107,14 @@ export function createExtensionArtifacts(
       const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
       if (grantId !== undefined && !(grant && (await isLive(grant)))) return false;
       const key = keyFor(id);
-      const at = Date.now();
-      const envelope: Envelope = { at, ...(grant && { grant }), sealed: sealed(key, value) };
+      const envelope: Envelope = { at: now(), ...(grant && { grant }), sealed: sealed(key, value) };
       const result: CommitResult = await artifacts.commit([
         {
           op: 'put',
           if: 'absent',
           key,
           value: JSON.stringify(envelope),
-          expiresAt: at + lifetimeMs,
+          expiresAt: Date.now() + lifetimeMs,
           ...(oid === undefined ? {} : { account: oid }),
         },
       ]);

@@ -26,6 +26,8 @@ export interface StoreClock {
    * @throws UnavailableError `clock_skewed` when it is more than is tolerated.
    */
   ahead(): number;
+  /** The store's time in milliseconds since the epoch, as far as this node knows it. */
+  now(): number;
   stop(): void;
 }
 
@@ -73,14 +75,17 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
         tell(ahead);
         throw new UnavailableError('clock_skewed', { store: name }, {});
       }
-      return Math.abs(ahead) < NOISE_MS ? 0 : Math.round(ahead);
+      return counted(ahead);
     },
+    now: () => Date.now() - counted(current()),
     stop() {
       clearInterval(timer);
       timer = undefined;
     },
   };
 }
+
+const counted = (ahead: number): number => (Math.abs(ahead) < NOISE_MS ? 0 : Math.round(ahead));
 
 type Level = 'well' | 'told' | 'refusing';
 

@@ -2,22 +2,31 @@ import type { Logger } from '../../logger.js';
 import type { Artifact, ArtifactStore, ArtifactWrite } from '../artifact-store.js';
 import { createStoreClock } from './clock.js';
 
+export interface StoreInTime {
+  readonly store: ArtifactStore;
+  /** The time that all nodes share, in milliseconds since the epoch: what two nodes do is told apart by it. */
+  readonly now: () => number;
+}
+
+/** A store in this process. */
+export const inOwnTime = (store: ArtifactStore): StoreInTime => ({ store, now: () => Date.now() });
+
 /**
  * An artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted on the way in and out.
  * While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
  * @throws UnavailableError `clock_skewed` from the calls that read or write records.
  */
-export function inStoreTime(store: ArtifactStore, logger: Logger): ArtifactStore {
+export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
   const { name, ephemeral } = store;
-  if (!store.time) return store;
+  if (!store.time) return inOwnTime(store);
   const time = () => (store.time as NonNullable<typeof store.time>)();
   const clock = createStoreClock(name, time, logger);
-  return {
+  const timed: ArtifactStore = {
     name,
     ephemeral,
     time,
     async open() {
-      await store.open();
+      await store.open(clock.now);
       await clock.start();
     },
     read(requests) {
@@ -34,7 +43,10 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): ArtifactStore
       const found = await store.listByAccount(account);
       return ahead === 0 ? found : found.map((artifact) => moved(artifact, ahead));
     },
-    hit: (...call) => store.hit(...call),
+    async hit(...call) {
+      const counter = await store.hit(...call);
+      return { ...counter, resetsAt: counter.resetsAt + Date.now() - clock.now() };
+    },
     lease: (...call) => store.lease(...call),
     async health() {
       await store.health();
@@ -45,6 +57,7 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): ArtifactStore
       await store.close();
     },
   };
+  return { store: timed, now: clock.now };
 }
 
 type Found = Awaited<ReturnType<ArtifactStore['read']>>;

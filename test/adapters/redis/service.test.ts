@@ -39,7 +39,13 @@ withServer('REDIS_URL', (url) => {
   test('house §5: an extension counts in windows, and keeps records for lifetimes, that are no whole number of milliseconds', async () => {
     const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };
     let context!: ExtensionContext;
-    const extension: Extension = { name: 'links', artifacts: [states], routes: (_, given) => void (context = given) };
+    const extension: Extension = {
+      name: 'links',
+      artifacts: [states],
+      routes(_, given) {
+        context = given;
+      },
+    };
     const client = redisClient(url);
     ends.push(() => client.disconnect());
     const service = await startIdp({ artifacts: redisArtifacts({ client, prefix: ownPrefix() }), extensions: [extension] });

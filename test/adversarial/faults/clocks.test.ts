@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
-import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
+import { adminClient, administer, adminToken, tenantIds } from '../../support/administration/admin.js';
+import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../../support/client/steps.js';
 import { type Nodes, type NodesOptions, startNodes } from '../../support/service/nodes.js';
@@ -24,13 +25,33 @@ const pairs = process.env.PROVE ? every : every.filter(([one, other]) => (one + 
 /** The grace, and as much as the clocks may be off by. */
 const PAST_GRACE = 5 * SECOND;
 
+/** A browser whose requests all come to one node. */
+class AgentOfNode extends Agent {
+  constructor(
+    readonly nodes: Nodes,
+    readonly index: number,
+  ) {
+    super();
+  }
+
+  override async request(url: string, sending?: Parameters<Agent['request']>[1]): Promise<Answer> {
+    const { issuer } = this.nodes;
+    const at = this.nodes.at(this.index);
+    const answer = await super.request(url.replace(issuer, at), sending);
+    return { ...answer, url, location: answer.location?.replace(at, issuer) };
+  }
+}
+
 /** @param isRefusalTried whether nodes are set off by so much that they refuse to serve: that they do is of no store. */
 function clocksOver(stores: Stores, isRefusalTried: boolean): void {
   let nodes: Nodes;
   let asserting: AssertingClient;
   beforeAll(async () => {
     asserting = await createAssertingClient('asserts');
-    const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] } as unknown as NodesOptions['seed'];
+    const seed = {
+      ...testSeed,
+      clients: [...testSeed.clients, asserting.seed, adminClient('root', ['*'])],
+    } as unknown as NodesOptions['seed'];
     const options = { lifetimes: { refreshTokenGrace: 3 } };
     nodes = await startNodes({ ...stores, seed, options, clocks: [12 * SECOND, 0, -12 * SECOND] });
   });
@@ -115,6 +136,23 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
           authorizeUrl(nodes.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }),
         );
         expect(responseOf(silent).get('error')).toBe('login_required');
+      }
+    });
+
+    test('L6: a sign-in ends with what voids it later, on whatever nodes the two happen, and the next one stays', async () => {
+      const token = await adminToken(nodes.issuer, 'root');
+      const root = administer(nodes.issuer, token);
+      const users = `/tenants/${(await tenantIds(root)).Acme}/users`;
+      const carol = (await root(`${users}?userName=carol@acme.test`)).json.items[0].id;
+      for (const [one, other] of pairs) {
+        const agent = new AgentOfNode(nodes, one);
+        const signIn = async () =>
+          (await obtainTokens(nodes.issuer, { agent, userName: 'carol@acme.test', password: 'carol' })).tokens.access_token;
+        const before = await signIn();
+        const { status } = await administer(nodes.at(other), token).post(`${users}/${carol}/sign-out`);
+        expect([one, other, status, await isActive(nodes.issuer, before)]).toEqual([one, other, 200, false]);
+        const after = await signIn();
+        for (const index of indexes) expect([one, other, await isActive(nodes.at(index), after)]).toEqual([one, other, true]);
       }
     });
 
