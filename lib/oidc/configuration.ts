@@ -3,11 +3,12 @@ import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records/records.js';
-import { type Accounts, type FoundByToken, subjectOf } from './accounts/account.js';
+import type { Accounts, FoundByToken } from './accounts/account.js';
 import { pinnedLogin } from './accounts/login-context.js';
 import { getsRefreshToken, mayBeOffline } from './accounts/offline-access.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
+import { subjectForClient } from './accounts/subject.js';
 import { createRequestCheck } from './authorize/checks.js';
 import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
 import { carriedParameter, passedOnParameters } from './authorize/parameters.js';
@@ -140,7 +141,7 @@ export function createConfiguration(
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts, scopes),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
-      const sub = await subjectOf(accounts, ctx, oid, client.clientId);
+      const sub = await subjectForClient(accounts, ctx, oid, client.clientId);
       return identifierOf(parts, client, sub);
     },
     pkce: { required: requiresChallenge },

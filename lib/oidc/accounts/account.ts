@@ -1,21 +1,21 @@
 /**
  * Accounts as the protocol has them: `accountId` is the `oid`, `sub` is what a grant pinned.
  *
- * Here are the claims of an account for a client, the sign-in that a grant asserts (`login-context`), the accounts that a sign-in reaches
+ * Here are the claims of an account for a client, the sign-in that a grant asserts (`login-context`), its `sub` (`subject`), the accounts that a sign-in reaches
  * (`linked-accounts`), what is settled of an authorization request (`settled-request`), what is asked of its sign-in (`requirements`), hints, and what
  * scopes, the `claims` parameter and resource indicators ask for.
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { ClaimLookups, ClaimTarget } from '../../claims/contract.js';
-import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../../directory/index.js';
+import { type Directory, type Account as DirectoryAccount, isUsable } from '../../directory/index.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
-import { currentRequest, type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
+import { type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
 import type { Scopes } from './scopes.js';
@@ -220,15 +220,3 @@ const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller
       .map((account) => ({ ...account, canSignIn: isUsable(account) }));
   },
 });
-
-/** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
-export async function subjectOf(accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {
-  const pinned = pinnedLogin(ctx);
-  if (pinned) return pinned.sub;
-  const request = ctx ?? currentRequest();
-  const grantId = request?.oidc.session?.grantIdFor(clientId);
-  const grant = grantId ? await request?.oidc.provider.Grant.find(grantId, { ignoreExpiration: true }) : undefined;
-  if (grant && (grant as OurGrant).accountId === oid) return (grant as OurGrant).login.sub;
-  const account = await accounts.load(request ?? {}, oid);
-  return account ? subOf(account.person.user) : oid;
-}

@@ -69,11 +69,12 @@ function presentedId({ headers: { authorization }, oidc: { body, client } }: Koa
   const { client_id: id = '', client_secret: secret, client_assertion: assertion } = (body ?? {}) as Record<string, string | undefined>;
   if (!assertion && !secret && authorization === undefined) return undefined;
   if (client) return client.clientId;
-  if (assertion) return subjectOf(assertion);
+  if (assertion) return claimedClientId(assertion);
   return secret ? id : (basicCredentials(authorization ?? '')?.id ?? id);
 }
 
-function subjectOf(assertion: string): string {
+/** The client that an assertion says it is of, whether or not it is. @see RFC 7523 §3 */
+function claimedClientId(assertion: string): string {
   try {
     return String(decodeJwt(assertion).sub);
   } catch {

@@ -1,9 +1,10 @@
 import { compactVerify, decodeProtectedHeader } from 'jose';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../directory/index.js';
-import { type Accounts, subjectOf } from '../accounts/account.js';
+import type { Accounts } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
+import { subjectForClient } from '../accounts/subject.js';
 import { type Caller, findCaller, isClient } from '../clients/clients.js';
 import { identifierOf, pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
@@ -96,7 +97,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
 
   async function holderOf(ctx: KoaContextWithOIDC, { accountId, clientId }: AccessTokenModel): Promise<Holder | undefined> {
     const account = accountId ? await accounts.load(ctx, accountId) : undefined;
-    return account && { account, login: pinnedLogin(ctx), sub: await subjectOf(accounts, ctx, accountId as string, clientId) };
+    return account && { account, login: pinnedLogin(ctx), sub: await subjectForClient(accounts, ctx, accountId as string, clientId) };
   }
 
   return {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
-import { subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
+import { subjectOf } from '../accounts/subject.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import { type Caller, callerOf, clientOf, type FindClient, isClient } from '../clients/clients.js';
 import { identifierOf } from '../clients/pairwise.js';
@@ -54,7 +54,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
-    const sub = login?.sub ?? subOf(account.person.user);
+    const sub = subjectOf(account, login);
     const claims = await claimsOf({ ctx, client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
     return { aud, scope, members: { sub: identifierOf(parts, client, sub), nbf: iat, username: account.person.user.userName, ...claims } };
   };

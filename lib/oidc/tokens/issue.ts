@@ -6,11 +6,11 @@
  * costs.
  */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
-import { type Account, subOf } from '../../directory/index.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
+import { subjectOf } from '../accounts/subject.js';
 import { createId } from '../artifacts/ids.js';
 import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
@@ -78,7 +78,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     if (!account) throw new errors.InvalidGrant('referenced account not found');
 
     const { login } = grant;
-    const holder = { account, login, sub: subjectOf(account, grant) };
+    const holder = { account, login, sub: subjectOf(account, login) };
     const wanted = new Set(asked.split(' '));
     const granted = (grant.openid?.scope?.split(' ') ?? []).filter((name) => wanted.has(name));
     const scope = scopes.held(ctx, record, granted).join(' ');
@@ -116,9 +116,6 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
 interface AskedClaims {
   readonly id_token?: { readonly acr?: unknown };
 }
-
-/** `sub` is the grant's for life. */
-const subjectOf = (account: Account, { login }: GrantRecord): string => login?.sub ?? subOf(account.person.user);
 
 /** A refresh token of a client without credentials is bound to the client's key. @see RFC 9449 §5 */
 const boundTo = ({ clientAuthMethod }: Client, proof: Proof | undefined): string | undefined =>

@@ -1,8 +1,8 @@
 import type { Client } from 'oidc-provider';
-import { subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
+import { subjectOf } from '../accounts/subject.js';
 import { clientOf } from '../clients/clients.js';
 import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
@@ -27,6 +27,5 @@ export const createUserinfo =
     const ofToken = new Set(scope.split(' '));
     const granted = scopes.held(ctx, record, openid?.scope?.split(' ').filter((name) => ofToken.has(name)) ?? []);
     const claims = await accounts.claimsOf(account, 'userinfo', new Set(granted), { client, login });
-    const sub = login?.sub ?? subOf(account.person.user);
-    return { sub: identifierOf(parts, client, sub), ...claims };
+    return { sub: identifierOf(parts, client, subjectOf(account, login)), ...claims };
   };
