@@ -2,6 +2,7 @@ import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oid
 import type { LoginContext } from '../../claims/contract.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { createSalt } from '../artifacts/ids.js';
+import { type SessionExtras, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
 
 /** The login context as a grant keeps it. */
@@ -16,36 +17,6 @@ export interface PinnedLogin extends LoginContext {
   readonly endsAt?: number;
   /** No refresh token comes of it, whatever a host configured. */
   readonly offline?: false;
-}
-
-/** The session of who acts as somebody else, and the browser that it may come back in. */
-export interface Aside {
-  readonly uid: string;
-  readonly browser: string;
-}
-
-/** What we keep on oidc-provider's session beside its own members. */
-export interface SessionExtras {
-  /** As at the sign-in: a link made meanwhile counts from the next one. */
-  sub?: string;
-  idp?: string;
-  /** Random, and another one for each sign-in: two of one account may begin in one second. */
-  signIn?: string;
-  /** Where it is neither the password nor called as its `idp`. */
-  method?: string;
-  act?: LoginContext['act'];
-  /** Names the acting, for the extension that began it. */
-  acting?: string;
-  /** The acting that this session is set aside for. */
-  actsAs?: string;
-  /** When the sign-in ends, in seconds since the epoch. */
-  endsAt?: number;
-  /** No grant of it has `offline_access`. */
-  offline?: false;
-  aside?: Aside;
-  /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
-  provenAt?: Readonly<Record<string, number>>;
-  grants?: readonly SessionGrant[];
 }
 
 export type OurSession = Session & SessionExtras;
@@ -68,10 +39,9 @@ export interface GrantRecord {
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
-export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'provenAt' | 'grants'>): void {
-  const { sub, idp, method, act, acting, endsAt, offline, aside } = login;
-  const ofOthers = { actsAs: undefined, provenAt: undefined };
-  Object.assign(session, { sub, idp, signIn: createSalt(), method, act, acting, endsAt, offline, aside, ...ofOthers });
+export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants'>): void {
+  const begun = { ...login, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
+  for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
 }
 
 /** Proofs that were given for a sign-in after it began. */

@@ -3,7 +3,7 @@
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
-import type { SessionExtras } from '../accounts/login-context.js';
+import type { SessionExtras } from '../artifacts/session-members.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcDependencies } from '../context.js';
 

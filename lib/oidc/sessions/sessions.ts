@@ -8,9 +8,10 @@ import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import type { Aside, OurSession } from '../accounts/login-context.js';
+import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import { isOfEndedSession } from '../artifacts/lost-writes.js';
+import { type Aside, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
@@ -123,21 +124,7 @@ export async function endWithAside(
 }
 
 /** What was set aside stays: it takes the place of what ended. */
-const signedOut = ({
-  accountId: _,
-  sub,
-  loginTs,
-  amr,
-  acr,
-  idp,
-  method,
-  act,
-  acting,
-  actsAs,
-  endsAt,
-  offline,
-  provenAt,
-  authorizations,
-  grants,
-  ...rest
-}: SessionPayload): SessionPayload => rest;
+function signedOut({ accountId: _, loginTs, amr, acr, authorizations, grants, ...rest }: SessionPayload): SessionPayload {
+  for (const member of signInMembers) delete rest[member];
+  return rest;
+}

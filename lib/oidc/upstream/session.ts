@@ -1,6 +1,7 @@
 import Provider, { type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { createSessionId, createSessionUid } from '../artifacts/ids.js';
+import { sessionMembers } from '../artifacts/session-members.js';
 import { type Class, membersOf } from './base-model.js';
 
 /** Ends the session of an end-session request, as if the user had confirmed. The last step of `confirm` in actions/end_session.js. */
@@ -26,21 +27,7 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [
-        ...membersOf(Base),
-        'sub',
-        'idp',
-        'signIn',
-        'method',
-        'act',
-        'acting',
-        'actsAs',
-        'endsAt',
-        'offline',
-        'aside',
-        'provenAt',
-        'grants',
-      ];
+      return [...membersOf(Base), ...sessionMembers];
     }
 
     /** Only shared/session.js sets the cookie of what is found: outside of its requests, a sign-in that is over is none. */
