@@ -1,106 +1,47 @@
 /**
  * Interactions: the steps of a sign-in that wait for a person, as the pages see them.
  *
- * A step belongs to the browser that began it: its path and its cookie can be set by others, its secret cannot. Here are the ways to sign in, the choice
- * among the accounts of a browser, and how a sign-in that ran out or came from another browser begins anew.
+ * A step belongs to the browser that began it (`current-interaction`). Here are the ways to sign in, the choice among the accounts of a browser, and how a
+ * sign-in that ran out or came from another browser begins anew.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
-import { parseAcrValues } from '../../acr-values.js';
 import type { Interaction } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
-import { redirectByGet } from '../../http/requests/posted-form.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
-import { isInteractionUid } from '../../paths.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
-import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
+import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
-import { requirementOf } from '../authorize/requirement-prompts.js';
-import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { Acting } from '../sessions/acting.js';
-import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
 import { createAccountSwitch } from './account-switch.js';
-import { createRestart, parametersOf } from './restart.js';
+import { createCurrentInteraction } from './current-interaction.js';
+import { createRestart } from './restart.js';
 import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
-  const { directory, options, showPage, browsers, claims, internalClients, logger, offers } = parts;
+  const { directory, options, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
   const ways = createSignInWays(parts);
   const proven = createProvenSignIns(parts);
-
-  const expired = async (ctx: Context): Promise<undefined> => {
-    const offer = await restart.offer(ctx, String(ctx.params?.uid));
-    const client = offer && (await directory.clients.get(offer.clientId));
-    ctx.status = 400;
-    if (!offer && !restart.wasHere(ctx, String(ctx.params?.uid))) return void (await showPage(ctx, { page: 'wrong-link' }));
-    await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
-  };
-
-  /** The record of a sign-in of this browser. Its path and its cookie can be set by others, its secret cannot. */
-  const find = async (ctx: Context): Promise<(ProviderInteraction & Required<BoundInteraction>) | undefined> => {
-    if (!isInteractionUid(ctx.params?.uid)) return undefined;
-    try {
-      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as ProviderInteraction & Required<BoundInteraction>;
-      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
-    } catch (error) {
-      if (error instanceof errors.SessionNotFound) return undefined;
-      throw error;
-    }
-  };
-
+  const { find, load } = createCurrentInteraction(parts, provider, restart);
   const switchAccount = createAccountSwitch(parts, provider, find);
-
-  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
-  const answerInstead = async (ctx: Context): Promise<undefined> => {
-    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
-    if (target === undefined) return expired(ctx);
-    redirectByGet(ctx, target);
-  };
 
   const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
     provider().interactionResult(ctx.req, ctx.res, result as never);
 
   return {
-    async load(ctx) {
-      const details = await find(ctx);
-      if (!details) return answerInstead(ctx);
-      const { uid, browser } = details;
-      const client = await provider().Client.find(String(details.params.client_id));
-      const record = clientOf(client);
-      if (!client || !record) return expired(ctx);
-      const parameters = parametersOf(details);
-      const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
-      restart.remember(ctx, uid, { parameters, browser });
-      const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
-      return {
-        uid,
-        browser,
-        ...promptOf(details.prompt.name),
-        client: record,
-        ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
-        parameters,
-        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
-        ...(tids ? { tids } : {}),
-        ...askedIdp(parameters),
-        ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs }),
-        ...(signedIn?.act ? { act: signedIn.act } : {}),
-        missingScopes: missingScopes(details.prompt.details, claims),
-      };
-    },
+    load,
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
       const signIn = boundActing(await ways.named(given), options.lifetimes.impersonation);
@@ -217,28 +158,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
   };
 }
 
-function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<Interaction, 'idp'> {
-  const { idp } = parseAcrValues(acrValues);
-  return idp === undefined ? {} : { idp };
-}
-
-/** What the pages show for a prompt of oidc-provider. */
-function promptOf(name: string): Pick<Interaction, 'prompt' | 'requirement'> {
-  const requirement = requirementOf(name);
-  return requirement === undefined ? { prompt: name as Interaction['prompt'] } : { prompt: 'requirement', requirement };
-}
-
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
-
-/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
-function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
-  return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
-}
-
-interface Consenting {
-  readonly missingOIDCScope?: readonly string[];
-  readonly missingOIDCClaims?: readonly string[];
-}
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

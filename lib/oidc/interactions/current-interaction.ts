@@ -1,0 +1,102 @@
+/** The interaction of the browser that asks, as the pages see it. Its path and its cookie can be set by others, its secret cannot. */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
+import type { Interaction } from '../../contract/sign-in/interaction.js';
+import { redirectByGet } from '../../http/requests/posted-form.js';
+import { isInteractionUid } from '../../paths.js';
+import { scopesOfClaims } from '../accounts/claims-parameter.js';
+import type { OurSession } from '../accounts/login-context.js';
+import { tenantsAllowed } from '../accounts/requirements.js';
+import { requirementOf } from '../authorize/requirement-prompts.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
+import { type createRestart, parametersOf } from './restart.js';
+
+type FoundInteraction = ProviderInteraction & Required<BoundInteraction>;
+
+/** Loads it, or answers in its place where it is over, or another browser's. */
+export function createCurrentInteraction(parts: OidcParts, provider: () => Provider, restart: ReturnType<typeof createRestart>) {
+  const { directory, showPage, browsers, claims, internalClients } = parts;
+
+  const expired = async (ctx: Context): Promise<undefined> => {
+    const offer = await restart.offer(ctx, String(ctx.params?.uid));
+    const client = offer && (await directory.clients.get(offer.clientId));
+    ctx.status = 400;
+    if (!offer && !restart.wasHere(ctx, String(ctx.params?.uid))) return void (await showPage(ctx, { page: 'wrong-link' }));
+    await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
+  };
+
+  const find = async (ctx: Context): Promise<FoundInteraction | undefined> => {
+    if (!isInteractionUid(ctx.params?.uid)) return undefined;
+    try {
+      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as FoundInteraction;
+      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
+    } catch (error) {
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
+  };
+
+  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
+  const answerInstead = async (ctx: Context): Promise<undefined> => {
+    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
+    if (target === undefined) return expired(ctx);
+    redirectByGet(ctx, target);
+  };
+
+  return {
+    find,
+
+    async load(ctx: Context): Promise<Interaction | undefined> {
+      const details = await find(ctx);
+      if (!details) return answerInstead(ctx);
+      const { uid, browser } = details;
+      const client = await provider().Client.find(String(details.params.client_id));
+      const record = clientOf(client);
+      if (!client || !record) return expired(ctx);
+      const parameters = parametersOf(details);
+      const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
+      restart.remember(ctx, uid, { parameters, browser });
+      const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
+      return {
+        uid,
+        browser,
+        ...promptOf(details.prompt.name),
+        client: record,
+        ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
+        parameters,
+        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
+        ...(tids ? { tids } : {}),
+        ...askedIdp(parameters),
+        ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
+        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs }),
+        ...(signedIn?.act ? { act: signedIn.act } : {}),
+        missingScopes: missingScopes(details.prompt.details, claims),
+      };
+    },
+  };
+}
+
+function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<Interaction, 'idp'> {
+  const { idp } = parseAcrValues(acrValues);
+  return idp === undefined ? {} : { idp };
+}
+
+/** What the pages show for a prompt of oidc-provider. */
+function promptOf(name: string): Pick<Interaction, 'prompt' | 'requirement'> {
+  const requirement = requirementOf(name);
+  return requirement === undefined ? { prompt: name as Interaction['prompt'] } : { prompt: 'requirement', requirement };
+}
+
+/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
+function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
+  return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
+}
+
+interface Consenting {
+  readonly missingOIDCScope?: readonly string[];
+  readonly missingOIDCClaims?: readonly string[];
+}
