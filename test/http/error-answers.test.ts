@@ -24,6 +24,7 @@ const thrown: Readonly<Record<string, () => Error>> = {
   busy_shop: () => errors('shop_full', { retryAfterSeconds: 9 }),
   own: () => new IdpError('not_found'),
   library: () => library({ status: 404 }),
+  fetched: () => library({ status: 404, statusCode: 404 }),
   exposed: () => library({ status: 404, expose: false }),
   http: () => Object.assign(new Error('no such shelf'), { status: 404, statusCode: 404, expose: true }),
 };
@@ -129,6 +130,14 @@ describe('house §2: an error of a grant type is answered the same at each door'
         : formTypes.map(() => [expect.objectContaining({ err: expect.objectContaining({ code: name }) }), 'request failed']);
     expect(service.logged).toEqual(logged);
   });
+
+  test.each(formTypes.flatMap((type) => [[type, 'library'] as const, [type, 'fetched'] as const]))(
+    'one of some library with a status of its own is 500, and in the log: %s, %s',
+    async (type, name) => {
+      expect(await shopAt(type, name)).toMatchObject({ status: 500, body: { error: 'server_error' } });
+      expect(service.logged).toEqual([[expect.objectContaining({ err: expect.objectContaining({ message: secret }) }), 'request failed']]);
+    },
+  );
 
   test.each(formTypes)('one of some library tells nothing, and when to come again is told: %s', async (type) => {
     const refused = await shopAt(type, 'library');

@@ -3,6 +3,7 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { interactionPath, isInteractionUid } from '../../paths.js';
 import { clientOf } from '../clients/clients.js';
+import { statusAtEndpoints } from '../clients/refusals.js';
 import type { OidcParts } from '../context.js';
 
 /** What people see of an error that no client can be told. */
@@ -16,7 +17,8 @@ export const createErrorPage =
       ctx.status = 303;
       return ctx.redirect(`${options.issuer}${interactionPath(options, uid)}`);
     }
-    const { status } = ctx;
+    const status = statusAtEndpoints(error);
+    ctx.status = status;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));
     const client = clientOf(ctx.oidc?.client);
     await showPage(ctx, {

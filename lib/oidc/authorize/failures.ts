@@ -5,6 +5,7 @@ import { parseAcrValues } from '../../acr-values.js';
 import { IdpError } from '../../errors.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
+import { statusAtEndpoints } from '../clients/refusals.js';
 import type { OidcParts } from '../context.js';
 
 /** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */
@@ -42,7 +43,7 @@ function refusal({ oidc }: Partial<KoaContextWithOIDC>, error: Error & { status?
  * it can be tried again.
  */
 export function watchFailures(provider: Provider, { adapters, logger }: OidcParts): void {
-  const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number }): void => {
+  const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number; statusCode?: number }): void => {
     if (error.status === 503) {
       adapters.unitOf(ctx).abandon();
       forgetUnstored(ctx);
@@ -51,7 +52,9 @@ export function watchFailures(provider: Provider, { adapters, logger }: OidcPart
     }
     // What an extension threw, as the log has it wherever it was thrown.
     const thrown = error.cause instanceof IdpError ? error.cause : error;
-    logFailure(logger, ctx, thrown, error.status, () => refusal(ctx, error));
+    const status = statusAtEndpoints(error);
+    if (ctx.status === error.statusCode) ctx.status = status;
+    logFailure(logger, ctx, thrown, status, () => refusal(ctx, error));
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);

@@ -21,3 +21,9 @@ export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
     expose: true,
   });
 }
+
+/** The status that oidc-provider's endpoints answer an error with: its own where it is for callers. oidc-provider takes the `statusCode` of whatever was thrown. */
+export function statusAtEndpoints(error: Error & { readonly expose?: unknown; readonly status?: unknown }): number {
+  const { expose, status } = error;
+  return (error instanceof errors.OIDCProviderError || expose === true) && typeof status === 'number' ? status : 500;
+}
