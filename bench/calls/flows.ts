@@ -3,6 +3,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn } from '
 import { startIdp } from '../../test/support/service/idp.js';
 import { redirectUri } from '../../test/support/service/seed.js';
 import { authorizationOf, unusualHeadersOf } from '../world.js';
+import { startBare } from './bare.js';
 import { takeCalls } from './recorder.js';
 
 export interface FlowCalls {
@@ -34,7 +35,9 @@ function countCalls(flow: string, files: readonly string[]): FlowCalls {
 const { issuer, close } = await startIdp();
 const { verifier, challenge } = createPkce();
 const agent = new Agent();
-const url = authorizeUrl(issuer, { scope: 'openid profile email', code_challenge: challenge, code_challenge_method: 'S256' });
+const urlAt = (at: string): string =>
+  authorizeUrl(at, { scope: 'openid profile email', code_challenge: challenge, code_challenge_method: 'S256' });
+const url = urlAt(issuer);
 const codeOf = ({ location = '' }: Answer): string => new URL(location).searchParams.get('code') ?? '';
 const redeem = (code: string, headers: Readonly<Record<string, string>>) =>
   postForm(
@@ -66,4 +69,13 @@ for (const [flow, headers, code] of [
   count(flow);
 }
 await close();
+
+const bare = await startBare();
+const guest = new Agent();
+for (const _ of ['signs in', 'once uncounted']) codeOf(await guest.follow(await guest.get(urlAt(bare.issuer))));
+takeCalls();
+const bareAnswer = await guest.get(urlAt(bare.issuer));
+count('authorize, signed in, bare oidc-provider');
+if (codeOf(bareAnswer) === '') throw new Error(`bare oidc-provider answered ${bareAnswer.status}`);
+bare.close();
 process.stdout.write(JSON.stringify(counted), () => process.exit());
