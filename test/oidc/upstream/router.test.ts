@@ -1,5 +1,6 @@
-import { test } from '@jest/globals';
-import { expectInOrder } from './pinned.js';
+import { expect, test } from '@jest/globals';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
+import { expectInOrder, hooked } from './pinned.js';
 
 test('the token endpoint is registered by `router.post` after the grants; a step of its own name authenticates the client', () => {
   expectInOrder(
@@ -55,5 +56,13 @@ test('what answers at the end of an endpoint is its last step, by a name', () =>
     "post('userinfo', ",
     "post('revocation', ",
     "post('introspection', ",
+  );
+});
+
+test('a step that a bundler renamed is refused, and the error says what a bundler has to do', () => {
+  const { router } = insideOf(hooked);
+  const renamed = async (): Promise<void> => {};
+  expect(() => router.post('introspection', '/renamed', renamed)).toThrow(
+    'A bundler has to leave it out, or to keep the names of functions.',
   );
 });
