@@ -137,7 +137,7 @@ export function createConfiguration(
         return options.mountPath + interactionPath(options, uid);
       },
     },
-    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
+    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, [...source.scopes]),
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts, scopes),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {

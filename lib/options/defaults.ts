@@ -1,6 +1,7 @@
 /** The defaults of the options, and what the options are once these are filled in. */
 import { locales } from '../display/locales.js';
 import type { LogFields, Logger } from '../logger.js';
+import { DAY_SECONDS } from '../times/lifetime-bounds.js';
 import type {
   CibaOptions,
   IdentityProviderOptions,
@@ -12,8 +13,6 @@ import type {
   PathOptions,
   RotationOptions,
 } from './options.js';
-
-export const DAY_SECONDS = 86_400;
 
 /* biome-ignore-start lint/suspicious/noConsole: the logger of those who give none */
 const warningsToConsole: Logger = {

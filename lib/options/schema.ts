@@ -2,8 +2,8 @@
 
 import { locales } from '../display/locales.js';
 import type { ConfigProblem } from '../errors.js';
+import { DAY_SECONDS, lifetimeBounds } from '../times/lifetime-bounds.js';
 import { both, callback, closed, flag, list, listOfNamed, mapOf, oneOf, only, record, text, wholeNumber, withMembers } from './checks.js';
-import { DAY_SECONDS } from './defaults.js';
 import type * as options from './options.js';
 import * as values from './values.js';
 
@@ -52,19 +52,19 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
     lifetimes: closed<options.LifetimeOptions>({
       code: seconds(1, 600),
       interaction: seconds(1, DAY_SECONDS),
-      accessToken: seconds(1, DAY_SECONDS),
-      jwtAccessToken: seconds(1, DAY_SECONDS),
-      idToken: seconds(1, DAY_SECONDS),
-      refreshTokenIdle: seconds(1, 365 * DAY_SECONDS),
-      refreshTokenAbsolute: seconds(1, 365 * DAY_SECONDS),
-      refreshTokenGrace: seconds(0, 60),
+      accessToken: seconds(...lifetimeBounds.accessToken),
+      jwtAccessToken: seconds(...lifetimeBounds.accessToken),
+      idToken: seconds(...lifetimeBounds.idToken),
+      refreshTokenIdle: seconds(...lifetimeBounds.refreshTokenIdle),
+      refreshTokenAbsolute: seconds(...lifetimeBounds.refreshTokenAbsolute),
+      refreshTokenGrace: seconds(...lifetimeBounds.refreshTokenGrace),
       sessionIdle: seconds(1, 30 * DAY_SECONDS),
       sessionAbsolute: seconds(1, 30 * DAY_SECONDS),
       invitation: seconds(60, 30 * DAY_SECONDS),
       passwordReset: seconds(60, DAY_SECONDS),
       emailProof: seconds(60, 30 * DAY_SECONDS),
       impersonation: seconds(60, 3600),
-      authenticationRequest: seconds(10, 600),
+      authenticationRequest: seconds(...lifetimeBounds.authenticationRequest),
       events: seconds(DAY_SECONDS, 36_500 * DAY_SECONDS),
     }),
     limits: closed<options.LimitOptions>({

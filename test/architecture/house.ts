@@ -97,6 +97,7 @@ const rooms: readonly Room[] = [
       'lib/config-problem.ts',
       'lib/display/',
       'lib/errors.ts',
+      'lib/times/',
       'type lib/logger.ts',
       'type lib/contract/',
       'type lib/directory/',

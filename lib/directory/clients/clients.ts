@@ -8,6 +8,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Client } from '../../store/records/records.js';
+import { lifetimeBounds } from '../../times/lifetime-bounds.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
@@ -36,16 +37,14 @@ import { authMethod, findClientProblems, findIdProblems, findPostRegistrationPro
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
-const DAY_SECONDS = 86_400;
-const seconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
-/** Bounded as the instance's own. */
+const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
 const lifetimes = inputSchema({
-  accessToken: seconds(DAY_SECONDS),
-  idToken: seconds(DAY_SECONDS),
-  refreshTokenIdle: seconds(365 * DAY_SECONDS),
-  refreshTokenAbsolute: seconds(365 * DAY_SECONDS),
-  refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
-  authenticationRequest: Type.Optional(Type.Integer({ minimum: 10, maximum: 600 })),
+  accessToken: seconds(lifetimeBounds.accessToken),
+  idToken: seconds(lifetimeBounds.idToken),
+  refreshTokenIdle: seconds(lifetimeBounds.refreshTokenIdle),
+  refreshTokenAbsolute: seconds(lifetimeBounds.refreshTokenAbsolute),
+  refreshTokenGrace: seconds(lifetimeBounds.refreshTokenGrace),
+  authenticationRequest: seconds(lifetimeBounds.authenticationRequest),
 });
 const fields = {
   name: line(),

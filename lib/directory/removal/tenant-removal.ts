@@ -41,7 +41,7 @@ const INTERVAL_MS = 5_000;
 /** Caches of other nodes hear of a removal within a second, and no call of a store takes as long. */
 const SETTLED_MS = 5_000;
 
-/** What of an unreadable person the rest is found by. */
+/** The members of an unreadable person that the rest of it is found by. */
 const readablePart = ({ id, tid, user }: Person): Person =>
   ({ id, tid, ...(typeof user?.id === 'string' && { user: { id: user.id } }) }) as unknown as Person;
 

@@ -9,8 +9,8 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { PinnedLogin } from './login-context.js';
 
 /** @param scopes that were granted. */
-export const getsRefreshToken = (client: Client, scopes: Iterable<string>): boolean =>
-  client.grantTypeAllowed('refresh_token') && new Set(scopes).has('offline_access');
+export const getsRefreshToken = (client: Client, scopes: readonly string[]): boolean =>
+  client.grantTypeAllowed('refresh_token') && scopes.includes('offline_access');
 
 /** Not where somebody acts as the user, nor with `offline: false`, whatever a host configured. */
 export const mayBeOffline = ({ act, offline }: { readonly act?: unknown; readonly offline?: false | undefined }): boolean =>

@@ -28,19 +28,9 @@ export function createAccountSwitch(
     const details = await find(ctx);
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
-    const signedIn = (now: SessionPayload): SessionPayload => ({
-      ...now,
-      accountId: oid,
-      loginTs,
-      amr: [...amr],
-      idp,
-      method,
-      provenAt: undefined,
-    });
-    const isTakenOver =
-      isSamePerson &&
-      (await changeSession(artifacts, keyOf('Session', uid), (now) => (isSameSignIn(now, found) ? signedIn(now) : undefined))) !==
-        undefined;
+    const takeOver = (now: SessionPayload): SessionPayload | undefined =>
+      isSameSignIn(now, found) ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, provenAt: undefined } : undefined;
+    const isTakenOver = isSamePerson && (await changeSession(artifacts, keyOf('Session', uid), takeOver)) !== undefined;
     if (details?.session) {
       details.session = { uid, ...(isTakenOver ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();

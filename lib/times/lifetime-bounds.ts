@@ -1,0 +1,12 @@
+/** The shortest and the longest that lifetimes may be, in seconds, whether the instance or a client has them. */
+
+export const DAY_SECONDS = 86_400;
+
+export const lifetimeBounds = {
+  accessToken: [1, DAY_SECONDS],
+  idToken: [1, DAY_SECONDS],
+  refreshTokenIdle: [1, 365 * DAY_SECONDS],
+  refreshTokenAbsolute: [1, 365 * DAY_SECONDS],
+  refreshTokenGrace: [0, 60],
+  authenticationRequest: [10, 600],
+} as const;
