@@ -21,7 +21,8 @@ export interface Connection {
 }
 
 export function createConnection(client: Redis | Cluster): Connection {
-  const batch = 'stream' in client ? batching(client) : () => {};
+  // A client has no stream before it connects, so only its kind tells that it will have one.
+  const batch = client.isCluster ? () => {} : batching(client as Redis);
   return {
     isCluster: client.isCluster,
     together(keys) {
