@@ -37,6 +37,8 @@ const Position = Type.Object(
     /** When attempts began to fail; absent while they succeed. */
     failingSince: Type.Optional(instant()),
     problem: Type.Optional(Type.String()),
+    /** The version of the webhook that the last attempt failed for: one that was changed since has failed at nothing yet. */
+    failedVersion: Type.Optional(Type.Integer()),
   },
   strict,
 );

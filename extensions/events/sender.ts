@@ -31,6 +31,17 @@ const PAGE = 100;
 /** Milliseconds between two writes of a position that passed over events which nobody asked for. */
 const PASSING_MS = 60_000;
 
+/** A position without the failures of what the webhook was before somebody changed it. */
+function asTried({ version }: WebhookRow, position: PositionRow): PositionRow {
+  const { failedVersion = version, nextAttemptAt: _, failingSince: __, problem: ___, ...rest } = position;
+  return failedVersion === version ? position : { ...rest, attempts: 0 };
+}
+
+const isWaiting = (webhook: WebhookRow, position: PositionRow): boolean => {
+  const { nextAttemptAt } = asTried(webhook, position);
+  return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now();
+};
+
 export function createSender(context: ExtensionContext, attempt: Attempt): Sender {
   const { directory, logger } = context;
   const working = new Map<string, { readonly tid: string; readonly sending: Promise<void> }>();
@@ -106,13 +117,14 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     if (isTaken) return move(webhook, position, { after: event.sequence, attempts: 0 });
     if (status === 410) return void (await disable(webhook, position, 'gone'));
     const now = Date.now();
-    const { failingSince = new Date(now).toISOString(), attempts, after } = position;
-    if (now - Date.parse(failingSince) >= FAILING_MS) return void (await disable(webhook, position, 'failing'));
+    const { after, attempts } = position;
+    const failing = { failingSince: position.failingSince ?? new Date(now).toISOString(), problem, failedVersion: webhook.version };
+    if (now - Date.parse(failing.failingSince) >= FAILING_MS) return void (await disable(webhook, position, 'failing'));
     const seconds = BACK_OFF_SECONDS[attempts];
     logger.warn({ webhook: webhook.id, event: event.id, problem }, seconds === undefined ? 'event given up' : 'event not delivered');
     if (seconds !== undefined) {
       const nextAttemptAt = new Date(now + seconds * 1000 * (0.75 + Math.random() / 2)).toISOString();
-      await move(webhook, position, { after, attempts: attempts + 1, nextAttemptAt, failingSince, problem });
+      await move(webhook, position, { ...failing, after, attempts: attempts + 1, nextAttemptAt });
       return undefined;
     }
     const letter = {
@@ -127,16 +139,17 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
       .collection(deadLetters, webhook.tid)
       .insert(letter, { id: `${webhook.id}.${event.sequence}` })
       .catch(IdpError.unless('conflict'));
-    return move(webhook, position, { after: event.sequence, attempts: 0, failingSince, problem });
+    return move(webhook, position, { ...failing, after: event.sequence, attempts: 0 });
   }
 
   async function work(given: WebhookRow, signal: AbortSignal): Promise<void> {
     let position: PositionRow | undefined = await positionOf(given);
     const until = performance.now() + TURN_MS;
     for (let sent = 0; position && sent < MOST_AT_ONCE && performance.now() < until && !signal.aborted; sent += 1) {
-      if (position.nextAttemptAt !== undefined && Date.parse(position.nextAttemptAt) > Date.now()) return;
+      if (isWaiting(given, position)) return;
       const webhook: WebhookRow | undefined = await context.collection(webhooks, given.tid).get(given.id);
       if (webhook?.status !== 'active') return;
+      position = asTried(webhook, position);
       const { event, upTo } = await nextOf(webhook, position);
       if (!event) return passedOver(webhook, position, upTo);
       position = await deliver(webhook, position, event);
@@ -148,9 +161,8 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const writtenAt = read.get(id)?.writtenAt ?? Date.now();
     const isDue = upTo > position.after && Date.now() - writtenAt >= PASSING_MS;
     if (isDue) {
-      const { failingSince, problem } = position;
-      const kept = { ...(failingSince === undefined ? {} : { failingSince }), ...(problem === undefined ? {} : { problem }) };
-      await move(webhook, position, { after: upTo, attempts: 0, ...kept });
+      const { id: _, tid: __, version: ___, nextAttemptAt: ____, ...kept } = position;
+      await move(webhook, position, { ...kept, after: upTo, attempts: 0 });
     }
     read.set(id, { version, upTo, writtenAt: isDue ? Date.now() : writtenAt });
   }

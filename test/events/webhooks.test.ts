@@ -217,6 +217,26 @@ describe('design §8: webhooks', () => {
     await (await as('root'))(path, { method: 'DELETE' });
   });
 
+  test('a webhook that was repaired gets what it missed at once, and has all its attempts', async () => {
+    const { path } = await webhook({ types: ['PersonCreated'] });
+    const repaired = await startWebhookReceiver();
+    open.push(repaired);
+    receiver.answer(500);
+    const person = await created();
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await receiver.received(about(person), attempt);
+      await untilState(path, ({ attempts }) => attempts === attempt);
+      // The next attempt after the third is due in ten minutes.
+      if (attempt < 3) passTime(attempt * 3_600);
+    }
+    repaired.answer(500);
+    await (await as('root'))(path, { method: 'PATCH', body: { url: repaired.url } });
+    await repaired.received(about(person));
+    expect(await untilState(path, ({ attempts }) => attempts === 1)).toMatchObject({ status: 'active' });
+    expect(receiver.hooks).toHaveLength(3);
+    await (await as('root'))(path, { method: 'DELETE' });
+  });
+
   test('receivers that keep one tenant’s events waiting hold up nobody else’s', async () => {
     const slow = await startWebhookReceiver();
     open.push(slow);
