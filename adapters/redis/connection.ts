@@ -54,8 +54,9 @@ export function createConnection(client: Redis | Cluster): Connection {
 }
 
 /**
- * Sends the commands of one turn of the event loop in one write. Auto-pipelining of ioredis does that too, but has one batch under way at a time, so
- * that a command may wait for the time-out of the batch before it.
+ * Sends in one write what one callback of the event loop asks for, with the promises that it settled: all that goes on with the replies of one packet.
+ * To wait for the other callbacks of a turn costs more than it saves, because the server does nothing meanwhile. Auto-pipelining of ioredis has one
+ * batch under way at a time, so that a command may wait for the time-out of the batch before it.
  */
 function batching(client: Redis): () => void {
   let corked = false;
@@ -64,7 +65,7 @@ function batching(client: Redis): () => void {
     if (corked || !stream) return;
     corked = true;
     stream.cork();
-    setImmediate(() => {
+    process.nextTick(() => {
       corked = false;
       stream.uncork();
     });

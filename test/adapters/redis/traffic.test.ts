@@ -117,28 +117,25 @@ withServer('REDIS_URL', () => {
     });
 
     // The second is what a host does, and what the store does that is given a URL.
-    test.each(['before', 'after'])(
-      'what is asked in one turn of the event loop leaves in one write, of a client that connects %s',
-      async (when) => {
-        const own = redisClient(server.url);
-        try {
-          if (when === 'before') await connected(own);
-          const store = redisArtifacts({ client: own });
-          await connected(own);
-          const { stream } = own;
-          const writes = [jest.spyOn(stream, '_write'), jest.spyOn(stream, '_writev' as never)];
-          const [a, b, c] = ['a', 'b', 'c'].map((name) => hashedKey(when, name)) as [ArtifactKey, ArtifactKey, ArtifactKey];
-          await Promise.all([
-            store.read([{ key: a, follow: ['grant'] }, { key: b }, { key: c }]),
-            store.commit([{ op: 'put', key: a, value: 'v', expiresAt: Date.now() + 60_000 }]),
-            store.hit(c, 60_000),
-          ]);
-          expect(writes.map(({ mock }) => mock.calls.length)).toEqual([0, 1]);
-        } finally {
-          own.disconnect();
-        }
-      },
-    );
+    test.each(['before', 'after'])('what is asked at once leaves in one write, of a client that connects %s', async (when) => {
+      const own = redisClient(server.url);
+      try {
+        if (when === 'before') await connected(own);
+        const store = redisArtifacts({ client: own });
+        await connected(own);
+        const { stream } = own;
+        const writes = [jest.spyOn(stream, '_write'), jest.spyOn(stream, '_writev' as never)];
+        const [a, b, c] = ['a', 'b', 'c'].map((name) => hashedKey(when, name)) as [ArtifactKey, ArtifactKey, ArtifactKey];
+        await Promise.all([
+          store.read([{ key: a, follow: ['grant'] }, { key: b }, { key: c }]),
+          store.commit([{ op: 'put', key: a, value: 'v', expiresAt: Date.now() + 60_000 }]),
+          store.hit(c, 60_000),
+        ]);
+        expect(writes.map(({ mock }) => mock.calls.length)).toEqual([0, 1]);
+      } finally {
+        own.disconnect();
+      }
+    });
 
     describe('memory', () => {
       let direct: Redis;
