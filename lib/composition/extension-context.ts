@@ -57,7 +57,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     }
     return undefined;
   };
-  const context: ExtensionContext = {
+  const context: Omit<ExtensionContext, 'bearer'> = {
     issuer,
     production: options.production,
     locales: options.locales,
@@ -68,7 +68,6 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,
     claims: protocol.claims,
-    bearer: createBearer({ read: protocol.readAccessToken, directory, guard: parts.guard }),
     operations: parts.operations,
     ...parts.kept,
     ...parts.work,
@@ -119,7 +118,9 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
   };
   const contexts = new Map<string, ExtensionContext>();
   const contextOf: ContextOf = (name) => {
-    const own = contexts.get(name) ?? ownContext(name, context);
+    const guard = (guarded: Omit<Guarded, 'extension'>) => parts.guard({ ...guarded, extension: name });
+    const own =
+      contexts.get(name) ?? ownContext(name, { ...context, bearer: createBearer({ read: protocol.readAccessToken, directory, guard }) });
     contexts.set(name, own);
     return own;
   };

@@ -313,8 +313,12 @@ describe('house §5: an extension chooses how its errors look', () => {
       /extensions\[0\]\.errorCodes/,
     ],
     ['a style that does not exist', [{ name: 'one', errors: 'xml' } as never], /extensions\[0\]\.errors/],
-    ['an API resource that does not exist', [guarded('order', 'orders.read')], /API resource 'order'.*/],
-    ['a scope that does not exist', [guarded('orders', 'orders.rea')], /scope 'orders.rea' .* bearer\('orders', 'orders.rea'\)/],
+    ['an API resource that does not exist', [guarded('order', 'orders.read')], /extensions\.one\.routes: .*API resource 'order' to exist/],
+    [
+      'a scope that does not exist',
+      [guarded('orders', 'orders.rea')],
+      /extensions\.one\.routes: .*scope 'orders.rea' to exist.* bearer\('orders', 'orders.rea'\)/,
+    ],
     [
       'a body of a format that nobody knows',
       [formatted({ body: Dated })],

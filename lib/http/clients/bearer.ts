@@ -10,8 +10,9 @@ export type Bearer = (audience: string, ...scopes: readonly string[]) => Middlew
 /** @see RFC 6750 §2.1 */
 const credentials = /^bearer +([\w.~+/-]+=*)$/i;
 
-/** What a guard asks for. */
+/** What a guard asks for, and whose routes it is before. */
 export interface Guarded {
+  readonly extension: string;
   readonly audience: string;
   readonly scopes: readonly string[];
 }
@@ -20,7 +21,7 @@ export interface BearerParts {
   readonly read: ReadAccessToken;
   readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
   /** Hears of each guard that is made. */
-  readonly guard: (guarded: Guarded) => void;
+  readonly guard: (guarded: Omit<Guarded, 'extension'>) => void;
 }
 
 export const createBearer =
@@ -75,14 +76,12 @@ export async function checkGuards(guards: readonly Guarded[], directory: Directo
     (await Promise.all([...audiences].map(directory.apiResources.get))).flatMap((resource) => resource?.id ?? []),
   );
   const scopes = await directory.existingScopes();
-  const problems = guards.flatMap(({ audience, scopes: wanted }) => {
-    const guarded = `which routes behind bearer(${[audience, ...wanted].map((name) => `'${name}'`).join(', ')}) ask for`;
-    if (!apiResources.has(audience)) return [`an API resource '${audience}' that exists, ${guarded}`];
-    return wanted.filter((scope) => !scopes.has(scope)).map((scope) => `a scope '${scope}' that exists, ${guarded}`);
+  const problems = guards.flatMap(({ extension, audience, scopes: wanted }) => {
+    const guard = `routes behind bearer(${[audience, ...wanted].map((name) => `'${name}'`).join(', ')}) ask for it`;
+    const missing = apiResources.has(audience)
+      ? wanted.filter((scope) => !scopes.has(scope)).map((scope) => `scope '${scope}'`)
+      : [`API resource '${audience}'`];
+    return missing.map((name) => ({ path: `extensions.${extension}.routes`, expected: `${name} to exist, because ${guard}` }));
   });
-  if (problems.length > 0)
-    throw new ConfigError(
-      'invalid_options',
-      problems.map((expected) => ({ path: 'extensions', expected })),
-    );
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
