@@ -136,6 +136,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
     },
 
     hooks: {
+      now: parts.now,
       isOver: (session) => isOver(session as OurSession),
       async instead(ctx, session) {
         await endFor(session as OurSession);

@@ -11,6 +11,8 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
 }
 
 export interface SessionHooks {
+  /** The time that sign-ins are dated by, in milliseconds since the epoch. */
+  now(): number;
   /** Whether the sign-in of a session is over, although its record is there. */
   isOver(session: object): boolean | Promise<boolean>;
   /** The session that takes its place, under a new identifier, in a request to oidc-provider. */
@@ -39,6 +41,11 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       if (!(over instanceof Promise ? await over : over)) return session;
       const ctx = Provider.ctx;
       return ctx && hooks.instead(ctx, session);
+    }
+
+    /** The base goes by the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age */
+    past(age: number | string): boolean {
+      return !this.loginTs || Math.floor(hooks.now() / 1000) - (this.loginTs as number) > Number(age);
     }
 
     resetIdentifier(): void {

@@ -169,6 +169,23 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       for (const index of indexes) expect((await postForm(`${nodes.at(index)}/connect/token`, assertion)).status).toBe(401);
     });
 
+    test('L6, OpenID Connect Core §3.1.2.1: max_age is measured by the time that the nodes share', async () => {
+      await sleep(Math.max(0, spentAt + PAST_GRACE - performance.now()));
+      const fresh = new Agent();
+      await obtainCode(nodes.issuer, fresh);
+      const outcome = async ({ cookies }: Agent, index: number, maxAge: number) => {
+        const agent = Object.assign(new AgentOfNode(nodes, index), { cookies: new Map(cookies) });
+        const { challenge } = createPkce();
+        const silent = { prompt: 'none', max_age: String(maxAge), code_challenge: challenge, code_challenge_method: 'S256' };
+        const response = responseOf(await agent.get(authorizeUrl(nodes.issuer, silent)));
+        return response.get('error') ?? (response.has('code') && 'code');
+      };
+      for (const index of indexes) {
+        expect([index, await outcome(fresh, index, 10)]).toEqual([index, 'code']);
+        expect([index, await outcome(signedIn, index, 3)]).toEqual([index, 'login_required']);
+      }
+    });
+
     test('L6: the two nodes that are off say so, once', () => {
       const told = nodes.logged.filter((line) => line.includes('the clocks of this node and its store differ'));
       expect(told.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-12, 12]);

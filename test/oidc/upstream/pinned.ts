@@ -73,7 +73,7 @@ export const hooks: ProviderHooks = {
     mayBeLocal: true,
   },
   acr: () => undefined,
-  sessions: { isOver: () => false, instead: async () => undefined },
+  sessions: { now: Date.now, isOver: () => false, instead: async () => undefined },
   addressOf: () => '192.0.2.1',
 };
 
