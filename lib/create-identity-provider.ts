@@ -5,14 +5,14 @@ import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
+import { findProblems } from './composition/configuration-problems.js';
 import { createAttempts, createExtensionContexts } from './composition/extension-context.js';
 import { createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
 import { createExtensionWork } from './composition/extension-work.js';
+import { invitationRulesOf, recoveryRulesOf } from './composition/link-rules.js';
 import { createMail } from './composition/mail.js';
 import { openStores } from './composition/open-stores.js';
-import type { FoundProblems } from './config-problem.js';
 import { withAdditions } from './contract/assembly/added-configuration.js';
-import { findExtensionProblems, findIdentityScopes } from './contract/assembly/checks.js';
 import {
   actingRulesOf,
   adminApiOf,
@@ -24,23 +24,12 @@ import {
   lettersOf,
   operationsOf,
   pagesOf,
-  seedFormsOf,
   seedPiecesOf,
 } from './contract/assembly/contributions.js';
 import { createSignInOffers } from './contract/assembly/sign-in-offers.js';
 import type { Extension } from './contract/extension.js';
 import type { ContextOf, ExtensionContext } from './contract/extension-context.js';
-import {
-  applySeed,
-  createDirectory,
-  createKeyRotation,
-  createPasswords,
-  findSeedProblems,
-  type InvitationRules,
-  linkPages,
-  ownMetadataNames,
-  type RecoveryRules,
-} from './directory/index.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
@@ -60,7 +49,6 @@ import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
 import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
-import type { ResolvedOptions } from './options/defaults.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
@@ -74,7 +62,11 @@ const LEASE_MS = 10_000;
 /** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
-  const options = resolveOptions(input, process.env, await findProblems(input, standard));
+  const options = resolveOptions(
+    input,
+    process.env,
+    await findProblems(input, { extensions: standard, claims: standardClaims({ initialsAsPicture: false }) }),
+  );
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
@@ -287,18 +279,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   };
 }
 
-const invitationRulesOf = ({ issuer, paths, lifetimes, mail, personalTenant }: ResolvedOptions): InvitationRules => ({
-  hasMail: mail !== undefined,
-  personalTenant,
-  lifetimeSeconds: lifetimes.invitation,
-  urlOf: linkPages(issuer + paths.own).invitation,
-});
-
-function recoveryRulesOf({ issuer, paths, lifetimes }: ResolvedOptions): RecoveryRules {
-  const pages = linkPages(issuer + paths.own);
-  return { resetSeconds: lifetimes.passwordReset, resetUrlOf: pages.reset, proofSeconds: lifetimes.emailProof, proofUrlOf: pages.proof };
-}
-
 /** What is made when it is first asked for. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -306,27 +286,4 @@ function once<T>(make: () => T): () => T {
     made ??= { value: make() };
     return made.value;
   };
-}
-
-/** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
-async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
-  const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
-  const standard = {
-    extensions,
-    claims: standardClaims({ initialsAsPicture: false }),
-    endpoints: Object.keys(routes),
-    clientMetadata: ownMetadataNames,
-  };
-  const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
-  const ofSeed = await findSeedProblems(seed, {
-    issuer: String(issuer),
-    isAlone: directory === undefined,
-    clientRules: clientRulesOf(
-      { configure, production: process.env.NODE_ENV === 'production' },
-      invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
-    ),
-    identityScopes: findIdentityScopes(input, standard),
-    formsOfExtensions: seedFormsOf(invalid.length > 0 ? extensions : [...extensions, ...(given ?? [])]),
-  });
-  return { invalid: [...invalid, ...ofSeed], conflicts };
 }

@@ -1,0 +1,26 @@
+/** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
+import type { FoundProblems } from '../config-problem.js';
+import { findExtensionProblems, findIdentityScopes, type Standard } from '../contract/assembly/checks.js';
+import { clientRulesOf, seedFormsOf } from '../contract/assembly/contributions.js';
+import { findSeedProblems, ownMetadataNames } from '../directory/index.js';
+import { routes } from '../oidc/configuration.js';
+import type { IdentityProviderOptions } from '../options/options.js';
+
+/** @param own the claims and extensions that the service brings. */
+export async function findProblems(input: IdentityProviderOptions, own: Pick<Standard, 'claims' | 'extensions'>): Promise<FoundProblems> {
+  const { extensions } = own;
+  const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const standard = { ...own, endpoints: Object.keys(routes), clientMetadata: ownMetadataNames };
+  const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
+  const ofSeed = await findSeedProblems(seed, {
+    issuer: String(issuer),
+    isAlone: directory === undefined,
+    clientRules: clientRulesOf(
+      { configure, production: process.env.NODE_ENV === 'production' },
+      invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
+    ),
+    identityScopes: findIdentityScopes(input, standard),
+    formsOfExtensions: seedFormsOf(invalid.length > 0 ? extensions : [...extensions, ...(given ?? [])]),
+  });
+  return { invalid: [...invalid, ...ofSeed], conflicts };
+}
