@@ -119,7 +119,7 @@ export function createChallenge(
         });
       }
       if (name === 'recovery') {
-        const left = await enrolled.useRecoveryCode(step.owner, step.own, typed);
+        const left = await enrolled.recoveryCodes.use(step.owner, step.own, typed);
         if (left === undefined) {
           refused(ctx, step, 'wrong recovery code');
           return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });

@@ -12,10 +12,12 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
-import { grouped, newRecoveryCodes, newSecret, readCode, stepOf, totpUri } from './codes.js';
-import type { Enrolled, OwnFactors } from './enrolled.js';
+import type { Enrolled } from './enrolled.js';
+import type { OwnFactors } from './factor-rows.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import { pending } from './records.js';
+import { newRecoveryCodes } from './recovery-codes.js';
+import { grouped, newSecret, readCode, stepOf, totpUri } from './totp.js';
 
 interface Pending {
   readonly id: string;
@@ -51,7 +53,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
   async function firstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
     const { owner, by } = enrolling;
     const { codes = newRecoveryCodes() } = await pendingOf(enrolling);
-    return (await enrolled.addRecoveryCodes(owner, codes, by)) ? { codes } : {};
+    return (await enrolled.recoveryCodes.add(owner, codes, by)) ? { codes } : {};
   }
 
   return {

@@ -184,7 +184,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
       if (row) return showRemoval(ctx, found, row);
       if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
-      if (formField(ctx, 'add') === 'codes' && own.isEnrolled) return showCodes(ctx, found, await enrolled.newRecoveryCodes(owner, by));
+      if (formField(ctx, 'add') === 'codes' && own.isEnrolled) return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, by));
       return redirectByGet(ctx, url(base));
     });
 

@@ -1,7 +1,8 @@
 /** A sign-in that waits for a second factor: whose it is, and what was proven in it. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../lib/extension-door.js';
-import type { Enrolled, OwnFactors } from './enrolled.js';
+import type { Enrolled } from './enrolled.js';
+import type { OwnFactors } from './factor-rows.js';
 import { proven, seen } from './records.js';
 
 /** The name of the requirement. */

@@ -1,4 +1,4 @@
-/** Codes that people type: those of an authenticator app, and recovery codes. */
+/** The codes of an authenticator app. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 
@@ -35,24 +35,3 @@ export function stepOf(secret: string, code: string, at: number): number | undef
 
 /** The secret in groups, as people type it. */
 export const grouped = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ');
-
-/** Without letters that look like another. @see Crockford's base32 */
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-const CODE_LENGTH = 12;
-const CODES = 10;
-
-/** Ten new codes of 60 bits. */
-export const newRecoveryCodes = (): readonly string[] =>
-  Array.from({ length: CODES }, () => {
-    const letters = [...randomBytes(CODE_LENGTH)].map((byte) => ALPHABET[byte & 31]).join('');
-    return letters.replace(/(.{4})(?=.)/g, '$1-');
-  });
-
-/** A recovery code as it was meant. */
-export const readRecoveryCode = (typed: string): string =>
-  typed
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^0-9a-z]/g, '')
-    .replaceAll('o', '0')
-    .replace(/[il]/g, '1');

@@ -1,0 +1,86 @@
+/** The rows of a user's factors, and what a node remembers of them. */
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type Factor, type FactorKind, type FactorRow, factors } from './records.js';
+
+/** Factors of one user, at most. */
+const MOST = 20;
+/** How long a node goes on by what it knows of the factors that sign-ins are asked for unasked, in milliseconds. */
+const KNOWN_MS = 30_000;
+
+export interface OwnFactors {
+  readonly totp?: FactorRow;
+  readonly recovery?: FactorRow;
+  readonly passkeys: readonly FactorRow[];
+  /** Recovery codes alone are no factor: they stand in for one. */
+  readonly isEnrolled: boolean;
+  readonly all: readonly FactorRow[];
+}
+
+export type FactorRows = ReturnType<typeof createFactorRows>;
+
+type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: string };
+
+export const idOf = ({ person }: Account): string => person.user.id;
+
+/** What is written with each use of a factor. */
+export const used = () => ({ lastUsedAt: new Date().toISOString() });
+
+export function createFactorRows({ collection }: Pick<ExtensionContext, 'collection'>) {
+  const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
+  /** When the first factor was added, by owner; `Infinity`: there is none. Each has a size of one, because `max` allocates all room at the start. */
+  const since = new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
+
+  return {
+    rowsOf,
+    async of(owner: Account): Promise<OwnFactors> {
+      const all = await rowsOf(owner).find('byUser', [idOf(owner)]);
+      const totp = all.find(({ kind }) => kind === 'totp');
+      const recovery = all.find(({ kind }) => kind === 'recovery');
+      const passkeys = all.filter(({ kind }) => kind === 'passkey');
+      const isEnrolled = totp !== undefined || passkeys.length > 0;
+      since.set(
+        idOf(owner),
+        Math.min(...all.map(({ kind, createdAt }) => (kind === 'recovery' ? Number.POSITIVE_INFINITY : Date.parse(createdAt)))),
+      );
+      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, isEnrolled, all };
+    },
+
+    /** @throws IdpError `conflict` where there is such a factor, or there are too many. */
+    async add(owner: Account, { id = randomUUID(), ...row }: New, by?: Attribution): Promise<FactorRow> {
+      const { id: userId } = owner.person.user;
+      if ((await rowsOf(owner).find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
+      const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
+      const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date().toISOString() };
+      const added = await rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
+      since.delete(userId);
+      return added;
+    },
+
+    /** A change that some other may have come before; false where there is no such factor any more. */
+    async change(owner: Account, id: string, to: (row: FactorRow) => Factor): Promise<boolean> {
+      try {
+        await rowsOf(owner).update(id, to);
+        return true;
+      } catch (error) {
+        if (IdpError.is(error, 'not_found')) return false;
+        throw error;
+      }
+    },
+
+    /** One that is gone already stays so. */
+    async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind: FactorKind }, by?: Attribution): Promise<void> {
+      const data = { AggregateId: idOf(owner), FactorId: id, Kind: kind };
+      try {
+        await rowsOf(owner).remove(id, [{ type: 'FactorRemoved', data, ...(by && { by }) }]);
+      } catch (error) {
+        if (!IdpError.is(error, 'not_found')) throw error;
+      }
+      since.delete(idOf(owner));
+    },
+
+    /** When the owner's first factor was added, in milliseconds since the epoch, as far as this node knows; undefined where it has not looked. */
+    firstKnown: (ownerId: string): number | undefined => since.get(ownerId),
+  };
+}

@@ -1,0 +1,86 @@
+/** Recovery codes, which stand in for a factor that was lost. Each is good once. */
+import { randomBytes } from 'node:crypto';
+import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type FactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
+import { type FactorRow, slotOf } from './records.js';
+
+/** Without letters that look like another. @see Crockford's base32 */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const CODE_LENGTH = 12;
+const CODES = 10;
+
+/** Ten new codes of 60 bits. */
+export const newRecoveryCodes = (): readonly string[] =>
+  Array.from({ length: CODES }, () => {
+    const letters = [...randomBytes(CODE_LENGTH)].map((byte) => ALPHABET[byte & 31]).join('');
+    return letters.replace(/(.{4})(?=.)/g, '$1-');
+  });
+
+/** A recovery code as it was meant. */
+const readRecoveryCode = (typed: string): string =>
+  typed
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^0-9a-z]/g, '')
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1');
+
+/** @param codes hashes them. */
+export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<ExtensionContext['seal']>) {
+  const hashesOf = (owner: Account, made: readonly string[]) =>
+    made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
+
+  return {
+    /** Recovery codes for who has none. Whether they are the owner's now: false where others were there. */
+    async add(owner: Account, made: readonly string[], by?: Attribution): Promise<boolean> {
+      const hashes = hashesOf(owner, made);
+      const slot = slotOf.recovery(idOf(owner));
+      const isAdded = await rows.add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, by).catch(IdpError.unless('conflict'));
+      if (isAdded) return true;
+      const [there] = await rows.rowsOf(owner).find('bySlot', [slot]);
+      return there?.recovery?.codes.join() === hashes.join();
+    },
+
+    /** Ten new recovery codes: those from before are void. */
+    async renew(owner: Account, by?: Attribution): Promise<readonly string[]> {
+      const made = newRecoveryCodes();
+      const hashes = hashesOf(owner, made);
+      const slot = slotOf.recovery(idOf(owner));
+      for (let left = 3; ; left -= 1) {
+        const [before] = await rows.rowsOf(owner).find('bySlot', [slot]);
+        if (before) {
+          const data = { AggregateId: idOf(owner), FactorId: before.id, Kind: 'recovery' as const };
+          const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date().toISOString() });
+          try {
+            await rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]);
+            return made;
+          } catch (error) {
+            if (left === 0 || !IdpError.is(error, 'not_found')) throw error;
+            continue;
+          }
+        }
+        try {
+          await rows.add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, by);
+          return made;
+        } catch (error) {
+          if (left === 0 || !IdpError.is(error, 'conflict')) throw error;
+        }
+      }
+    },
+
+    /** Takes a recovery code, which is good once. Answers how many are left; undefined for a wrong one. */
+    async use(owner: Account, { recovery: row }: OwnFactors, typed: string): Promise<number | undefined> {
+      const hashes: readonly string[] = codes.hashes(`${idOf(owner)} ${readRecoveryCode(typed)}`);
+      let left: number | undefined;
+      const isThere =
+        row !== undefined &&
+        (await rows.change(owner, row.id, (now) => {
+          const found = now.recovery?.codes.find((hash) => hashes.includes(hash));
+          const rest = now.recovery?.codes.filter((hash) => hash !== found) ?? [];
+          left = found === undefined ? undefined : rest.length;
+          return found === undefined ? now : { ...now, recovery: { codes: rest }, ...used() };
+        }));
+      return isThere ? left : undefined;
+    },
+  };
+}
