@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
 import { resolveView } from './extension-view.js';
 import { localeOf, type Surroundings, show } from './show.js';
-import { createSteps } from './steps.js';
+import { createSteps } from './steps/steps.js';
 import type { PageView } from './view-models.js';
 
 /** Pages that say that something went wrong: what it was must not keep them from being shown. */

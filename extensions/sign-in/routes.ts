@@ -4,7 +4,6 @@ import {
   type ExtensionContext,
   form,
   formField,
-  IdpError,
   type Interaction,
   type Locale,
   locales,
@@ -12,12 +11,13 @@ import {
   type SignInButton,
 } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
-import { createChooser } from './chooser.js';
-import { createOrganisationStep } from './organisation.js';
 import { createPasswordAttempt } from './password-attempt.js';
 import { createRegistrationStep } from './registration/registration.js';
 import { show } from './show.js';
-import { createSteps, nameOf } from './steps.js';
+import { createChooser } from './steps/chooser.js';
+import { createConsentStep } from './steps/consent.js';
+import { createOrganisationStep } from './steps/organisation.js';
+import { createSteps } from './steps/steps.js';
 import type { PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
@@ -29,6 +29,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const { base, url, page, posted, signIn } = steps;
   const chooser = createChooser(context, steps);
   const organisation = createOrganisationStep(context, steps);
+  const consent = createConsentStep(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
   /** With the words of its key, in each language. */
@@ -66,7 +67,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.get(base, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
-    if (interaction.prompt === 'consent') return consent(ctx, interaction);
+    if (interaction.prompt === 'consent') return consent.show(ctx, interaction);
     if (interaction.prompt === 'requirement') return interactions.showRequirement(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
@@ -191,12 +192,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
 
   router.post(`${base}/consent`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
-    if (!interaction) return;
-    // Who has not seen what is asked for cannot have allowed it.
-    if (interaction.prompt !== 'consent') return redirectByGet(ctx, url(interaction));
-    const target =
-      formField(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
-    redirectByGet(ctx, target);
+    if (interaction) await consent.decide(ctx, interaction);
   });
 
   router.post(`${base}/cancel`, form, async (ctx: Context) => {
@@ -210,26 +206,4 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     ctx.status = 400;
     await show(ctx, context, { page: 'wrong-link' }, {});
   });
-
-  async function consent(ctx: Context, interaction: Interaction): Promise<void> {
-    const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);
-    if (!account) throw new IdpError('not_found');
-    const words = await context.scopeDescriptions();
-    const requested = interaction.parameters.scope?.split(' ') ?? [];
-    const { missingScopes: missing } = interaction;
-    const isMore = missing.length > 0 && requested.includes('openid') && !missing.includes('openid');
-    const scopes = (missing.length > 0 ? missing : requested).map((name) => ({ name, ...words.get(name) }));
-    const { person, tenant } = account;
-    await page(ctx, interaction, {
-      page: 'consent',
-      ...steps.form(ctx, interaction, '/consent'),
-      scopes,
-      ...(isMore && { isMore }),
-      // Whoever acts as somebody else goes back to be themselves first.
-      ...(interaction.act ? {} : { other: url(interaction, '/accounts') }),
-      personName: nameOf(person),
-      userName: person.user.userName,
-      tenantName: tenant.name,
-    });
-  }
 }

@@ -14,7 +14,7 @@ import {
   wantedLocale,
 } from '../../../lib/extension-door.js';
 import type { Attempts } from '../attempts.js';
-import type { Steps } from '../steps.js';
+import type { Steps } from '../steps/steps.js';
 import type { PageView, RegistrationProblem } from '../view-models.js';
 import { begun, SEND, type Waiting, waiting } from './records.js';
 

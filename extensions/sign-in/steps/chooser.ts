@@ -1,6 +1,6 @@
 /** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../../lib/extension-door.js';
 import { nameOf, type Steps } from './steps.js';
 
 export function createChooser({ interactions }: ExtensionContext, { page, form, url }: Steps) {

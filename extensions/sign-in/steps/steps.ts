@@ -1,8 +1,8 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
-import { type ExtensionContext, formField, type Interaction, type Proof, redirectByGet } from '../../lib/extension-door.js';
-import { type Addition, type Surroundings, show } from './show.js';
-import type { PageName, PageView } from './view-models.js';
+import { type ExtensionContext, formField, type Interaction, type Proof, redirectByGet } from '../../../lib/extension-door.js';
+import { type Addition, type Surroundings, show } from '../show.js';
+import type { PageName, PageView } from '../view-models.js';
 
 export type Steps = ReturnType<typeof createSteps>;
 
