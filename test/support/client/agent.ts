@@ -87,7 +87,7 @@ export const titleOf = ({ body }: Pick<Answer, 'body'>): string =>
 
 export function formOf({ body, url }: Pick<Answer, 'body' | 'url'>): { action: string; fields: Record<string, string> } {
   const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(body)?.[0];
-  if (!form) throw new Error(`no form on ${url}`);
+  if (!form) throw new Error(`no form on ${url}: ${titleOf({ body }) || body.slice(0, 200) || 'an empty page'}`);
   const attribute = (tag: string, name: string) => {
     const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
     return value === undefined ? undefined : unescapeMarkup(value);
