@@ -147,7 +147,7 @@ describe('the checker finds', () => {
     ['lib/oidc/tokens/doors/plain-door.ts', 'lib/oidc/tokens/grants/refresh-token.ts'],
     ['lib/oidc/interactions/restart.ts', 'lib/oidc/artifacts/ids.ts'],
     ['lib/oidc/upstream/provider.ts', 'oidc-provider/lib/helpers/errors.js'],
-    ['lib/directory/seed/seed.ts', 'type lib/directory/create-directory.ts'],
+    ['lib/directory/seed/seed.ts', 'type lib/directory/directory.ts'],
     ['lib/http/app.ts', '@koa/router'],
     ['extensions/sign-in/views/login.ts', 'extensions/sign-in/texts/en.ts'],
     ['extensions/sign-in/views/login.ts', 'lib/extension-door.ts'],

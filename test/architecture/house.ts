@@ -211,6 +211,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index.ts'],
     ['seed/'],
     ['create-directory.ts', 'record-forms.ts'],
+    ['directory.ts'],
     ['invitations/', 'recovery/', 'removal/'],
     ['accounts/'],
     ['persons/'],

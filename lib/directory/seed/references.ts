@@ -2,7 +2,7 @@ import { closest } from 'fastest-levenshtein';
 import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
 import type { Tenant } from '../../store/records/records.js';
 import { usesSecret } from '../clients/clients.js';
-import type { Directory } from '../create-directory.js';
+import type { Directory } from '../directory.js';
 import { isId, userNameKey } from '../identifiers.js';
 import type { SeedIds } from './ids.js';
 import { type Seed, type SeedPerson, type SeedTenant, seedPath } from './schema.js';

@@ -6,8 +6,8 @@
  */
 import type { Logger } from '../../logger.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
-import type { Directory } from '../create-directory.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
+import type { Directory } from '../directory.js';
 import { seedIds } from './ids.js';
 import { checkSeedReferences } from './references.js';
 import { createSeedRun, type SeedPart, type SeedPiece } from './run.js';

@@ -2,7 +2,7 @@
 import { IdpError } from '../../errors.js';
 import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records/records.js';
 import type { ParentRef } from '../accounts/linking.js';
-import type { Directory } from '../create-directory.js';
+import type { Directory } from '../directory.js';
 import { userNameKey } from '../identifiers.js';
 import type { SeedIds } from './ids.js';
 import type { SeedPiece, SeedRun } from './run.js';

@@ -1,0 +1,164 @@
+/** The directory as others see it: the durable records, and the rules over them. */
+import type { Attribution } from '../events.js';
+import type { Logger } from '../logger.js';
+import type { Keyring } from '../store/keyring.js';
+import type { CheckedDirectory } from '../store/records/checked-directory.js';
+import type { ApiResource } from '../store/records/records.js';
+import type { AccountEvents } from './accounts/account-events.js';
+import type { Accounts } from './accounts/accounts.js';
+import type { Credentials, TenantCredentials } from './accounts/credentials.js';
+import type { Linking } from './accounts/linking.js';
+import type { Registration } from './accounts/registration.js';
+import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
+import type { ApiResources, ApiScopes } from './clients/api-resources.js';
+import type { Authenticate } from './clients/authenticate.js';
+import type { Clients } from './clients/clients.js';
+import type { Consents } from './clients/consents.js';
+import type { ClientRules, DirectoryContext, ForgottenPerson, Privileges, SignInMeans } from './context.js';
+import type { PasswordRulesOptions } from './credentials/password-rules.js';
+import type { Passwords } from './credentials/passwords.js';
+import type { Groups } from './groups/groups.js';
+import type { Permissions } from './groups/permissions.js';
+import type { IdpNames } from './idp-names.js';
+import type { Acceptance } from './invitations/acceptance.js';
+import type { InvitationRules, Invitations } from './invitations/invitations.js';
+import type { OnInvitationDue } from './invitations/settling.js';
+import type { KeyCompletion } from './lists/key-completion.js';
+import type { Deliveries } from './outbox/deliveries.js';
+import type { EventFeed } from './outbox/event-feed.js';
+import type { Events } from './outbox/event-listeners.js';
+import type { EventTrials } from './outbox/event-trials.js';
+import type { Outbox } from './outbox/outbox.js';
+import type { OnPersonExport } from './persons/person-export.js';
+import type { Persons } from './persons/persons.js';
+import type { Users } from './persons/users.js';
+import type { EmailProofs } from './recovery/email-proofs.js';
+import type { PasswordResets } from './recovery/password-resets.js';
+import type { TenantRemoval } from './removal/tenant-removal.js';
+import type { SeedLedger } from './seed-ledger.js';
+import type { PolicyWatch } from './tenants/sign-in-policy.js';
+import type { Subsidiaries } from './tenants/subsidiaries.js';
+import type { Tenants } from './tenants/tenants.js';
+
+export interface DirectoryOptions {
+  /** Opened, with the collections of `lib/store/records/collections.ts`. */
+  readonly store: CheckedDirectory;
+  readonly caches: DirectoryContext['caches'];
+  readonly keyring: Keyring;
+  /** @default scrypt */
+  readonly hasher?: Passwords;
+  /** Passwords that nobody may choose. @default the service's own rules */
+  readonly passwordRules?: PasswordRulesOptions;
+  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
+  /** The time that all nodes share, in milliseconds since the epoch. @default this process's */
+  readonly now?: () => number;
+  readonly logger: Logger;
+  /** The `source` of events. */
+  readonly issuer: string;
+  /** Milliseconds before a listener's second attempt, third …; @default 1, 5, 25 and 125 seconds */
+  readonly backOff?: readonly number[];
+  /** Seconds that events are kept. @default for good */
+  readonly eventRetention?: number;
+  /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
+  readonly ownSecretLength?: number;
+  /** Scopes of the protocol and of all claim sets. */
+  readonly identityScopes: ReadonlySet<string>;
+  /** The API resource of the service itself. It is not asked for before the first request or seed. @default none */
+  readonly ownApi?: () => ApiResource;
+  /** Collections of others whose rows have events in them. */
+  readonly eventSources?: readonly string[];
+  /** Erases what others keep of a person who is erased, or of a user who is removed; called until it succeeds. */
+  readonly erase?: ((person: ForgottenPerson) => Promise<void>) | undefined;
+  /** Milliseconds after which no request still writes to a tenant that it found before the removal. @default 5000 */
+  readonly settledMs?: number;
+  /** Removes what others keep of a tenant; called until it succeeds. */
+  readonly removeRows?: (tid: string) => Promise<void>;
+  /** What clients may be registered with beyond the service's own. @default nothing */
+  readonly clientRules?: ClientRules;
+  /** What there is for invitations. @default no mail, no personal accounts, 24 hours, and links below the issuer */
+  readonly invitations?: InvitationRules;
+  /** Links that are mailed. @default an hour for a reset, a day for a proof, below the issuer */
+  readonly recovery?: RecoveryRules;
+  /** What people can prove. @default passwords, and no second factor */
+  readonly means?: SignInMeans;
+  /** Permissions that count as those of the admin API do. @default none */
+  readonly privileged?: readonly string[];
+}
+
+/** What the options say of links that reset a password, and of links that prove an address. */
+export interface RecoveryRules {
+  readonly resetSeconds: number;
+  readonly resetUrlOf: (token: string) => string;
+  readonly proofSeconds: number;
+  readonly proofUrlOf: (token: string) => string;
+}
+
+/** Services bound to one tenant. To them a record of another tenant does not exist. */
+export interface TenantDirectory {
+  readonly persons: Persons;
+  readonly users: Users;
+  readonly groups: Groups;
+  readonly subsidiaries: Subsidiaries;
+  readonly linking: Linking;
+  readonly registration: Registration;
+  readonly credentials: TenantCredentials;
+  readonly invitations: Invitations;
+}
+
+/** The durable records and the rules over them. */
+export interface Directory {
+  readonly issuer: string;
+  readonly tenants: Tenants;
+  readonly permissions: Permissions;
+  readonly clients: Clients;
+  readonly apiResources: ApiResources;
+  readonly authenticate: Authenticate;
+  /** A promise only if they are not at hand. */
+  apiScopes(): ApiScopes | Promise<ApiScopes>;
+  /** Code challenge methods that some client may use; a promise only if they are not at hand. */
+  pkceMethods(): readonly string[] | Promise<readonly string[]>;
+  readonly consents: Consents;
+  /** The only way to persons and users, but for {@link accounts}. */
+  forTenant(tid: string): TenantDirectory;
+  /**
+   * The same services, whose events tell who makes the changes: for one request, or one piece of work.
+   * @throws IdpError `invalid_record` for what no event can carry.
+   */
+  as(by: Attribution): Directory;
+  readonly accounts: Accounts;
+  /** What nobody gives who holds less. */
+  readonly privileges: Privileges;
+  readonly accountEvents: AccountEvents;
+  readonly credentials: Credentials;
+  /** @internal */
+  readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
+  readonly idpNames: IdpNames;
+  readonly deliveries: Deliveries;
+  /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
+  readonly acceptance: Acceptance;
+  readonly onInvitationDue: OnInvitationDue;
+  /** Resets of passwords of all tenants, for the pages of their links. */
+  readonly passwordResets: PasswordResets;
+  /** Proofs of e-mail addresses of all tenants, for the pages of their links. */
+  readonly emailProofs: EmailProofs;
+  /** @internal for `applySeed`. */
+  readonly seedLedger: SeedLedger;
+  /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
+  existingScopes(): Promise<ReadonlySet<string>>;
+  /** @internal for the protocol, which keeps the sign-ins. */
+  readonly onSignInCutoff: OnSignInCutoff;
+  readonly events: Events;
+  readonly eventFeed: EventFeed;
+  /** @internal for those who keep something of persons elsewhere. */
+  readonly onPersonExport: OnPersonExport;
+  readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
+  /** @internal */
+  readonly keyCompletion: Pick<KeyCompletion, 'start' | 'isKeyed'>;
+  /** @internal */
+  readonly tenantRemoval: Pick<TenantRemoval, 'start' | 'nudge'>;
+  /** @internal */
+  readonly problems: EventTrials['problems'];
+  /** Dispatches the events that are left, and waits for deliveries under way. */
+  close(): Promise<void>;
+}
