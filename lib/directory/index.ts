@@ -48,9 +48,7 @@ export { applySeed, type Seed } from './seed/seed.js';
 export type { SeededCollection } from './seed-ledger.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {
-  createExtensionData,
   type ExtensionCollection,
-  type ExtensionData,
   type ExtensionIndex,
   type ExtensionRow,
   type ExtensionRows,
@@ -60,6 +58,7 @@ export {
   type RowsOfAllTenants,
   specOf,
   wrongMemberOf,
-} from './tenants/extension-rows.js';
+} from './tenants/extension-collections.js';
+export { createExtensionData, type ExtensionData } from './tenants/extension-rows.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './tenants/subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants/tenants.js';
