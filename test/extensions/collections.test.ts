@@ -169,6 +169,23 @@ describe('events of rows', () => {
     expect((await service.idp.health()).problems).toEqual([]);
   });
 
+  test('keep nobody from the id of a removed row, in whatever tenant: those of both rows are told', async () => {
+    told.length = 0;
+    const expected: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const rows = context.collection(orders, (round % 2 === 0 ? acme : globex) ?? '');
+      const row = await rows.insert({ amount: round }, { id: 'o-0', events: [event('OrderPlaced', `${round}`)] });
+      expect(row).toEqual({ amount: round, id: 'o-0', version: expect.any(Number), tid: round % 2 === 0 ? acme : globex });
+      await expect(rows.insert({ amount: -1 }, { id: 'o-0' })).rejects.toMatchObject({ code: 'conflict' });
+      expect(await rows.get('o-0')).toMatchObject({ amount: round });
+      await rows.remove('o-0', [event('OrderRemoved', `${round}`)]);
+      expected.push(`OrderPlaced ${round}`, `OrderRemoved ${round}`);
+    }
+    await until(() => told.length >= expected.length);
+    expect(heard()).toEqual(expected);
+    await until(async () => (await store.collection(orders.name).get('o-0')) === undefined);
+  });
+
   test('are told of a write that was made, and not of one that was refused', async () => {
     told.length = 0;
     const rows = context.collection(orders, acme ?? '');

@@ -87,7 +87,11 @@ export function createExtensionData({ store, collections, events: declaredEvents
       list: (page?: Page) => find(TENANT_INDEX, [], page),
       async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
         const { pendingEvents: _, outbox: __, ...own } = members as Partial<KeptRow>;
-        const row = await scope.insert(withRaised(collection, { ...own, id } as KeptRow, tid, events));
+        const fresh = { ...own, id, tid } as KeptRow;
+        const insert = () => scope.insert(withRaised(collection, fresh, tid, events));
+        const row = collection.events
+          ? ((await insert().catch(IdpError.unless('conflict'))) ?? (await replaceRemainder(collection, fresh, events)) ?? (await insert()))
+          : await insert();
         if (events.length > 0) nudge();
         return shown(row);
       },
@@ -146,6 +150,21 @@ export function createExtensionData({ store, collections, events: declaredEvents
     });
     if (isThere && left?.pendingEvents?.length === 0) await keptRows(collection).remove(id, left.version);
     return isThere;
+  }
+
+  /** Puts a row in the place of a removed one, whose last events it carries on. Undefined when there is none any more, or another row has the id. */
+  async function replaceRemainder(
+    collection: ExtensionCollection,
+    row: KeptRow,
+    events: readonly RowEvent[],
+  ): Promise<KeptRow | undefined> {
+    let isFree = false;
+    const written = await keptRows(collection).update(row.id, (current) => {
+      isFree = current.tid === '';
+      const { pendingEvents = [] } = current;
+      return isFree ? withRaised(collection, { ...row, pendingEvents, outbox: 'yes' }, row.tid, events) : current;
+    });
+    return isFree ? written : undefined;
   }
 
   return {
