@@ -191,6 +191,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     operations,
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
+    now,
     kept,
     work: {
       deliver: work.deliver,

@@ -69,7 +69,7 @@ export const support = (group: string): Extension => ({
         oid,
         amr: ['pwd', 'imp'],
         idp: 'local',
-        proof: await directory.credentials.proofOf(target, new Date()),
+        proof: await directory.credentials.proofOf(target),
         act,
         endsAt: new Date(Date.now() + LASTS_MS),
         offline: false,

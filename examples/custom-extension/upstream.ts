@@ -99,7 +99,7 @@ export const upstream = (provider: Provider): Extension => {
           const known = await directory.accounts.ofIdentity({ idp: IDP, subject });
           const account = known.find(({ tenant }) => interaction.tids?.includes(tenant.id) ?? true);
           if (!account) throw new Error('nobody here has this identity');
-          const proof = await directory.credentials.proofOf(account, new Date());
+          const proof = await directory.credentials.proofOf(account);
           const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, proof };
           const target = await interactions.signIn(ctx, interaction, signIn);
           if (target === undefined) throw new Error('the account takes no such sign-in');

@@ -10,9 +10,10 @@ const USED_MS = 3_600_000;
 
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
-export function createEnrolled({ collection, directory, seal, emit, logger }: ExtensionContext) {
+export function createEnrolled(context: ExtensionContext) {
+  const { directory, seal, emit, logger } = context;
   const secrets = seal('factors totp');
-  const rows = createFactorRows({ collection });
+  const rows = createFactorRows(context);
   const { rowsOf, of, add, change, firstKnown } = rows;
 
   const opened = (row: FactorRow): string | undefined => {

@@ -27,7 +27,7 @@ export const idOf = ({ person }: Account): string => person.user.id;
 /** What is written with each use of a factor. */
 export const used = () => ({ lastUsedAt: new Date().toISOString() });
 
-export function createFactorRows({ collection }: Pick<ExtensionContext, 'collection'>) {
+export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'collection' | 'now'>) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
   /** When the first factor was added, by owner; `Infinity`: there is none. Each has a size of one, because `max` allocates all room at the start. */
   const since = new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
@@ -52,7 +52,7 @@ export function createFactorRows({ collection }: Pick<ExtensionContext, 'collect
       const { id: userId } = owner.person.user;
       if ((await rowsOf(owner).find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
       const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
-      const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date().toISOString() };
+      const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date(now()).toISOString() };
       const added = await rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
       since.delete(userId);
       return added;

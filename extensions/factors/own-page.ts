@@ -145,7 +145,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     await signOutOf(context, owner, by);
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');
-    const proof = await directory.credentials.proofOf(account, new Date());
+    const proof = await directory.credentials.proofOf(account);
     const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
     await ownPage.signIn(ctx, base, undefined, {
       prompt: 'login',

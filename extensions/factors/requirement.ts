@@ -27,7 +27,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
   });
 
   /** Whether the sign-in is recent enough to set a factor up. */
-  const isFresh = ({ interaction: { authTime = 0 } }: Step): boolean => Date.now() / 1000 - authTime <= FRESH_SECONDS;
+  const isFresh = ({ interaction: { authTime = 0 } }: Step): boolean => context.now() / 1000 - authTime <= FRESH_SECONDS;
 
   async function signInAgain(ctx: Context, { interaction }: Step): Promise<void> {
     const target = await interactions.restart(ctx, interaction.uid, 'login');

@@ -77,7 +77,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   }
 
   const isFresh = ({ amr, provenAt, authTime }: BrowserSignIn): boolean =>
-    amr.includes('mfa') && Date.now() / 1000 - (provenAt.mfa ?? authTime) <= FRESH_SECONDS;
+    amr.includes('mfa') && context.now() / 1000 - (provenAt.mfa ?? authTime) <= FRESH_SECONDS;
 
   const takesFactor = (step: Step, { tenant }: Account): boolean => tenant.signIn?.requireMfa === true && !isFresh(step.signedIn);
 
@@ -126,7 +126,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       amr: [...amr, 'imp'],
       idp,
       ...(method === undefined ? {} : { method }),
-      proof: await directory.credentials.proofOf(target, new Date()),
+      proof: await directory.credentials.proofOf(target),
       act: row.operator,
       acting: nameOf(row),
       endsAt: row.endsAt,

@@ -26,7 +26,7 @@ export type Admissions = ReturnType<typeof createAdmissions>;
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
 
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
-  const { url, directory, csrf, artifact, requireSignIn, personalTenant } = context;
+  const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
 
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `admitted ${nameOf(ref)}`);
@@ -37,7 +37,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
 
     /** The browser may go on. */
     async admit(ctx: Context, ref: LinkRef): Promise<void> {
-      const admission: Admission = { at: Date.now() };
+      const admission: Admission = { at: now() };
       await artifact(admitted).put(ticket(ctx, ref), admission);
     },
 

@@ -7,7 +7,6 @@ import {
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
-  epochSeconds,
   type OwnPage,
   type Proof,
 } from '../../lib/extension-door.js';
@@ -29,7 +28,7 @@ interface Begun {
   readonly at: number;
 }
 
-export function createLinkRequests({ artifact, csrf, directory }: ExtensionContext) {
+export function createLinkRequests({ artifact, csrf, directory, now }: ExtensionContext) {
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, id: string): string => csrf.token(ctx, `linked-accounts ${id}`);
   return {
@@ -37,7 +36,7 @@ export function createLinkRequests({ artifact, csrf, directory }: ExtensionConte
     async begin(ctx: Context, { account, oid, authTime }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
       const proof = await directory.credentials.proofOf(account, new Date(authTime * 1000));
-      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: epochSeconds() } satisfies Begun);
+      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: Math.floor(now() / 1000) } satisfies Begun);
       return id;
     },
 

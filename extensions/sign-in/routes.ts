@@ -150,7 +150,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   });
 
   router.post(`${base}/password`, form, async (ctx: Context) => {
-    const postedAt = new Date();
+    const postedAt = new Date(context.now());
     const interaction = await posted(ctx);
     if (!interaction) return;
     const identifier = formField(ctx, 'identifier').trim();

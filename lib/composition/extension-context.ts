@@ -34,6 +34,7 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   readonly logger: Logger;
+  readonly now: ExtensionContext['now'];
   readonly kept: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'>;
   readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
   readonly extensions: readonly Extension[];
@@ -64,6 +65,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     branding: options.branding,
     own: options.paths.own,
     url: (path) => issuer + path,
+    now: parts.now,
     directory,
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,

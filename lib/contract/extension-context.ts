@@ -48,6 +48,11 @@ export interface ExtensionContext {
   readonly branding: Branding;
   /** The absolute URL of a path below the issuer. */
   url(path: string): string;
+  /**
+   * The time that all nodes share, in milliseconds since the epoch. `authTime` and `provenAt` of sign-ins and proofs of credentials are by it, so they are
+   * compared with it: by its own clock, a node may be half a minute off.
+   */
+  now(): number;
   /** The prefix of everything that is not the protocol's: `/idp`. */
   readonly own: string;
   readonly directory: Directory;

@@ -25,7 +25,7 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
-type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'signedIn' | 'inPerson' | 'requireSignIn' | 'signInAnswer'>;
+type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'inPerson' | 'requireSignIn' | 'signInAnswer'>;
 
 /**
  * @param id of the application: the extension's name, a colon, and a name.
@@ -51,13 +51,13 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'signedIn' | 'inPerson' 
  * ```
  */
 export function createOwnPage(
-  { issuer, signedIn, inPerson, requireSignIn, signInAnswer }: OwnPageContext,
+  { issuer, now, signedIn, inPerson, requireSignIn, signInAnswer }: OwnPageContext,
   id: string,
   path: string,
   recentSeconds = Number.POSITIVE_INFINITY,
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
-  const isRecent: OwnPage['isRecent'] = ({ authTime }) => Date.now() / 1000 - authTime <= recentSeconds;
+  const isRecent: OwnPage['isRecent'] = ({ authTime }) => now() / 1000 - authTime <= recentSeconds;
   const signIn: OwnPage['signIn'] = (ctx, next, here, more = {}) =>
     requireSignIn(ctx, {
       client: id,

@@ -1,14 +1,13 @@
 /** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  type Account,
-  type AuthenticationRequest,
-  type AuthenticationRequests,
-  type Client,
-  type ExtensionContext,
-  epochSeconds,
-  type PutArtifact,
-  type RequestDecision,
+import type {
+  Account,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  Client,
+  ExtensionContext,
+  PutArtifact,
+  RequestDecision,
 } from '../../../lib/extension-door.js';
 import { createBooks, type Entry } from './book.js';
 import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
@@ -168,7 +167,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       if (!account || account.tenant.id !== request.tid) return { outcome: 'unknown' };
       if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: described(id, request) };
       // One in the future would outlive what cuts sign-ins off.
-      const provedAt = Math.min(authTime, epochSeconds());
+      const provedAt = Math.min(authTime, Math.floor(context.now() / 1000));
       const approval: Approval = { amr, idp, authTime: provedAt, provenAt, ...(method === undefined ? {} : { method }) };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };

@@ -79,7 +79,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
   /** Who signed in here to connect their account: just now, and by something else than the connection. */
   async function accountHere(ctx: Context, { id }: Connection): Promise<Account | undefined> {
     const here = await signedIn(ctx);
-    const isFresh = here !== undefined && here.authTime >= Date.now() / 1000 - FRESH_SECONDS;
+    const isFresh = here !== undefined && here.authTime >= context.now() / 1000 - FRESH_SECONDS;
     return here && isFresh && here.idp !== id ? here.account : undefined;
   }
 

@@ -31,7 +31,7 @@ export interface Upstream {
 
 /** @throws RefusedAnswer */
 export async function readAnswer(
-  { url, own }: Pick<ExtensionContext, 'url' | 'own'>,
+  { url, own, now }: Pick<ExtensionContext, 'url' | 'own' | 'now'>,
   providers: Providers,
   connection: Connection,
   asked: Begun,
@@ -41,13 +41,17 @@ export async function readAnswer(
     throw new RefusedAnswer('failed', 'the provider cannot be reached', error);
   });
   const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);
-  return provider.withLatestKeys((configuration) => read(provider.client, configuration, connection, asked, { url: answered, parameters }));
+  return provider.withLatestKeys((configuration) =>
+    read(provider.client, configuration, connection, asked, { url: answered, parameters, at: now() }),
+  );
 }
 
 interface Answered {
   /** Where the browser came back to. */
   readonly url: URL;
   readonly parameters: URLSearchParams;
+  /** When, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 async function read(
@@ -55,13 +59,13 @@ async function read(
   configuration: Configuration,
   connection: Connection,
   asked: Begun,
-  { url, parameters }: Answered,
+  { url, parameters, at }: Answered,
 ): Promise<Upstream> {
   const checks = { pkceCodeVerifier: asked.verifier, expectedState: parameters.get('state') ?? '', expectedNonce: asked.nonce };
   const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true }).catch(refuse(parameters));
   const idToken = tokens.claims();
   if (idToken === undefined) throw new RefusedAnswer('failed', 'the provider sent no ID token');
-  const provenAt = provenAtOf(idToken, asked);
+  const provenAt = provenAtOf(idToken, asked, at);
   const claims = wants(connection, idToken)
     ? { ...(await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).catch(refuse(parameters))), ...idToken }
     : idToken;
@@ -97,12 +101,12 @@ const refuse =
   };
 
 /** @throws RefusedAnswer where the person had to sign in anew, and the provider does not say that they did. */
-function provenAtOf({ auth_time: authTime }: Claims, { at, maxAge }: Begun): number {
-  if (maxAge === undefined) return Date.now();
+function provenAtOf({ auth_time: authTime }: Claims, { at, maxAge }: Begun, answeredAt: number): number {
+  if (maxAge === undefined) return answeredAt;
   if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not say when the person signed in');
   if (authTime < Math.floor(at / 1000) - maxAge - CLOCK_TOLERANCE_SECONDS)
     throw new RefusedAnswer('failed', 'the person signed in longer ago than was asked for');
-  return Math.min(authTime * 1000, Date.now());
+  return Math.min(authTime * 1000, answeredAt);
 }
 
 function isMultiFactor({ mfa }: Connection, { amr, acr }: Claims): boolean {

@@ -44,7 +44,7 @@ function handedOnBy({ renamed, mfa }: Connection, { isInternal, parameters }: In
 
 /** Where the browser goes. @throws Error where the provider cannot be asked. */
 export async function authorizationUrl(
-  { artifact, url, own }: ExtensionContext,
+  { artifact, url, own, now }: ExtensionContext,
   providers: Providers,
   connection: Connection,
   interaction: Interaction,
@@ -59,7 +59,7 @@ export async function authorizationUrl(
     connectionId: connection.id,
     verifier,
     nonce,
-    at: Date.now(),
+    at: now(),
     ...(maxAge === undefined ? {} : { maxAge }),
   };
   await artifact(begun).put(state, kept);

@@ -121,7 +121,7 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     const base = `${own}/interaction/:uid`;
 
     router.post(`${base}/passkey`, form, async (ctx: Context) => {
-      const provenAt = new Date();
+      const provenAt = new Date(context.now());
       const interaction = await posted(ctx);
       if (!interaction) return;
       const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));

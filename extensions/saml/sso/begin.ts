@@ -16,7 +16,7 @@ import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
 
 export interface BeginParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn'>;
+  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn' | 'now'>;
   readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
   readonly nameIds: NameIds;
   readonly responses: Responses;
@@ -52,7 +52,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         serviceProvider: serviceProvider.id,
         id,
         acsUrl: url,
-        receivedAt: Date.now(),
+        receivedAt: context.now(),
         forceAuthn,
         isPassive,
         nameIdFormat: format ?? serviceProvider.nameId.format,
@@ -85,7 +85,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
       await signIn(ctx, entity, named, {
         serviceProvider: named.id,
         acsUrl: acsOf(named, {}).url,
-        receivedAt: Date.now(),
+        receivedAt: context.now(),
         forceAuthn: false,
         isPassive: false,
         nameIdFormat: named.nameId.format,

@@ -61,8 +61,11 @@ export interface Credentials {
    * @throws IdpError `busy`.
    */
   checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
-  /** The proof that was given for an account at a time; the account as it was read before the check. */
-  proofOf(account: Account, at: Date): Promise<Proof>;
+  /**
+   * The proof that was given for an account; the account as it was read before the check.
+   * @param at when it was given, by the time that all nodes share. @default now
+   */
+  proofOf(account: Account, at?: Date): Promise<Proof>;
   /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
   holds(account: Account, proof: Proof): Promise<boolean>;
 }
@@ -84,7 +87,7 @@ export interface CredentialParts {
 }
 
 export function createCredentials(
-  { collections: { credentials } }: DirectoryContext,
+  { collections: { credentials }, now }: DirectoryContext,
   { accounts, passwords, problemOf, change }: CredentialParts,
 ): Credentials {
   const hashFor: Credentials['hashFor'] = async ({ userName }, password, from) => {
@@ -114,7 +117,7 @@ export function createCredentials(
     return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
   }
 
-  const proofOf: Credentials['proofOf'] = async (account, at) => {
+  const proofOf: Credentials['proofOf'] = async (account, at = new Date(now())) => {
     const owner = credentialOwner(account.person.user);
     const row = await credentials.get(owner);
     // Passwords that are hashed anew stay the same password: that is no update of the row.
@@ -126,8 +129,8 @@ export function createCredentials(
     proofOf,
 
     async holds(account, proof) {
-      const now = await proofOf(account, new Date(proof.at));
-      return isUsable(account) && now.at === proof.at && now.credentials === proof.credentials;
+      const current = await proofOf(account, new Date(proof.at));
+      return isUsable(account) && current.at === proof.at && current.credentials === proof.credentials;
     },
 
     forTenant: (tid) => ({

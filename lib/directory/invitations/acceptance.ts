@@ -136,7 +136,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     if (password === undefined) return { person };
     const account: Account = { person, tenant };
     if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
-    return { person, proof: await credentials.proofOf(account, new Date()) };
+    return { person, proof: await credentials.proofOf(account) };
   }
 
   return {
@@ -169,7 +169,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       release();
       const account: Account = { person: accepted, tenant };
       const isOwn = credentialId !== undefined && credentialOwner(accepted.user) === accepted.user.id;
-      return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account, new Date()) }) };
+      return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account) }) };
     },
 
     async acceptLinked(ref, parent) {

@@ -12,7 +12,6 @@ import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
@@ -125,7 +124,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       if (!details || accountId === undefined || accountId !== oid || act) return undefined;
       const { proofs } = (details.lastSubmission ?? {}) as { readonly proofs?: LaterProofs };
       const before = proofs?.oid === oid && proofs.loginTs === loginTs ? proofs.provenAt : {};
-      const now = epochSeconds();
+      const now = Math.floor(parts.now() / 1000);
       const provenAt = { ...before, ...Object.fromEntries(amr.map((each) => [each, now])) };
       logger.info({ requestId: requestIdOf(ctx), client: String(details.params.client_id), user: oid, amr }, 'sign-in strengthened');
       return finish(ctx, { proofs: { oid, loginTs, provenAt } satisfies LaterProofs });
