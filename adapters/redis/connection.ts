@@ -59,16 +59,17 @@ export function createConnection(client: Redis | Cluster): Connection {
  * batch under way at a time, so that a command may wait for the time-out of the batch before it.
  */
 function batching(client: Redis): () => void {
-  let corked = false;
+  let held: Redis['stream'] | undefined;
+  const release = () => {
+    held?.uncork();
+    held = undefined;
+  };
   return () => {
-    const { stream } = client;
-    if (corked || !stream) return;
-    corked = true;
-    stream.cork();
-    process.nextTick(() => {
-      corked = false;
-      stream.uncork();
-    });
+    if (held) return;
+    held = client.stream;
+    if (!held) return;
+    held.cork();
+    process.nextTick(release);
   };
 }
 

@@ -52,9 +52,8 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { acr, amr, authTime, nonce, sid, claims: asked } = source as Record<string, unknown> & { claims?: AskedClaims };
     const granted = record.idTokenClaims === 'scopes' ? new Set(scope.split(' ')) : none;
     const claims = await accounts.claimsOf(account, 'id_token', granted, { ctx: request.ctx, client, login });
-    // The claims come first, because V8 copies only what an object literal begins with at once.
-    const payload = {
-      ...claims,
+    // Of a literal that has so many members after a spread, V8 makes a hash table, which takes JSON several times as long.
+    const payload = Object.assign({}, claims, {
       sub: identifierOf(parts, client, sub),
       acr: asked?.id_token?.acr === undefined ? undefined : acr,
       amr,
@@ -65,7 +64,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
       exp: iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client, { login }),
       iat,
       iss: options.issuer,
-    };
+    });
     return signedJwt(signingKeyFor(client, keys(request.ctx)), undefined, payload);
   }
 
