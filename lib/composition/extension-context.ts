@@ -120,9 +120,11 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
   };
   const contexts = new Map<string, ExtensionContext>();
   const contextOf: ContextOf = (name) => {
+    const known = contexts.get(name);
+    if (known) return known;
     const guard = (guarded: Omit<Guarded, 'extension'>) => parts.guard({ ...guarded, extension: name });
-    const own =
-      contexts.get(name) ?? ownContext(name, { ...context, bearer: createBearer({ read: protocol.readAccessToken, directory, guard }) });
+    const bearer = createBearer({ read: protocol.readAccessToken, directory, guard });
+    const own = ownContext(name, { ...context, bearer });
     contexts.set(name, own);
     return own;
   };
