@@ -88,6 +88,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
             label: 'invitations.accept.password',
             kind: 'password',
             autocomplete: 'new-password',
+            userName: person.user.userName,
             ...(problem === undefined ? {} : { problem }),
           },
           { part: 'text', text: { key: 'invitations.accept.rule', values } },
@@ -137,16 +138,13 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
     /** A new account in the tenant of personal accounts. */
     create(ctx: Context, opened: OpenedInvitation, personal: Tenant, page: FormPage & CreateForm): Promise<void> {
       const { action, problem, status = 200, values, problems = {}, passwordLength } = page;
-      const field = (name: keyof typeof values, autocomplete: string, more: object = {}): ViewPart => ({
-        part: 'field',
+      const common = (name: keyof typeof problems) => ({
+        part: 'field' as const,
         name,
         label: `invitations.create.${name}`,
-        autocomplete,
-        value: values[name],
         ...(problems[name] === undefined ? {} : { problem: problems[name] }),
-        ...more,
       });
-      const { password: _, ...shown } = values;
+      const names = Object.keys(autocompletes) as (keyof typeof autocompletes)[];
       return show(ctx, opened, {
         title: 'invitations.create.title',
         lead: { key: 'invitations.create.lead', values: { tenant: personal.name } },
@@ -154,8 +152,8 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
         status,
         form: { action, subject: formSubject(opened.ref) },
         parts: [
-          ...(Object.keys(shown) as (keyof typeof shown)[]).map((name) => field(name, autocompletes[name])),
-          field('password', 'new-password', { kind: 'password', value: undefined }),
+          ...names.map((name) => ({ ...common(name), autocomplete: autocompletes[name], value: values[name] })),
+          { ...common('password'), kind: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
           { part: 'text', text: { key: 'invitations.accept.rule', values: { length: String(passwordLength) } } },
           { part: 'button', text: 'invitations.create.submit' },
         ],
@@ -211,7 +209,7 @@ export interface Pair {
 }
 
 export interface CreateForm {
-  readonly values: Readonly<Record<'givenName' | 'familyName' | 'email' | 'password', string>>;
+  readonly values: Readonly<Record<keyof typeof autocompletes, string>>;
   readonly problems?: Readonly<Partial<Record<'givenName' | 'familyName' | 'email' | 'password', Text>>>;
   readonly passwordLength: number;
 }

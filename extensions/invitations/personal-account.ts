@@ -45,7 +45,7 @@ export function personalAccountRoutes(
     const { email = '' } = opened.person;
     await pages.create(ctx, opened, personal, {
       action: at('create', opened.ref),
-      values: { givenName: '', familyName: '', email, ...values, password: '' },
+      values: { givenName: '', familyName: '', email, ...values },
       ...rules,
       ...more,
     });

@@ -65,6 +65,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
           label: 'passwords.reset.password',
           kind: 'password',
           autocomplete: 'new-password',
+          userName: person.user.userName,
           ...(problem === undefined ? {} : { problem }),
         },
         { part: 'text', text: { key: 'passwords.reset.rule', values } },

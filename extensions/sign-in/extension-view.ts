@@ -34,6 +34,7 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   const words = wordsIn(language);
   // It would end where its markup does, and not be what was hashed.
   if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
+  checkPasswords(view);
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
 
   return {
@@ -51,6 +52,21 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
     }),
     parts: parts.map((part) => resolvePart(part, words)),
   } as PageView<'view'>;
+}
+
+/** Throws for a password that a password manager could not save under a user name. */
+function checkPasswords({ form, parts }: View): void {
+  const fields = parts.filter((part) => part.part === 'field');
+  for (const part of fields) {
+    if (part.kind !== 'password') continue;
+    if (!form) throw new TypeError(`the view has the password ${part.name} and no form: give it a form`);
+    const { userName } = part;
+    const isAsked = (of: string) => fields.some((one) => one.kind !== 'password' && one.name === of && one.autocomplete === 'username');
+    if (typeof userName !== 'string' && !isAsked(userName.field))
+      throw new TypeError(
+        `no field ${userName.field} with autocomplete username asks for the user name of ${part.name}: add it to the view`,
+      );
+  }
 }
 
 function resolvePart(part: ViewPart, words: (text: Text) => string): object {

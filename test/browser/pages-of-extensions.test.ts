@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { captureMail, invite, invitingSeed, personalTenant } from '../support/administration/invitations.js';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
-import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../support/client/agent.js';
 import type { Sending } from '../support/client/send.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -157,6 +157,8 @@ describeInBrowser('pages of extensions in Chromium', () => {
       ]),
     );
     const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on('console', (message) => void complaints.push(message.text()));
     page.on('request', (request) => void asked.push(request.url()));
     let shown: Answer | undefined;
     await page.route('**', (route) =>
@@ -180,6 +182,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
         expect([title, 'forced colours', await violationsOn(page, tags)]).toEqual([title, 'forced colours', []]);
         await page.emulateMedia({ forcedColors: 'none' });
       }
+      expect([title, complaints.filter((line) => !isExpectedInConsole(line))]).toEqual([title, []]);
       expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 320]);
       expect([title, asked.filter((url) => url !== answer.url)]).toEqual([title, []]);
     }

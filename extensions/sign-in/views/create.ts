@@ -9,7 +9,7 @@ const fields = [
   { name: 'givenName', type: 'text', autocomplete: 'given-name' },
   { name: 'familyName', type: 'text', autocomplete: 'family-name' },
   { name: 'email', type: 'text', autocomplete: 'username', attributes: html` inputmode="email" autocapitalize="none" spellcheck="false"` },
-  { name: 'password', type: 'password', autocomplete: 'new-password' },
+  { name: 'password', type: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
 ] as const;
 
 export function createView(view: PageView<'create'>, context: PageContext): PageContent {
@@ -32,18 +32,11 @@ export function createView(view: PageView<'create'>, context: PageContext): Page
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(general)}${problemList(wrong)}
 ${hiddenFields({ csrf: view.csrf })}
-${fields.map((one) =>
-  field(
-    {
-      ...one,
-      label: text(one.name === 'password' ? 'password.label' : `create.${one.name}`),
-      value: values[one.name],
-      problem: wrong.get(one.name),
-      autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')),
-    },
-    context,
-  ),
-)}
+${fields.map((one) => {
+  const label = text(one.name === 'password' ? 'password.label' : `create.${one.name}`);
+  const state = { label, problem: wrong.get(one.name), autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')) };
+  return field(one.type === 'text' ? { ...one, ...state, value: values[one.name] } : { ...one, ...state }, context);
+})}
 <p class="lead">${text('create.password', { length: String(view.passwordLength) })}</p>
 <button class="button" type="submit">${text('create.submit')}</button>
 <a class="text-link centred" href="${view.signIn}">${text('create.signIn')}</a>

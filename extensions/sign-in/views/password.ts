@@ -20,13 +20,13 @@ ${problemSummary(atFault ? undefined : problem)}
 ${hiddenFields({ csrf: view.csrf })}
 <div class="account">${person(view.identifier, [], view.identifier.split('@', 1)[0])}
 <a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
-<input class="off-screen" type="text" name="identifier" value="${view.identifier}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 ${field(
   {
     name: 'password',
     label: text('password.label'),
     type: 'password',
     autocomplete: 'current-password',
+    userName: { name: 'identifier', value: view.identifier },
     problem: atFault ? problem : undefined,
     autofocus: atFault || problem === undefined,
     attributes: html` enterkeyhint="go"`,

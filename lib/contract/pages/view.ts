@@ -35,6 +35,15 @@ export const utcTime = (at: Date): InLanguage => ({
   inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at),
 });
 
+interface FieldPart<Words> {
+  readonly part: 'field';
+  readonly name: string;
+  readonly label: Words;
+  readonly isOptional?: boolean;
+  /** What is wrong with it. */
+  readonly problem?: Words;
+}
+
 /** @typeParam Words as the extension gives them, or in the page's language. */
 export type ViewPart<Words = Text> =
   /** With `isForNoScript`, for browsers alone where no JavaScript runs. */
@@ -43,18 +52,22 @@ export type ViewPart<Words = Text> =
   /** `href`: http(s), or a path of this origin. */
   | { readonly part: 'link'; readonly text: Words; readonly href: string }
   /** A labelled input. `code` is for digits that were sent or are shown elsewhere. */
-  | {
-      readonly part: 'field';
-      readonly name: string;
-      readonly label: Words;
-      readonly kind?: 'text' | 'password' | 'code';
+  | (FieldPart<Words> & {
+      readonly kind?: 'text' | 'code';
       /** @default off */
       readonly autocomplete?: string;
       readonly value?: string;
-      readonly isOptional?: boolean;
-      /** What is wrong with it. */
-      readonly problem?: Words;
-    }
+    })
+  /** A labelled input of a password, in a view with a `form`. */
+  | (FieldPart<Words> & {
+      readonly kind: 'password';
+      readonly autocomplete: 'current-password' | 'new-password';
+      /**
+       * The user name that a password manager saves the password under: the name itself, for a hidden input that is not posted, or the field of the
+       * view that asks for it, whose `autocomplete` is `username`. A page that must not tell who has an account shows only a name that was typed.
+       */
+      readonly userName: string | { readonly field: string };
+    })
   /** A QR code of the content. `label` says what it is for. */
   | { readonly part: 'qr'; readonly content: string; readonly label: Words }
   /** Lines to be copied character by character, under their label. */

@@ -119,6 +119,39 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   {
+    name: 'view-password',
+    view: {
+      ...view,
+      parts: [
+        { part: 'field', name: 'old', label: 'Password', kind: 'password', autocomplete: 'current-password', userName: 'alice@acme.test' },
+        { part: 'field', name: 'new', label: 'New one', kind: 'password', autocomplete: 'new-password', userName: 'alice@acme.test' },
+        { part: 'button', text: 'Go on' },
+      ],
+    },
+    frame,
+  },
+  {
+    name: 'view-passwords',
+    view: {
+      ...view,
+      parts: [
+        { part: 'field', name: 'name', label: 'User name', autocomplete: 'username', value: longUserName },
+        { part: 'field', name: 'old', label: 'Password', kind: 'password', autocomplete: 'current-password', userName: { field: 'name' } },
+        {
+          part: 'field',
+          name: 'new',
+          label: 'New password',
+          kind: 'password',
+          autocomplete: 'new-password',
+          userName: { field: 'name' },
+          problem: 'Too short.',
+        },
+        { part: 'button', text: 'Go on' },
+      ],
+    },
+    frame: long,
+  },
+  {
     name: 'view-plain',
     view: { page: 'view', title: 'Done', parts: [{ part: 'text', text: 'You can close this window.' }] },
     frame: { locale: 'da' },

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { redirectUri } from '../service/seed.js';
+import { passwordsWithoutUserName } from './password-forms.js';
 import { jsonOf, type Sending, send } from './send.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever an endpoint answered
@@ -15,7 +16,11 @@ export interface Answer {
   readonly location: string | undefined;
 }
 
-/** A browser without JavaScript: keeps cookies by path, follows nothing by itself, submits forms. */
+/**
+ * A browser without JavaScript: keeps cookies by path, follows nothing by itself, submits forms.
+ *
+ * It rejects a page on which a password has no user name, so that the rule holds for every page that any test opens.
+ */
 export class Agent {
   readonly cookies = new Map<string, { value: string; path: string }>();
   constructor(readonly headers: Record<string, string> = {}) {}
@@ -36,6 +41,8 @@ export class Agent {
     const sent = await send(url, { ...sending, headers });
     for (const line of sent.headers.getSetCookie()) this.#keep(line);
     const location = sent.headers.get('location');
+    const unnamed = passwordsWithoutUserName(sent.text);
+    if (unnamed.length > 0) throw new Error(`no user name for ${unnamed.join(' ')} on ${url}`);
     return {
       url,
       status: sent.status,

@@ -18,12 +18,15 @@ export function problemList(messages: ReadonlyMap<string | undefined, string>): 
   return html`<div class="alert" role="alert">${alertIcon}<ul>${items}</ul></div>`;
 }
 
-interface Field {
+/**
+ * The user name that a password is for: the field of the form that asks for it, or a value, posted under `name` if there is one. Password managers
+ * save a password under it. @see https://www.chromium.org/developers/design-documents/create-amazing-password-forms
+ */
+type UserName = { readonly field: string } | { readonly value: string; readonly name?: string };
+
+interface CommonField {
   readonly name: string;
   readonly label: string;
-  readonly type: 'text' | 'password';
-  readonly autocomplete: string;
-  readonly value?: string | undefined;
   /** What is wrong with it. */
   readonly problem?: string | undefined;
   readonly isOptional?: boolean;
@@ -32,13 +35,25 @@ interface Field {
   readonly attributes?: Html;
 }
 
-/** A labelled input with its problem beside it. A password can be looked at where scripts run. */
+type Field = CommonField &
+  (
+    | { readonly type: 'text'; readonly autocomplete: string; readonly value?: string | undefined }
+    | { readonly type: 'password'; readonly autocomplete: 'current-password' | 'new-password'; readonly userName: UserName }
+  );
+
+/** Clipped instead of `hidden`, because some password managers skip inputs that are not displayed. */
+const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): Html =>
+  html`<input class="off-screen" type="text"${name !== undefined && html` name="${name}"`} value="${value}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
+`;
+
+/** A labelled input with its problem beside it. A password can be looked at where scripts run, and has the input of its user name before it. */
 export function field(of: Field, { text }: PageContext): Html {
-  const { name, label, type, autocomplete, value, problem, isOptional = false, autofocus, attributes } = of;
+  const { name, label, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
+  const value = of.type === 'text' ? of.value : undefined;
   const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
   }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>`;
-  return html`<div class="field">
+  return html`${of.type === 'password' && 'value' in of.userName && userNameInput(of.userName)}<div class="field">
 <label for="${name}">${label}</label>
 ${type === 'password' ? html`<div class="secret">${input}${revealButton(name, text('password.reveal'))}</div>` : input}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}

@@ -15,7 +15,7 @@ export function extensionView({ title, lead, problem, form, parts, script }: Pag
   const [atFault] = wrong.keys();
   const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
   const inner = html`${problemSummary(problem)}${problem === undefined && problemList(wrong)}
-${parts.map((part) => renderPart(part, focused, context))}`;
+${parts.map((part) => (part.part === 'field' ? renderField(part, focused, context) : renderPart(part, context)))}`;
   return {
     title,
     ...(lead === undefined ? {} : { lead }),
@@ -32,13 +32,28 @@ ${cancelButton(form, context)}
   };
 }
 
-const kinds = {
-  text: { type: 'text', attributes: html`` },
-  password: { type: 'password', attributes: html`` },
-  code: { type: 'text', attributes: html` inputmode="numeric" autocapitalize="none" spellcheck="false"` },
+const attributes = {
+  text: html``,
+  code: html` inputmode="numeric" autocapitalize="none" spellcheck="false"`,
 } as const;
 
-function renderPart(part: PartModel, focused: string | undefined, context: PageContext): Html {
+type FieldModel = Extract<PartModel, { readonly part: 'field' }>;
+
+function renderField(part: FieldModel, focused: string | undefined, context: PageContext): Html {
+  const { name, label, problem, isOptional = false } = part;
+  const common = { name, label, problem, isOptional, autofocus: name === focused };
+  if (part.kind === 'password') {
+    const { autocomplete, userName } = part;
+    return field(
+      { ...common, type: 'password', autocomplete, userName: typeof userName === 'string' ? { value: userName } : userName },
+      context,
+    );
+  }
+  const { kind = 'text', value, autocomplete = kind === 'code' ? 'one-time-code' : 'off' } = part;
+  return field({ ...common, type: 'text', autocomplete, value, attributes: attributes[kind] }, context);
+}
+
+function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext): Html {
   switch (part.part) {
     case 'text':
       return part.isForNoScript ? html`<noscript><p>${part.text}</p></noscript>` : html`<p>${part.text}</p>`;
@@ -46,18 +61,6 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
       return html`<ul class="points">${part.items.map((item) => html`<li>${item}</li>`)}</ul>`;
     case 'link':
       return html`<a class="text-link centred" href="${part.href}">${part.text}</a>`;
-    case 'field': {
-      const {
-        kind = 'text',
-        name,
-        label,
-        value,
-        problem,
-        isOptional = false,
-        autocomplete = kind === 'code' ? 'one-time-code' : 'off',
-      } = part;
-      return field({ name, label, value, problem, isOptional, autocomplete, ...kinds[kind], autofocus: name === focused }, context);
-    }
     case 'check':
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
