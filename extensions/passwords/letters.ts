@@ -1,35 +1,29 @@
-/** The mails of this extension. */
-import {
-  type DueLink,
-  type InLanguage,
-  type Letter,
-  type LetterPart,
-  type Look,
-  type PersonWithUser,
-  type Text,
-  utcTime,
-} from '../../lib/extension-door.js';
+/**
+ * The mails of this extension. Whoever asked for one on a page may not be who gets it, so none of them holds a name of the person, a user name or an
+ * address: these may be words of who asked. A link that an administrator has sent is the exception.
+ */
+import { type DueLink, type InLanguage, type Letter, type LetterPart, type Look, type Text, utcTime } from '../../lib/extension-door.js';
 
 type Values = Readonly<Record<string, string | InLanguage>>;
 
 interface About {
   readonly to: string;
   readonly kind: string;
-  readonly person: PersonWithUser;
   readonly tenant: { readonly id: string; readonly name: string; readonly locale?: string };
   readonly clientId?: string;
   readonly locale?: string | undefined;
 }
 
-/** @param text of the letter, by the name of its texts. */
-function letter(about: About, name: string, at: Date | undefined, parts: (values: Values) => readonly LetterPart[]): Letter {
-  const { to, kind, person, tenant, clientId, locale } = about;
-  const values = {
-    tenant: tenant.name,
-    name: person.givenName,
-    userName: person.user.userName,
-    time: at ? utcTime(at) : '',
-  };
+/** @param name of its texts. */
+function letter(
+  about: About,
+  name: string,
+  at: Date | undefined,
+  parts: (values: Values) => readonly LetterPart[],
+  greeting: Text = 'passwords.mail.greeting',
+): Letter {
+  const { to, kind, tenant, clientId, locale } = about;
+  const values = { tenant: tenant.name, time: at ? utcTime(at) : '' };
   return {
     to,
     kind,
@@ -37,7 +31,7 @@ function letter(about: About, name: string, at: Date | undefined, parts: (values
     ...(clientId === undefined ? {} : { clientId }),
     ...(locale === undefined ? {} : { locale }),
     subject: { key: `passwords.mail.${name}.subject`, values },
-    parts: [{ part: 'text', text: { key: 'passwords.mail.greeting', values } }, ...parts(values)],
+    parts: [{ part: 'text', text: greeting }, ...parts(values)],
   };
 }
 
@@ -47,10 +41,22 @@ const said = (key: string, values: Values): Text => ({ key: `passwords.mail.${ke
 export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
   letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
     { part: 'text', text: said('reset.text', values) },
-    { part: 'button', text: 'passwords.mail.reset.button', href: due.url },
-    { part: 'note', text: said('until', values) },
-    { part: 'note', text: 'passwords.mail.reset.ignore' },
+    ...resetParts(due, values),
   ]);
+
+/** The same link, which an administrator has sent: it says whose it is. */
+export function sentResetLetter(due: DueLink, locale: string | undefined): Letter {
+  const { givenName: name, user } = due.person;
+  const whose = { name, userName: user.userName, tenant: due.tenant.name };
+  const parts = (values: Values): readonly LetterPart[] => [{ part: 'text', text: said('sent.text', whose) }, ...resetParts(due, values)];
+  return letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, parts, said('sent.greeting', whose));
+}
+
+const resetParts = (due: DueLink, values: Values): readonly LetterPart[] => [
+  { part: 'button', text: 'passwords.mail.reset.button', href: due.url },
+  { part: 'note', text: said('until', values) },
+  { part: 'note', text: 'passwords.mail.reset.ignore' },
+];
 
 /** The link that proves an address. */
 export const proofLetter = (due: DueLink, locale?: string): Letter =>
@@ -69,8 +75,8 @@ export const takenLetter = (due: DueLink, locale?: string): Letter =>
   ]);
 
 /** Something about the account is not as it was. */
-export const noticeLetter = (name: string, at: Date, to: string, person: PersonWithUser, tenant: NonNullable<Look['tenant']>): Letter =>
-  letter({ to, kind: 'account-changed', person, tenant }, name, at, (values) => [
+export const noticeLetter = (name: string, at: Date, to: string, tenant: NonNullable<Look['tenant']>): Letter =>
+  letter({ to, kind: 'account-changed', tenant }, name, at, (values) => [
     { part: 'text', text: said(`${name}.text`, values) },
     { part: 'note', text: said('notYou', values) },
   ]);

@@ -54,7 +54,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
   async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {
     const { formerEmails = [], emailVerified, emailProof } = person.user;
     for (const address of formerEmails)
-      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, person, tenant)));
+      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, tenant)));
     await directory.emailProofs.told(oid, formerEmails);
     const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === person.email);
     if (!mail || isProven || person.email === undefined) return;
@@ -72,6 +72,6 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const to = directory.accounts.emailOf(person);
     const name = notices[due.type]?.name;
     if (!mail || to === undefined || name === undefined) return;
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(name, new Date(due.time), to, person, tenant)));
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(name, new Date(due.time), to, tenant)));
   };
 }

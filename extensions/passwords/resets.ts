@@ -1,6 +1,6 @@
 /** Whom a request for a reset is for, and the mail with the link. Nobody waits for an answer here. */
 import type { Account, DeliveryHandler, ExtensionContext, Mail } from '../../lib/extension-door.js';
-import { resetLetter } from './letters.js';
+import { resetLetter, sentResetLetter } from './letters.js';
 import { type Asked, asked, type DueReset, RESET } from './records.js';
 import type { Throttle } from './throttle.js';
 
@@ -32,7 +32,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     async ({ data }) => {
       const { oid, locale, ...request } = data as unknown as DueReset;
       const due = await directory.passwordResets.begin(oid, request);
-      if (due) await mail.send(resetLetter(due, locale));
+      if (due) await mail.send((request.by ? sentResetLetter : resetLetter)(due, locale));
     };
 
   return { lookUp, send };

@@ -85,14 +85,13 @@ export const createSendMail =
     if (found && to !== undefined) await mail.send(letterOf(context, found, to));
   };
 
+/** No word of the person: an account may be of somebody else than who has its address. */
 function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
-  const { person, tenant } = account;
+  const { tenant } = account;
   const locale = request.uiLocales?.split(' ')[0];
   const values = {
     client: client.name,
     tenant: tenant.name,
-    name: person.givenName,
-    userName: person.user.userName,
     time: byTheClock(request.expiresAt),
   };
   const said = (name: string) => ({ key: `ciba.mail.${name}`, values });

@@ -50,9 +50,9 @@ export const da: Record<keyof typeof en, string> = {
   'ciba.unsigned.text': 'Derfor blev intet godkendt, og intet blev afvist.',
   'ciba.unsigned.again': 'Tilbage til anmodningerne',
   'ciba.mail.subject': '{client} beder dig om at logge ind',
-  'ciba.mail.greeting': 'Hej {name}.',
+  'ciba.mail.greeting': 'Hej,',
   'ciba.mail.text':
-    '{client} beder dig om at logge ind som {userName} hos {tenant}. Sammenlign, hvad anmodningen siger, før du godkender den.',
+    '{client} beder dig om at logge ind på din konto hos {tenant}. Sammenlign, hvad anmodningen siger, før du godkender den.',
   'ciba.mail.button': 'Se på anmodningen',
   'ciba.mail.until': 'Anmodningen udløber {time}.',
   'ciba.mail.ignore': 'Hvis du ikke ventede dette, kan du sige til på den side. Ingen bliver logget ind, medmindre du godkender.',

@@ -51,9 +51,9 @@ export const de: Record<keyof typeof en, string> = {
   'ciba.unsigned.text': 'Deshalb wurde nichts genehmigt und nichts abgelehnt.',
   'ciba.unsigned.again': 'Zurück zu den Anfragen',
   'ciba.mail.subject': '{client} bittet Sie, sich anzumelden',
-  'ciba.mail.greeting': 'Hallo {name},',
+  'ciba.mail.greeting': 'Guten Tag,',
   'ciba.mail.text':
-    '{client} bittet Sie, sich als {userName} bei {tenant} anzumelden. Vergleichen Sie, was die Anfrage sagt, bevor Sie zustimmen.',
+    '{client} bittet Sie, sich an Ihrem Konto bei {tenant} anzumelden. Vergleichen Sie, was die Anfrage sagt, bevor Sie zustimmen.',
   'ciba.mail.button': 'Anfrage ansehen',
   'ciba.mail.until': 'Die Anfrage endet am {time}.',
   'ciba.mail.ignore': 'Haben Sie das nicht erwartet, sagen Sie es auf dieser Seite. Ohne Ihre Zustimmung wird niemand angemeldet.',

@@ -50,9 +50,9 @@ export const nb: Record<keyof typeof en, string> = {
   'ciba.unsigned.text': 'Derfor ble ingenting godkjent og ingenting avslått.',
   'ciba.unsigned.again': 'Tilbake til forespørslene',
   'ciba.mail.subject': '{client} ber deg om å logge inn',
-  'ciba.mail.greeting': 'Hei {name},',
+  'ciba.mail.greeting': 'Hei,',
   'ciba.mail.text':
-    '{client} ber deg om å logge inn som {userName} hos {tenant}. Sammenlign det som står i forespørselen, før du godkjenner.',
+    '{client} ber deg om å logge inn på kontoen din hos {tenant}. Sammenlign det som står i forespørselen, før du godkjenner.',
   'ciba.mail.button': 'Se på forespørselen',
   'ciba.mail.until': 'Forespørselen utløper {time}.',
   'ciba.mail.ignore': 'Hvis du ikke ventet dette, kan du si fra på den siden. Ingen blir logget inn uten at du godkjenner.',

@@ -51,7 +51,8 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
-    const values = { tenant: tenant.name, name: prepared.givenName, email, time: utcTime(new Date(expiresAt)) };
+    // No word of the form: whoever posted it may not be who has the address.
+    const values = { tenant: tenant.name, time: utcTime(new Date(expiresAt)) };
     const name = isTaken ? 'exists' : 'register';
     const text = (key: string) => ({ key: `sign-in.mail.${key}`, values });
     const link: readonly LetterPart[] = isTaken

@@ -21,13 +21,13 @@ export const da: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Denne formular kan ikke bruges',
   'sign-in.foreign.text': 'Den er fra en anden browser, eller den er for gammel. Åbn linket igen.',
   'sign-in.to': 'Gå til {client}',
-  'sign-in.mail.greeting': 'Hej {name},',
+  'sign-in.mail.greeting': 'Hej,',
   'sign-in.mail.until': 'Linket virker én gang, indtil {time} (UTC).',
   'sign-in.mail.ignore': 'Hvis du ikke ved, hvad dette drejer sig om, kan du se bort fra denne e-mail.',
   'sign-in.mail.register.subject': 'Opret din konto hos {tenant}',
-  'sign-in.mail.register.text': 'Der mangler ét trin for at oprette din konto hos {tenant}: bekræft, at {email} er din adresse.',
+  'sign-in.mail.register.text': 'Der mangler ét trin for at oprette din konto hos {tenant}: bekræft, at dette er din adresse.',
   'sign-in.mail.register.button': 'Opret konto',
   'sign-in.mail.exists.subject': 'Du har en konto hos {tenant}',
   'sign-in.mail.exists.text':
-    'Nogen ville oprette en konto hos {tenant} med {email}. Du har allerede en: log ind med den. Har du glemt adgangskoden, kan du vælge en ny der.',
+    'Nogen ville oprette en konto hos {tenant} med denne adresse. Du har allerede en: log ind med den. Har du glemt adgangskoden, kan du vælge en ny der.',
 };

@@ -22,13 +22,13 @@ export const de: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Dieses Formular kann nicht verwendet werden',
   'sign-in.foreign.text': 'Es ist aus einem anderen Browser oder zu alt. Öffnen Sie den Link erneut.',
   'sign-in.to': 'Zu {client}',
-  'sign-in.mail.greeting': 'Guten Tag {name},',
+  'sign-in.mail.greeting': 'Guten Tag,',
   'sign-in.mail.until': 'Der Link funktioniert einmal, bis {time} (UTC).',
   'sign-in.mail.ignore': 'Wenn Sie nicht wissen, worum es geht, können Sie diese E-Mail ignorieren.',
   'sign-in.mail.register.subject': 'Legen Sie Ihr Konto bei {tenant} an',
-  'sign-in.mail.register.text': 'Ein Schritt fehlt noch zu Ihrem Konto bei {tenant}: Bestätigen Sie, dass {email} Ihre Adresse ist.',
+  'sign-in.mail.register.text': 'Ein Schritt fehlt noch zu Ihrem Konto bei {tenant}: Bestätigen Sie, dass das Ihre Adresse ist.',
   'sign-in.mail.register.button': 'Konto anlegen',
   'sign-in.mail.exists.subject': 'Sie haben ein Konto bei {tenant}',
   'sign-in.mail.exists.text':
-    'Jemand wollte mit {email} ein Konto bei {tenant} anlegen. Sie haben bereits eines: Melden Sie sich damit an. Wenn Sie das Passwort vergessen haben, können Sie dort ein neues wählen.',
+    'Jemand wollte mit dieser Adresse ein Konto bei {tenant} anlegen. Sie haben bereits eines: Melden Sie sich damit an. Wenn Sie das Passwort vergessen haben, können Sie dort ein neues wählen.',
 };

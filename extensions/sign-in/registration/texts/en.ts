@@ -21,13 +21,13 @@ export const en = {
   'sign-in.foreign.title': 'This form cannot be used',
   'sign-in.foreign.text': 'It is from another browser, or it is too old. Open the link again.',
   'sign-in.to': 'Go to {client}',
-  'sign-in.mail.greeting': 'Hello {name},',
+  'sign-in.mail.greeting': 'Hello,',
   'sign-in.mail.until': 'The link works once, until {time} (UTC).',
   'sign-in.mail.ignore': 'If you do not know what this is about, you can ignore this e-mail.',
   'sign-in.mail.register.subject': 'Create your account at {tenant}',
-  'sign-in.mail.register.text': 'One step is left to create your account at {tenant}: confirm that {email} is your address.',
+  'sign-in.mail.register.text': 'One step is left to create your account at {tenant}: confirm that this is your address.',
   'sign-in.mail.register.button': 'Create account',
   'sign-in.mail.exists.subject': 'You have an account at {tenant}',
   'sign-in.mail.exists.text':
-    'Somebody wanted to create an account at {tenant} with {email}. You have one already: sign in with it. If you have forgotten the password, you can choose a new one there.',
+    'Somebody wanted to create an account at {tenant} with this address. You have one already: sign in with it. If you have forgotten the password, you can choose a new one there.',
 };

@@ -21,13 +21,13 @@ export const fi: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Tätä lomaketta ei voi käyttää',
   'sign-in.foreign.text': 'Se on toisesta selaimesta tai liian vanha. Avaa linkki uudelleen.',
   'sign-in.to': 'Siirry: {client}',
-  'sign-in.mail.greeting': 'Hei {name},',
+  'sign-in.mail.greeting': 'Hei,',
   'sign-in.mail.until': 'Linkki toimii kerran, {time} asti (UTC).',
   'sign-in.mail.ignore': 'Jos et tiedä, mistä on kyse, voit jättää tämän viestin huomiotta.',
   'sign-in.mail.register.subject': 'Luo tilisi, {tenant}',
-  'sign-in.mail.register.text': 'Tilisi luomiseen tarvitaan vielä yksi vaihe, {tenant}: vahvista, että {email} on osoitteesi.',
+  'sign-in.mail.register.text': 'Tilisi luomiseen tarvitaan vielä yksi vaihe, {tenant}: vahvista, että tämä on osoitteesi.',
   'sign-in.mail.register.button': 'Luo tili',
   'sign-in.mail.exists.subject': 'Sinulla on tili, {tenant}',
   'sign-in.mail.exists.text':
-    'Joku halusi luoda tilin osoitteella {email}, {tenant}. Sinulla on jo tili: kirjaudu sillä. Jos olet unohtanut salasanan, voit valita siellä uuden.',
+    'Joku halusi luoda tilin tällä osoitteella, {tenant}. Sinulla on jo tili: kirjaudu sillä. Jos olet unohtanut salasanan, voit valita siellä uuden.',
 };

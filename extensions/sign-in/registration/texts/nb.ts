@@ -21,13 +21,13 @@ export const nb: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Dette skjemaet kan ikke brukes',
   'sign-in.foreign.text': 'Det er fra en annen nettleser, eller for gammelt. Åpne lenken på nytt.',
   'sign-in.to': 'Gå til {client}',
-  'sign-in.mail.greeting': 'Hei {name},',
+  'sign-in.mail.greeting': 'Hei,',
   'sign-in.mail.until': 'Lenken virker én gang, til {time} (UTC).',
   'sign-in.mail.ignore': 'Hvis du ikke vet hva dette gjelder, kan du se bort fra denne e-posten.',
   'sign-in.mail.register.subject': 'Opprett kontoen din hos {tenant}',
-  'sign-in.mail.register.text': 'Ett steg gjenstår for å opprette kontoen din hos {tenant}: bekreft at {email} er adressen din.',
+  'sign-in.mail.register.text': 'Ett steg gjenstår for å opprette kontoen din hos {tenant}: bekreft at dette er adressen din.',
   'sign-in.mail.register.button': 'Opprett konto',
   'sign-in.mail.exists.subject': 'Du har en konto hos {tenant}',
   'sign-in.mail.exists.text':
-    'Noen ville opprette en konto hos {tenant} med {email}. Du har allerede en: logg inn med den. Har du glemt passordet, kan du velge et nytt der.',
+    'Noen ville opprette en konto hos {tenant} med denne adressen. Du har allerede en: logg inn med den. Har du glemt passordet, kan du velge et nytt der.',
 };

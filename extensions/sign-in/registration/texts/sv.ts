@@ -21,13 +21,13 @@ export const sv: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Det här formuläret kan inte användas',
   'sign-in.foreign.text': 'Det är från en annan webbläsare, eller för gammalt. Öppna länken igen.',
   'sign-in.to': 'Gå till {client}',
-  'sign-in.mail.greeting': 'Hej {name},',
+  'sign-in.mail.greeting': 'Hej,',
   'sign-in.mail.until': 'Länken fungerar en gång, till {time} (UTC).',
   'sign-in.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här e-brevet.',
   'sign-in.mail.register.subject': 'Skapa ditt konto hos {tenant}',
-  'sign-in.mail.register.text': 'Ett steg återstår för att skapa ditt konto hos {tenant}: bekräfta att {email} är din adress.',
+  'sign-in.mail.register.text': 'Ett steg återstår för att skapa ditt konto hos {tenant}: bekräfta att det här är din adress.',
   'sign-in.mail.register.button': 'Skapa konto',
   'sign-in.mail.exists.subject': 'Du har ett konto hos {tenant}',
   'sign-in.mail.exists.text':
-    'Någon ville skapa ett konto hos {tenant} med {email}. Du har redan ett: logga in med det. Har du glömt lösenordet kan du välja ett nytt där.',
+    'Någon ville skapa ett konto hos {tenant} med den här adressen. Du har redan ett: logga in med det. Har du glömt lösenordet kan du välja ett nytt där.',
 };
