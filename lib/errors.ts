@@ -20,6 +20,7 @@ export const errorTable = {
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
   clock_skewed: { status: 503, description: 'The clocks of this node and the artifact store are too far apart; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
+  requirements_unavailable: { status: 503, description: 'What is required of the sign-in could not be checked; try again shortly.' },
   invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },
   invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
   invalid_token: { status: 401, description: 'The access token is missing, unknown, over, or for somebody else.' },
@@ -150,7 +151,7 @@ export class UnavailableError extends IdpError {
   readonly allow_redirect = true;
 
   constructor(
-    code: 'store_unavailable' | 'clock_skewed' | 'claims_unavailable',
+    code: 'store_unavailable' | 'clock_skewed' | 'claims_unavailable' | 'requirements_unavailable',
     details: Readonly<Record<string, unknown>>,
     options: ErrorOptions,
   ) {

@@ -55,7 +55,14 @@ export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
 export type { Interactions } from './contract/sign-in/interactions.js';
-export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant, SignOutAsk } from './contract/sign-in/logout-participant.js';
+export type {
+  BrowserSignIn,
+  EndedSignIn,
+  LogoutNotice,
+  LogoutParticipant,
+  SignInToEnd,
+  SignOutAsk,
+} from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {

@@ -41,7 +41,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
 
   /** Undefined where it is not this page's turn, or somebody else is signed in by now: nothing that is posted here counts. */
   async function stepOf(ctx: Context, interaction: Interaction): Promise<Step | undefined> {
-    const signedIn = interaction.requirement === REQUIREMENT ? await context.signedIn(ctx) : undefined;
+    const signedIn = interaction.requirement === REQUIREMENT ? await context.signedIn(ctx, interaction.client.id) : undefined;
     if (!signedIn || signedIn.act || signedIn.oid !== interaction.oid) return undefined;
     return { interaction, signedIn, operators: await rules.operatorsAmong(await interactions.own(ctx, interaction)) };
   }
@@ -189,7 +189,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
       const step = await stepOf(ctx, interaction);
-      if (!step && (await context.signedIn(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
+      if (!step && (await context.signInToEnd(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
       if (!step) return beginAnew(ctx, interaction);
       if (step.operators.length === 0) return deny(ctx, interaction);
       const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);

@@ -6,7 +6,7 @@ import { type Book, idOf } from './book.js';
 import { createPages, type Problem } from './pages.js';
 
 export function ownPage(router: Router, context: ExtensionContext, book: Book): void {
-  const { own, url, csrf, signedIn, directory, endActing } = context;
+  const { own, url, csrf, signInToEnd, directory, endActing } = context;
   const pages = createPages(context);
   const path = `${own}/impersonation`;
 
@@ -31,13 +31,15 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
     return { next, fields: next === undefined ? {} : { client_id: String(clientId), return_to: next } };
   }
 
-  /** What goes on in this browser. */
+  /** What goes on in this browser. It can be ended whatever is required of the user by now. */
   async function acting(ctx: Context) {
-    const here = await signedIn(ctx);
+    const here = await signInToEnd(ctx);
     const id = idOf(here?.acting);
     const row = id === undefined ? undefined : await book.find(id);
-    const operator = row && (await directory.accounts.findByOid(row.operator.oid));
-    return here && row && operator ? { row, operator, target: here.account, subject: `impersonation ${here.session}` } : undefined;
+    const [operator, target] = row
+      ? await Promise.all([row.operator.oid, row.targetOid].map((oid) => directory.accounts.findByOid(oid)))
+      : [];
+    return here && row && operator && target ? { row, operator, target, subject: `impersonation ${here.session}` } : undefined;
   }
 
   async function show(

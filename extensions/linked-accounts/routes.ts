@@ -70,7 +70,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
 
   /** The two accounts that are proven; undefined once something else was shown. */
   async function proven(ctx: Context): Promise<{ readonly one: Account; readonly other: Account } | undefined> {
-    const here = await present(ctx, '');
+    const here = await present(ctx, confirmOf(linkOf(ctx)));
     const one = here && (await requests.first(ctx, linkOf(ctx), here));
     if (here && one) return { one, other: here.account };
     if (here) await pages.lost(ctx);

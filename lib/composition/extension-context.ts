@@ -78,6 +78,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
     signedIn: protocol.signedIn,
+    signInToEnd: protocol.signInToEnd,
     isSufficient: protocol.isSufficient,
     requireSignIn: protocol.requireSignIn,
     signInAnswer: protocol.signInAnswer,
@@ -96,7 +97,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     },
     endActingOf: protocol.endActingOf,
     async inPerson(ctx, next) {
-      if (!(await protocol.signedIn(ctx))?.act) return next();
+      if (!(await protocol.signInToEnd(ctx))?.act) return next();
       ctx.status = 403;
       await showPage(ctx, { page: 'acting' });
     },

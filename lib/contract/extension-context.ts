@@ -28,7 +28,7 @@ import type { View } from './pages/view.js';
 import type { MountedOperation } from './resources.js';
 import type { ActingHere } from './sign-in/acting.js';
 import type { Interactions } from './sign-in/interactions.js';
-import type { BrowserSignIn, SignOutAsk } from './sign-in/logout-participant.js';
+import type { BrowserSignIn, SignInToEnd, SignOutAsk } from './sign-in/logout-participant.js';
 import type { AskedElsewhere } from './sign-in/requirement.js';
 import type { Sessions } from './sign-in/sessions.js';
 import type { OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
@@ -104,16 +104,28 @@ export interface ExtensionContext {
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
   /**
-   * Whether somebody who signed in like this has all that is asked for elsewhere, and that the tenant and the requirements that `refuse` ask of everybody: for
-   * approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   * Whether a sign-in may act as its account: nothing is open that is asked of this account whatever the request, and the sign-in has what was asked for
+   * elsewhere. For approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   * @param asked absent: nothing was asked for elsewhere.
    */
   isSufficient(
     account: Account,
     signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
-    asked: AskedElsewhere,
+    asked?: AskedElsewhere,
   ): Promise<boolean>;
-  /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
-  signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
+  /**
+   * Who is signed in in the browser that asks, with a complete sign-in; undefined when nobody is. A sign-in is complete once no requirement is open that is
+   * asked of the account whatever the request: after the password, the second factor too. Where this is undefined, `requireSignIn` leads the person to
+   * what is open. A page of another site that posts here brings no cookie, so nobody is signed in there.
+   * @param client the application that the person signs in to, for requirements that look at it. @default the service itself
+   * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
+   */
+  signedIn(ctx: Context, client?: string): Promise<BrowserSignIn | undefined>;
+  /**
+   * The sign-in of the browser that asks, complete or not, for whoever ends it or denies something: it names the session for `signOut`. Nothing is shown,
+   * given or changed in the name of a person by it.
+   */
+  signInToEnd(ctx: Context): Promise<SignInToEnd | undefined>;
   /**
    * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other: answers 303. It comes back
    * to the application's `returnTo`, whose route calls {@link signInAnswer}.

@@ -68,7 +68,7 @@ export function createOwnPage(
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
     async present(ctx, next, mustBeRecent = true) {
-      const here = await signedIn(ctx);
+      const here = await signedIn(ctx, id);
       if (here && !here.act && (!mustBeRecent || isRecent(here))) return here;
       await inPerson(ctx, () => signIn(ctx, next, here));
       return undefined;

@@ -19,7 +19,7 @@ import type { Document } from '../http/documents.js';
 import type { Client } from '../store/records/records.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
-import { createSufficient } from './accounts/requirements.js';
+import { createIsComplete, createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { createErrorPage } from './authorize/error-page.js';
@@ -44,7 +44,7 @@ import { createActing } from './sessions/acting.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createActingHere, createSignedIn } from './sessions/signed-in.js';
+import { createActingHere, createSignedIn, createSignInToEnd } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
@@ -74,6 +74,7 @@ export interface Protocol {
   readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly signInToEnd: ExtensionContext['signInToEnd'];
   readonly isSufficient: ExtensionContext['isSufficient'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
@@ -108,6 +109,7 @@ export function createProtocol(
   const accounts = createAccounts(parts, scopes);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts, provider);
+  const isComplete = createIsComplete(parts);
   const acting = createActing(parts, provider);
   const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
@@ -131,7 +133,7 @@ export function createProtocol(
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
-  const signedIn = createSignedIn(parts, provider);
+  const signedIn = createSignedIn(parts, provider, isComplete);
   const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
     authenticated: (ctx) => noteCaller(ctx, ctx.oidc.client),
@@ -210,7 +212,8 @@ export function createProtocol(
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn,
-    isSufficient: createSufficient(parts),
+    signInToEnd: createSignInToEnd(provider),
+    isSufficient: createSufficient(parts, isComplete),
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),

@@ -1,6 +1,6 @@
 /**
- * Where people answer. A request is shown to its person alone, and answered by a form. Looking at it, and denying it, takes any sign-in; approving takes one
- * of a moment ago, of the strength that is asked for. Nothing changes by GET.
+ * Where people answer. A request is shown to its person alone, and answered by a form. Looking at it takes a complete sign-in; approving takes one of a moment
+ * ago, of the strength that is asked for. Denying takes any sign-in, also one that waits for a second factor. Nothing changes by GET.
  */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -23,7 +23,13 @@ import { type AskedBy, createPages, formSubject, inboxPath } from './pages.js';
 /** How long ago a sign-in may be that approves, in seconds. */
 const RECENT_SECONDS = 600;
 
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'ciba:page', inboxPath(context), RECENT_SECONDS);
+/** The application that people sign in to for an answer, by its id. */
+const PAGE = 'ciba:page';
+
+/** Answers that give nothing. */
+const denials: Readonly<Record<string, 'declined' | 'unrecognised'>> = { deny: 'declined', unrecognise: 'unrecognised' };
+
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context), RECENT_SECONDS);
 
 /** The application that people sign in to for an answer. */
 export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
@@ -42,7 +48,7 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
 }
 
 export function personRoutes(router: Router, context: ExtensionContext, requests: Requests): void {
-  const { url, csrf, directory, inPerson, signedIn, isSufficient, requestId, scopeDescriptions } = context;
+  const { url, csrf, directory, inPerson, signInToEnd, isSufficient, requestId, scopeDescriptions } = context;
   const base = inboxPath(context);
   const pages = createPages(context);
   const ownPage = pageOf(context);
@@ -50,10 +56,24 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
 
   /** Who is signed in here, in person; undefined once the browser was sent to sign in. */
   async function present(ctx: Context, next: string, ask?: Partial<SignInAsk>): Promise<BrowserSignIn | undefined> {
-    const here = await signedIn(ctx);
+    const here = await context.signedIn(ctx, PAGE);
     if (here && !here.act) return here;
     await ownPage.signIn(ctx, next, undefined, ask);
     return undefined;
+  }
+
+  const attribution = (ctx: Context, { oid }: Pick<BrowserSignIn, 'oid'>): Attribution => ({
+    actor: `user:${oid}`,
+    requestId: requestId(ctx),
+  });
+
+  /** Denies the request where the form is of its person, however far their sign-in is. */
+  async function deny(ctx: Context, id: string, why: 'declined' | 'unrecognised'): Promise<boolean> {
+    const [request, here] = await Promise.all([requests.read(id), signInToEnd(ctx)]);
+    if (!request || !here || here.act || here.oid !== request.oid) return false;
+    if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return false;
+    await requests.deny(id, why, attribution(ctx, here));
+    return true;
   }
 
   /** The request of the path with who it asks; undefined once something else was shown. */
@@ -70,6 +90,25 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
 
   const isEnough = async ({ here, request, client }: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> =>
     ownPage.isRecent(here) && (await isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
+
+  /** Approves the request, if the sign-in is enough for it. @returns whether the browser was sent to a sign-in instead */
+  async function approve(ctx: Context, found: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> {
+    const { here, request, client } = found;
+    const { id } = request;
+    if (request.state !== 'pending' || !mayAsk(client, here.account)) return false;
+    if (!(await isEnough(found))) {
+      await ownPage.signIn(ctx, `${pathOf(id)}?after=sign-in`, here, askOf(request));
+      return true;
+    }
+    const missing = await missingOf(found);
+    const listed = String(ctx.query.listed ?? '').split(' ');
+    // Its page is shown again: it did not list all that is to be allowed.
+    if (missing.some((name) => !listed.includes(name))) return false;
+    // Before the approval: whoever redeems it at once finds the consent.
+    if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
+    await requests.approve(id, here, attribution(ctx, here));
+    return false;
+  }
 
   /** Scopes that the person has not allowed a client that needs it. */
   async function missingOf({ request: { oid, scopes }, client }: AskedBy): Promise<readonly string[]> {
@@ -121,31 +160,14 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   });
 
   router.post(`${base}/requests/:id`, inPerson, form, async (ctx: Context) => {
-    const found = await asked(ctx);
-    if (!found) return;
-    const { here, request, client } = found;
-    const { id } = request;
-    if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return pages.lost(ctx, here.account, id);
-    const by: Attribution = { actor: `user:${here.oid}`, requestId: requestId(ctx) };
-    switch (formField(ctx, 'decision')) {
-      case 'approve': {
-        if (request.state !== 'pending' || !mayAsk(client, here.account)) break;
-        if (!(await isEnough(found))) return ownPage.signIn(ctx, `${pathOf(id)}?after=sign-in`, here, askOf(request));
-        const missing = await missingOf(found);
-        const listed = String(ctx.query.listed ?? '').split(' ');
-        // Its page is shown again: it did not list all that is to be allowed.
-        if (missing.some((name) => !listed.includes(name))) break;
-        // Before the approval: whoever redeems it at once finds the consent.
-        if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
-        await requests.approve(id, here, by);
-        break;
-      }
-      case 'deny':
-        await requests.deny(id, 'declined', by);
-        break;
-      case 'unrecognise':
-        await requests.deny(id, 'unrecognised', by);
-        break;
+    const id = String(ctx.params.id);
+    const denial = denials[formField(ctx, 'decision')];
+    if (denial === undefined || !(await deny(ctx, id, denial))) {
+      const found = await asked(ctx);
+      if (!found) return;
+      const { here } = found;
+      if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return pages.lost(ctx, here.account, id);
+      if (formField(ctx, 'decision') === 'approve' && (await approve(ctx, found))) return;
     }
     // Its page tells what became of it, whoever was first.
     redirectByGet(ctx, url(base + pathOf(id)));

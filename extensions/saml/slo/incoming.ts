@@ -33,7 +33,7 @@ export const runPath = (own: string): string => `${base(own)}/run`;
 export const donePath = (own: string): string => `${base(own)}/done`;
 
 export interface IncomingParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'own' | 'url' | 'signedIn' | 'signOut' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'artifact' | 'own' | 'url' | 'signInToEnd' | 'signOut' | 'logger' | 'requestId'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly participants: Participants;
@@ -43,7 +43,7 @@ export interface IncomingParts {
 }
 
 export function createIncoming({ context, book, entities, participants, chains, send, pages }: IncomingParts) {
-  const { artifact, own, url, signedIn, signOut, logger, requestId } = context;
+  const { artifact, own, url, signInToEnd, signOut, logger, requestId } = context;
 
   async function urlFor(path: string, request: Leaving): Promise<string> {
     const handle = randomBytes(24).toString('base64url');
@@ -111,7 +111,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
       const found = await taken(ctx);
       if (!found) return;
       const { request, serviceProvider } = found;
-      const here = await signedIn(ctx);
+      const here = await signInToEnd(ctx);
       if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
       const { session, oid: user } = here;
       if (!(await participants.isAbout(here, serviceProvider, request)))

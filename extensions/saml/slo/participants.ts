@@ -1,5 +1,5 @@
 /** Service providers that signed somebody in by a session of ours: what each calls the user, and the session. */
-import type { ArtifactKind, BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
+import type { ArtifactKind, BrowserSignIn, ExtensionContext, SignInToEnd } from '../../../lib/extension-door.js';
 import type { LogoutRequest, NameId } from '../messages/inbound.js';
 import { isSameNameId } from '../messages/name-id.js';
 import type { ServiceProvider } from '../service-providers/records.js';
@@ -87,12 +87,12 @@ export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContex
 
     /** Whether the message is about who is signed in here. @see SAML Core §3.7.3.2 */
     async isAbout(
-      here: Pick<BrowserSignIn, 'session' | 'account'>,
+      { session, oid, sub }: SignInToEnd,
       serviceProvider: ServiceProvider,
       { nameId, sessionIndexes }: Pick<LogoutRequest, 'nameId' | 'sessionIndexes'>,
     ) {
-      const sub = subOf(here);
-      const all = (await this.of(here.session, serviceProvider)).filter((each) => each.sub === sub);
+      // An account that was linked since the sign-in has another `sub` by now.
+      const all = (await this.of(session, serviceProvider)).filter((each) => each.sub === sub || each.oid === oid);
       return all.some(
         (each) => isSameNameId(nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),
       );

@@ -102,7 +102,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     const assertion = await assertionOf(here, serviceProvider, request);
     if (!assertion) return refuse(statuses.requestDenied('The user has no name of this format.'));
     // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
-    const now = await context.signedIn(ctx);
+    const now = await context.signedIn(ctx, answer.client);
     // Another person's sign-in keeps the name of the session.
     if (now?.session !== here.session || now.oid !== here.oid) return failed('login_required');
     try {

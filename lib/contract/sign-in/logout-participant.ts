@@ -28,6 +28,12 @@ export interface EndedSignIn {
   readonly act?: SignedIn['act'];
 }
 
+/** The sign-in of a browser, as {@link EndedSignIn} names it: complete or not, it can be ended, and nothing else comes of it. */
+export interface SignInToEnd extends EndedSignIn {
+  /** The name of its impersonation, where an extension gave it one. */
+  readonly acting?: string;
+}
+
 /** A sign-out that the person of the browser wants. */
 export interface SignOutAsk {
   /** The session that the caller looked at, as in {@link BrowserSignIn}: another one goes on. */

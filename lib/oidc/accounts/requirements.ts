@@ -4,11 +4,13 @@
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
 import { type Awaitable, onceThere } from '../../awaitable.js';
+import { Deadline } from '../../claims/deadline.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, isUsable } from '../../directory/index.js';
+import { IdpError, UnavailableError } from '../../errors.js';
 import type { Client } from '../../store/records/records.js';
-import type { OidcDependencies } from '../context.js';
+import type { OidcDependencies, OidcParts } from '../context.js';
 import type { OurSession, PinnedLogin } from './login-context.js';
 
 /** The sign-in of a session, or of a grant. */
@@ -89,13 +91,42 @@ function meetsAll(
 const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
   offers.requirements().filter(({ silent }) => silent === 'refuse');
 
+/** Milliseconds that the requirements of a sign-in may take. */
+const JUDGING_MS = 5000;
+
+/**
+ * Returns whether a sign-in is complete: nothing is open that is asked of the account, whatever the request. Only a complete sign-in acts as the person.
+ * @param client the application that the person signs in to. @default the service itself
+ * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
+ */
+export type IsComplete = (account: Account, signIn: KnownSignIn & { readonly authTime: number }, client?: Client) => Promise<boolean>;
+
+export const createIsComplete =
+  ({ offers, internalClients, logger }: Pick<OidcParts, 'offers' | 'internalClients' | 'logger'>): IsComplete =>
+  async (account, signIn, client = internalClients.service) => {
+    if (!isStrongEnough(account, signIn)) return false;
+    const ask: Ask = { client, scopes: ['openid'], parameters: {}, acr: nothingAsked, isSilent: false };
+    const deadline = new Deadline(JUDGING_MS);
+    try {
+      return await deadline.within(meetsAll(offers.requirements(), account, signIn, ask));
+    } catch (error) {
+      if (error instanceof IdpError) throw error;
+      logger.error({ err: error }, 'the requirements of a sign-in could not be judged');
+      throw new UnavailableError('requirements_unavailable', {}, { cause: error });
+    } finally {
+      deadline.stop();
+    }
+  };
+
 /** {@link ExtensionContext.isSufficient} */
 export const createSufficient =
-  (parts: Pick<OidcDependencies, 'offers'>): ExtensionContext['isSufficient'] =>
-  async (account, signIn, { client, scopes, acrValues }) => {
+  (parts: Pick<OidcDependencies, 'offers'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
+  async (account, signIn, asked) => {
+    if (!isUsable(account, new Date(signIn.authTime * 1000)) || !(await isComplete(account, signIn))) return false;
+    if (!asked) return true;
+    const { client, scopes, acrValues } = asked;
     const acr = parseAcrValues(acrValues);
-    const { authTime } = signIn;
-    if (!isUsable(account, new Date(authTime * 1000)) || !isAllowedMethod(account, signIn) || !isAskedMethod(acr.idp, signIn)) return false;
+    if (!isAskedMethod(acr.idp, signIn)) return false;
     if (acr.tenant !== undefined && acr.tenant !== account.tenant.id) return false;
     if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
     const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };

@@ -92,7 +92,7 @@ export function createSignInRequests(
       const { client, state, oid, error = 'access_denied', description } = answer;
       if (oid === undefined) return { client, state, error, ...(description === undefined ? {} : { description }) };
       // Another browser that got the URL has another session; one that was signed out on the way has none.
-      const here = await signedIn(ctx);
+      const here = await signedIn(ctx, client);
       return here?.oid === oid ? { client, state, signedIn: here } : { client, state, error: 'login_required' };
     },
   };

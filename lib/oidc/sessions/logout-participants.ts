@@ -3,15 +3,15 @@
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
-import type { SessionExtras } from '../artifacts/session-members.js';
+import type { OurSession } from '../accounts/login-context.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcDependencies } from '../context.js';
 
 type Parts = Pick<OidcDependencies, 'participants' | 'logger' | 'directory'>;
 
 /** What ends with the session; undefined where nobody is signed in. */
-export function endedSignIn(session: SessionPayload, key: ArtifactKey): EndedSignIn | undefined {
-  const { accountId: oid, sub, idp = 'local', act } = session as SessionExtras & SessionPayload;
+export function endedSignIn(session: Pick<SessionPayload, 'accountId'> | OurSession, key: ArtifactKey): EndedSignIn | undefined {
+  const { accountId: oid, sub, idp = 'local', act } = session as OurSession;
   return oid === undefined ? undefined : { session: digestOfKey(key), oid, sub: sub ?? oid, idp, ...(act ? { act } : {}) };
 }
 

@@ -2,14 +2,16 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ActingHere } from '../../contract/sign-in/acting.js';
-import type { BrowserSignIn } from '../../contract/sign-in/logout-participant.js';
+import type { BrowserSignIn, SignInToEnd } from '../../contract/sign-in/logout-participant.js';
 import { isUsable } from '../../directory/index.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { OurSession } from '../accounts/login-context.js';
-import { isStrongEnough, ofSession } from '../accounts/requirements.js';
+import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
+import { createFindRecord, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createActingHint } from './cookies.js';
+import { endedSignIn } from './logout-participants.js';
 
 /** Who acts as whom in the browser that asks. */
 export function createActingHere({ options, directory }: OidcParts, provider: () => Provider) {
@@ -24,17 +26,23 @@ export function createActingHere({ options, directory }: OidcParts, provider: ()
   };
 }
 
-/** Who is signed in in the browser that asks, as long as that may go on: a sign-in that was voided, or is too weak for the tenant by now, is none. */
-export const createSignedIn =
-  ({ directory }: OidcParts, provider: () => Provider) =>
-  async (ctx: Context): Promise<BrowserSignIn | undefined> => {
+/**
+ * Who is signed in in the browser that asks, and may act as the person: the sign-in is usable and complete. A sign-in that waits for a second factor, or for
+ * what a host requires, is none.
+ * @param clientId the application that the person signs in to. @default the service itself
+ */
+export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
+  const { directory } = parts;
+  const find = createFindRecord(parts);
+  return async (ctx: Context, clientId?: string): Promise<BrowserSignIn | undefined> => {
     const session = (await provider().Session.get(ctx)) as OurSession;
     const { accountId: oid, uid, loginTs } = session;
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
-    if (!isStrongEnough(account, ofSession(session))) return undefined;
+    const client = clientId === undefined ? undefined : await find(clientId);
+    if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
     const { method, acting, endsAt } = session;
     return {
       session: digestOfKey(key),
@@ -49,4 +57,16 @@ export const createSignedIn =
       ...(acting === undefined ? {} : { acting }),
       ...(endsAt === undefined ? {} : { endsAt }),
     };
+  };
+}
+
+/** {@link ExtensionContext.signInToEnd} */
+export const createSignInToEnd =
+  (provider: () => Provider) =>
+  async (ctx: Context): Promise<SignInToEnd | undefined> => {
+    const session = (await provider().Session.get(ctx)) as OurSession;
+    const { uid, acting } = session;
+    const key = keyOf('Session', uid);
+    const ended = key && endedSignIn(session, key);
+    return ended && { ...ended, ...(acting === undefined ? {} : { acting }) };
   };
