@@ -1,12 +1,29 @@
 /** The factors of users: added, proven, removed. A linked user's are those of the account whose credential signs in. */
-import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { LRUCache } from 'lru-cache';
+import {
+  type Account,
+  type Attribution,
+  type Awaitable,
+  type BrowserSignIn,
+  type ExtensionContext,
+  IdpError,
+  type SignedIn,
+} from '../../lib/extension-door.js';
 import { createFactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
-import { type Factor, type FactorRow, slotOf } from './records.js';
+import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
 import { createRecoveryCodes } from './recovery-codes.js';
 import { readCode, stepOf } from './totp.js';
 
+/** How long a node remembers that a sign-in had no factor to prove, in milliseconds. */
+const KNOWN_MS = 30_000;
 /** Passkeys that do not count are written when they are used after so long, for the list of factors alone. */
 const USED_MS = 3_600_000;
+
+/** Who adds a factor, and in which sign-in. */
+export interface Added {
+  readonly by: Attribution;
+  readonly addedIn?: string;
+}
 
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
@@ -14,7 +31,7 @@ export function createEnrolled(context: ExtensionContext) {
   const { directory, seal, emit, logger } = context;
   const secrets = seal('factors totp');
   const rows = createFactorRows(context);
-  const { rowsOf, of, add, change, firstKnown } = rows;
+  const { rowsOf, of, add, change } = rows;
 
   const opened = (row: FactorRow): string | undefined => {
     try {
@@ -25,16 +42,16 @@ export function createEnrolled(context: ExtensionContext) {
     }
   };
 
-  /** The sign-in began within the second that it names. */
-  const endOf = (authTime: number): number => (authTime + 1) * 1000;
+  /** Sign-ins that had no factor to prove, by owner. Each has a size of one, because `max` allocates all room at the start. */
+  const without = new LRUCache<string, true>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
   return {
     of,
     recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
 
-    /** Whether one of the factors is from before the sign-in. */
-    isOlder: ({ all }: OwnFactors, authTime: number): boolean =>
-      all.some(({ kind, createdAt }) => kind !== 'recovery' && Date.parse(createdAt) < endOf(authTime)),
+    /** Whether a sign-in proved a factor, or added all that there are: others change nothing of the account. */
+    isProvenIn: ({ all }: OwnFactors, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean =>
+      amr.includes('mfa') || all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime)),
 
     /** The account whose credential signs this one in; undefined where it is gone. */
     async ownerOf(account: Account): Promise<Account | undefined> {
@@ -42,29 +59,32 @@ export function createEnrolled(context: ExtensionContext) {
       return parentUserId === undefined ? account : directory.accounts.findByOid(parentUserId);
     },
 
-    /** Whether the owner of the account's credential had a factor when the sign-in began, as far as this node knows. */
-    async wasEnrolled(account: Account, authTime: number): Promise<boolean> {
+    /**
+     * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. The first answer of a sign-in is read from the
+     * store, on whichever node. After that, the node remembers for a while that there was none: a first factor ends the other sign-ins by itself.
+     */
+    asks(account: Account, { session, authTime }: Pick<SignedIn, 'session' | 'authTime'>): Awaitable<boolean> {
       const { id, parentUserId = id } = account.person.user;
-      let first = firstKnown(parentUserId);
-      if (first === undefined) {
-        const owner = await this.ownerOf(account);
-        if (!owner) return false;
-        await of(owner);
-        first = firstKnown(parentUserId) ?? Number.POSITIVE_INFINITY;
-      }
-      return first < endOf(authTime);
+      const name = session && signInName(session, authTime);
+      if (name !== undefined && without.has(`${parentUserId} ${name}`)) return false;
+      return this.ownerOf(account).then(async (owner) => {
+        const others = owner && (await of(owner)).all.filter(({ kind, addedIn }) => kind !== 'recovery' && (!name || addedIn !== name));
+        if (others?.length === 0 && name !== undefined) without.set(`${parentUserId} ${name}`, true);
+        return others !== undefined && others.length > 0;
+      });
     },
 
     /** @throws IdpError `conflict` where the user has an authenticator app. */
     addTotp: (
       owner: Account,
       { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
-      by?: Attribution,
-    ) => add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp: { secret: secrets.seal(id, secret), lastStep } }, by),
+      { by, ...added }: Added,
+    ) =>
+      add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp: { secret: secrets.seal(id, secret), lastStep }, ...added }, by),
 
     /** @throws IdpError `conflict` where somebody of the tenant has the passkey, or the user has too many. */
-    addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, name: string | undefined, by?: Attribution) =>
-      add(owner, { kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey, ...(name === undefined ? {} : { name }) }, by),
+    addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, { by, ...added }: Added) =>
+      add(owner, { kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey, ...added }, by),
 
     /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
     async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {

@@ -2,17 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import {
-  type Account,
-  type Attribution,
-  type ExtensionContext,
-  formField,
-  IdpError,
-  type Text,
-  type ViewPart,
-} from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, formField, IdpError, type Text, type ViewPart } from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
-import type { Enrolled } from './enrolled.js';
+import type { Added, Enrolled } from './enrolled.js';
 import type { OwnFactors } from './factor-rows.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import { pending } from './records.js';
@@ -31,7 +23,7 @@ export interface Enrolling {
   readonly owner: Account;
   readonly own: OwnFactors;
   readonly key: string;
-  readonly by: Attribution;
+  readonly added: Added;
 }
 
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
@@ -51,9 +43,9 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
 
   /** Recovery codes for who has none. */
   async function firstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
-    const { owner, by } = enrolling;
+    const { owner, added } = enrolling;
     const { codes = newRecoveryCodes() } = await pendingOf(enrolling);
-    return (await enrolled.recoveryCodes.add(owner, codes, by)) ? { codes } : {};
+    return (await enrolled.recoveryCodes.add(owner, codes, added.by)) ? { codes } : {};
   }
 
   return {
@@ -77,14 +69,14 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
 
     /** The app shows the code that was posted: from now on it is a factor. */
     async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-      const { owner, by, key } = enrolling;
+      const { owner, added, key } = enrolling;
       const found = (await artifact(pending).read(key)) as Pending | undefined;
       const code = readCode(formField(ctx, 'code'));
       if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
       const lastStep = found && stepOf(found.secret, code, Date.now());
       if (!found || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
       try {
-        await enrolled.addTotp(owner, { ...found, lastStep }, by);
+        await enrolled.addTotp(owner, { ...found, lastStep }, added);
       } catch (error) {
         if (!IdpError.is(error, 'conflict')) throw error;
         // The form came twice, or another tab was first.
@@ -104,12 +96,12 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
     },
 
     async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-      const { owner, by } = enrolling;
+      const { owner, added } = enrolling;
       const given = readAnswer<RegistrationResponseJSON>(formField(ctx, 'response'));
       const passkey = given && (await webauthn?.verifyNew(given, subjectOf(enrolling)));
       if (!passkey) return { problem: 'factors.passkey.wrong' };
       try {
-        await enrolled.addPasskey(owner, passkey, undefined, by);
+        await enrolled.addPasskey(owner, passkey, added);
       } catch (error) {
         if (!IdpError.is(error, 'conflict')) throw error;
         logger.info({ err: error }, 'new passkey refused');

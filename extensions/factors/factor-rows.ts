@@ -1,13 +1,10 @@
-/** The rows of a user's factors, and what a node remembers of them. */
+/** The rows of a user's factors. */
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
 import { type Factor, type FactorKind, type FactorRow, factors } from './records.js';
 
 /** Factors of one user, at most. */
 const MOST = 20;
-/** How long a node goes on by what it knows of the factors that sign-ins are asked for unasked, in milliseconds. */
-const KNOWN_MS = 30_000;
 
 export interface OwnFactors {
   readonly totp?: FactorRow;
@@ -29,8 +26,6 @@ export const used = () => ({ lastUsedAt: new Date().toISOString() });
 
 export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'collection' | 'now'>) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
-  /** When the first factor was added, by owner; `Infinity`: there is none. Each has a size of one, because `max` allocates all room at the start. */
-  const since = new LRUCache<string, number>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
   return {
     rowsOf,
@@ -40,10 +35,6 @@ export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'co
       const recovery = all.find(({ kind }) => kind === 'recovery');
       const passkeys = all.filter(({ kind }) => kind === 'passkey');
       const isEnrolled = totp !== undefined || passkeys.length > 0;
-      since.set(
-        idOf(owner),
-        Math.min(...all.map(({ kind, createdAt }) => (kind === 'recovery' ? Number.POSITIVE_INFINITY : Date.parse(createdAt)))),
-      );
       return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, isEnrolled, all };
     },
 
@@ -53,9 +44,7 @@ export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'co
       if ((await rowsOf(owner).find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
       const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
       const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date(now()).toISOString() };
-      const added = await rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
-      since.delete(userId);
-      return added;
+      return rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
     },
 
     /** A change that some other may have come before; false where there is no such factor any more. */
@@ -77,10 +66,6 @@ export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'co
       } catch (error) {
         if (!IdpError.is(error, 'not_found')) throw error;
       }
-      since.delete(idOf(owner));
     },
-
-    /** When the owner's first factor was added, in milliseconds since the epoch, as far as this node knows; undefined where it has not looked. */
-    firstKnown: (ownerId: string): number | undefined => since.get(ownerId),
   };
 }

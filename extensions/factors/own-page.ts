@@ -22,7 +22,7 @@ import { createEnrolment, type Enrolling, type Outcome } from './enrolment.js';
 import { passkeyScript } from './passkeys/script.js';
 import { PASSKEY } from './passkeys/sign-in.js';
 import type { Webauthn } from './passkeys/webauthn.js';
-import type { FactorRow } from './records.js';
+import { type FactorRow, signInName } from './records.js';
 import { signOutOf } from './sign-out.js';
 
 /** Seconds since the sign-in within which factors may be changed. */
@@ -47,23 +47,17 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
   const enrolment = createEnrolment(context, enrolled, webauthn);
   const subjectOf = ({ signedIn: { session } }: Here): string => `factors ${session}`;
 
-  /** Who is signed in here, in a sign-in that is recent, and of two factors where the person has them; undefined once the browser was sent to sign in. */
+  /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
   async function here(ctx: Context): Promise<Here | undefined> {
-    const found = await ownPage.present(ctx, base, false);
+    const found = await ownPage.present(ctx, base);
     const owner = found && (await enrolled.ownerOf(found.account));
     if (!found || !owner) {
       if (found) await ownPage.signIn(ctx, base);
       return undefined;
     }
-    const own = await enrolled.of(owner);
-    if (!ownPage.isRecent(found) || (enrolled.isOlder(own, found.authTime) && !found.amr.includes('mfa'))) {
-      await ownPage.signIn(ctx, base, found, own.isEnrolled ? { acrValues: `mfa tenant:${found.account.tenant.id}` } : {});
-      return undefined;
-    }
-    return {
-      signedIn: found,
-      enrolling: { owner, own, key: `own ${found.session} ${found.authTime}`, by: attributionOf(found) },
-    };
+    const { session, authTime } = found;
+    const added = { by: attributionOf(found), addedIn: signInName(session, authTime) };
+    return { signedIn: found, enrolling: { owner, own: await enrolled.of(owner), key: `own ${session} ${authTime}`, added } };
   }
 
   const page = async (ctx: Context, { tenant }: Account, model: View): Promise<void> =>
@@ -140,7 +134,17 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     });
 
   /** The factor goes, and with it every sign-in that may rest on it. This browser is signed in again by the proof that it gave just now. */
-  async function remove(ctx: Context, { signedIn: { oid, amr, idp }, enrolling: { owner, by } }: Here, id: string): Promise<void> {
+  async function remove(
+    ctx: Context,
+    {
+      signedIn: { oid, amr, idp },
+      enrolling: {
+        owner,
+        added: { by },
+      },
+    }: Here,
+    id: string,
+  ): Promise<void> {
     await enrolled.remove(owner, id, by);
     await signOutOf(context, owner, by);
     const account = await directory.accounts.findByOid(oid);
@@ -179,12 +183,13 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     router.post(base, form, async (ctx: Context) => {
       const found = await posted(ctx);
       if (!found) return;
-      const { own, owner, by } = found.enrolling;
+      const { own, owner, added } = found.enrolling;
       const row = own.all.find(({ id, kind }) => kind !== 'recovery' && id === (formField(ctx, 'remove') || formField(ctx, 'removed')));
       if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
       if (row) return showRemoval(ctx, found, row);
       if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
-      if (formField(ctx, 'add') === 'codes' && own.isEnrolled) return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, by));
+      if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
+        return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, added.by));
       return redirectByGet(ctx, url(base));
     });
 

@@ -11,6 +11,8 @@ const Factor = Type.Object(
     slot: Type.String(),
     name: Type.Optional(Type.String()),
     createdAt: Type.String(),
+    /** The sign-in that added it, by `signInName`. */
+    addedIn: Type.Optional(Type.String()),
     lastUsedAt: Type.Optional(Type.String()),
     /** The secret, sealed, and the step of the last code that was taken. @see RFC 6238 §4.2 */
     totp: Type.Optional(Type.Object({ secret: Type.String(), lastStep: Type.Integer() })),
@@ -61,6 +63,9 @@ export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recover
   ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
   ...(recovery ? { codesLeft: recovery.codes.length } : {}),
 });
+
+/** Names a sign-in of a browser: another one of the same session has another name. */
+export const signInName = (session: string, authTime: number): string => `${session} ${authTime}`;
 
 export const slotOf = {
   totp: (userId: string): string => `totp ${userId}`,

@@ -8,6 +8,7 @@ import type { Enrolled } from './enrolled.js';
 import { createEnrolment, type Enrolling } from './enrolment.js';
 import { passkeyScript } from './passkeys/script.js';
 import type { Webauthn } from './passkeys/webauthn.js';
+import { signInName } from './records.js';
 import { createSteps, REQUIREMENT, type Step } from './step.js';
 
 /** Seconds since the sign-in within which a first factor may be set up: whoever took over an older session gets no factor of their own. */
@@ -19,11 +20,14 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
   const challenge = createChallenge(context, { enrolled, steps, webauthn });
   const enrolment = createEnrolment(context, enrolled, webauthn);
 
-  const enrollingOf = ({ owner, own: factors, key, account }: Step): Enrolling => ({
+  const enrollingOf = ({ owner, own: factors, key, account, interaction: { session, authTime = 0 } }: Step): Enrolling => ({
     owner,
     own: factors,
     key,
-    by: attributionOf({ oid: account.person.user.id }),
+    added: {
+      by: attributionOf({ oid: account.person.user.id }),
+      ...(session === undefined ? {} : { addedIn: signInName(session, authTime) }),
+    },
   });
 
   /** Whether the sign-in is recent enough to set a factor up. */
@@ -62,9 +66,15 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     silent: 'refuse',
 
     /** Who set a factor up is asked for it at each sign-in with the password, also where nobody else asks: else a stolen password would do. */
-    check(account, { amr, idp, act, authTime }, { isSilent }) {
-      if (isSilent || act || idp !== 'local' || amr.includes('mfa')) return 'met';
-      return enrolled.wasEnrolled(account, authTime).then((was) => (was ? 'open' : 'met'));
+    check(account, signedIn, { isSilent }) {
+      if (isSilent || signedIn.act || signedIn.idp !== 'local' || signedIn.amr.includes('mfa')) return 'met';
+      const asks = enrolled.asks(account, signedIn);
+      return asks === false ? 'met' : Promise.resolve(asks).then((asked) => (asked ? 'open' : 'met'));
+    },
+
+    async mayChange(account, signedIn) {
+      const owner = await enrolled.ownerOf(account);
+      return owner !== undefined && enrolled.isProvenIn(await enrolled.of(owner), signedIn);
     },
 
     async show(ctx, interaction) {

@@ -53,7 +53,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     if (!csrf.check(ctx, subjects.list(here.oid), formField(ctx, 'csrf'))) return pages.lost(ctx);
     const unlink = formField(ctx, 'unlink');
     const next = unlink === '' ? '/link' : `/unlink?${new URLSearchParams({ unlink })}`;
-    return ownPage.isRecent(here) ? redirectByGet(ctx, base + next) : ownPage.signIn(ctx, next, here);
+    return (await ownPage.mayChange(here)) ? redirectByGet(ctx, base + next) : ownPage.signIn(ctx, next, here);
   });
 
   router.get(`${path}/return`, async (ctx: Context) => {
@@ -62,15 +62,14 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
   });
 
   router.get(`${path}/link`, async (ctx: Context) => {
-    const here = await present(ctx, '');
+    const here = await ownPage.present(ctx, '/link');
     if (!here) return;
-    if (!ownPage.isRecent(here)) return ownPage.signIn(ctx, '/link', here);
     await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
   });
 
   /** The two accounts that are proven; undefined once something else was shown. */
   async function proven(ctx: Context): Promise<{ readonly one: Account; readonly other: Account } | undefined> {
-    const here = await present(ctx, confirmOf(linkOf(ctx)));
+    const here = await ownPage.present(ctx, confirmOf(linkOf(ctx)));
     const one = here && (await requests.first(ctx, linkOf(ctx), here));
     if (here && one) return { one, other: here.account };
     if (here) await pages.lost(ctx);
@@ -116,7 +115,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     const here = await present(ctx, next);
     if (!here) return undefined;
     const child = await directory.accounts.findByOid(oid);
-    if (child && isEndable(here.account, child) && ownPage.isRecent(here)) return { here, child };
+    if (child && isEndable(here.account, child) && (await ownPage.mayChange(here))) return { here, child };
     await (child && isEndable(here.account, child) ? ownPage.signIn(ctx, next, here) : pages.lost(ctx));
     return undefined;
   }

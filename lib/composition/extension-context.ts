@@ -80,6 +80,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     signedIn: protocol.signedIn,
     signInToEnd: protocol.signInToEnd,
     isSufficient: protocol.isSufficient,
+    mayChange: protocol.mayChange,
     requireSignIn: protocol.requireSignIn,
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,

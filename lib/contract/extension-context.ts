@@ -114,6 +114,11 @@ export interface ExtensionContext {
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**
+   * Whether a sign-in may change how its account is signed in to (factors, password, address, links, identities), as the requirement that serves `mfa` says:
+   * a user who has a second factor proves it before. `createOwnPage` asks it for every page that takes a recent sign-in.
+   */
+  mayChange(signIn: BrowserSignIn): Promise<boolean>;
+  /**
    * Who is signed in in the browser that asks, with a complete sign-in; undefined when nobody is. A sign-in is complete once no requirement is open that is
    * asked of the account whatever the request: after the password, the second factor too. Where this is undefined, `requireSignIn` leads the person to
    * what is open. A page of another site that posts here brings no cookie, so nobody is signed in there.

@@ -11,13 +11,15 @@ export interface OwnPage {
    * Who is signed in here in person. Undefined once something else was shown: a sign-in, or a page that says that nobody does this in the name of
    * somebody else.
    * @param next where the browser is to go on from a sign-in.
-   * @param mustBeRecent whether the sign-in has to be recent. @default true
+   * @param changes whether the sign-in has to be one that {@link OwnPage.mayChange}. @default true
    */
-  present(ctx: Context, next: string, mustBeRecent?: boolean): Promise<BrowserSignIn | undefined>;
+  present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
   /** Whether somebody signed in here recently enough. */
   isRecent(here: BrowserSignIn): boolean;
+  /** Whether somebody signed in here recently enough, and with their second factor if they have one. */
+  mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in: any, or where somebody is here a recent one of theirs.
+   * Sends the browser to a sign-in: any, or where somebody is here a recent one of theirs, with their second factor if they have one.
    * @param next comes back with {@link OwnPage.returned}.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
@@ -25,12 +27,13 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
-type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'inPerson' | 'requireSignIn' | 'signInAnswer'>;
+type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'inPerson' | 'mayChange' | 'requireSignIn' | 'signInAnswer'>;
 
 /**
  * @param id of the application: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds how long ago a sign-in may be that changes something. @default any time
+ * @param recentSeconds how long ago a sign-in may be that changes something. Without it, the page changes nothing, and takes any sign-in.
+ * @param changesSignIn whether the page changes something of the account, so that a user who has a second factor proves it first. @default true with `recentSeconds`
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
@@ -51,29 +54,33 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'in
  * ```
  */
 export function createOwnPage(
-  { issuer, now, signedIn, inPerson, requireSignIn, signInAnswer }: OwnPageContext,
+  { issuer, now, signedIn, inPerson, mayChange, requireSignIn, signInAnswer }: OwnPageContext,
   id: string,
   path: string,
   recentSeconds = Number.POSITIVE_INFINITY,
+  changesSignIn = Number.isFinite(recentSeconds),
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
+  const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || mayChange(here);
   const isRecent: OwnPage['isRecent'] = ({ authTime }) => now() / 1000 - authTime <= recentSeconds;
-  const signIn: OwnPage['signIn'] = (ctx, next, here, more = {}) =>
+  const signIn: OwnPage['signIn'] = async (ctx, next, here, more = {}) =>
     requireSignIn(ctx, {
       client: id,
       state: next,
       ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
+      ...(here && !(await isProven(here)) && { acrValues: `mfa tenant:${here.account.tenant.id}` }),
       ...more,
     });
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
-    async present(ctx, next, mustBeRecent = true) {
+    async present(ctx, next, mustChange = true) {
       const here = await signedIn(ctx, id);
-      if (here && !here.act && (!mustBeRecent || isRecent(here))) return here;
+      if (here && !here.act && (!mustChange || (await this.mayChange(here)))) return here;
       await inPerson(ctx, () => signIn(ctx, next, here));
       return undefined;
     },
     isRecent,
+    mayChange: async (here) => isRecent(here) && isProven(here),
     signIn,
     async returned(ctx) {
       const answer = await signInAnswer(ctx);

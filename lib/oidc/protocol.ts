@@ -19,7 +19,7 @@ import type { Document } from '../http/documents.js';
 import type { Client } from '../store/records/records.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
-import { createIsComplete, createSufficient } from './accounts/requirements.js';
+import { createIsComplete, createMayChange, createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { createErrorPage } from './authorize/error-page.js';
@@ -76,6 +76,7 @@ export interface Protocol {
   readonly signedIn: ExtensionContext['signedIn'];
   readonly signInToEnd: ExtensionContext['signInToEnd'];
   readonly isSufficient: ExtensionContext['isSufficient'];
+  readonly mayChange: ExtensionContext['mayChange'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
@@ -214,6 +215,7 @@ export function createProtocol(
     signedIn,
     signInToEnd: createSignInToEnd(provider),
     isSufficient: createSufficient(parts, isComplete),
+    mayChange: createMayChange(parts),
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),

@@ -6,6 +6,7 @@ import { isSignInPage, membersOf } from '../support/client/authorization-respons
 import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect } from '../support/client/steps.js';
 import { redirectUri } from '../support/service/seed.js';
+import { codeOf, enrol, submit } from '../support/sign-in/factors.js';
 import { atUpstream, press } from '../support/sign-in/upstream-provider.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { useContoso } from './contoso.js';
@@ -206,6 +207,25 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
         externalIdentities: ['contoso', 'social'].map((idp) => ({ idp, subject: 'bob-there' })),
       });
     }
+  });
+
+  test('MFA-OLDSESSION: a user who has a second factor proves it before an identity is connected, by whichever method they signed in', async () => {
+    const { persons } = service.idp.tenant(at.ids.globex);
+    const userName = 'dora@globex.test';
+    const externalIdentities = [{ idp: 'social', subject: 'dora' }];
+    const { user } = await persons.create({ givenName: 'Dora', familyName: 'D', user: { userName, externalIdentities, status: 'active' } });
+    await service.idp.directory.credentials.seedPassword(user?.id ?? '', 'dora');
+    const { secret } = await enrol(new Agent(), url({ acr_values: 'mfa' }), userName, 'dora');
+    at.contoso.person = { ...newcomer, sub: 'dora-1', email: userName };
+    at.social.person = { sub: 'dora' };
+    const agent = new Agent();
+    const page = await agent.follow(await agent.submit(await byContoso(agent), { step: 'link' }));
+    const challenge = await agent.follow(await agent.get(await atUpstream(at.social, await press(agent, page, 'social'))));
+    expect(titleOf(challenge)).toBe('Confirm that it is you');
+    const confirm = await submit(agent, challenge, { code: codeOf(secret, 1) });
+    expect(titleOf(confirm)).toBe('Connect these accounts?');
+    const done = await agent.follow(await agent.submit(confirm, {}));
+    expect(decodeJwt((await redeemed(done)).id_token)).toMatchObject({ sub: user?.id, idp: 'contoso' });
   });
 
   test('the first sign-in by a recorded identity activates an invited user and raises UserRegistered', async () => {

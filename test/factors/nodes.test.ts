@@ -5,7 +5,7 @@ import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn, titleOf } from '../support/client/agent.js';
 import { type Instances, startInstances } from '../support/service/instances.js';
 import { testSeed } from '../support/service/seed.js';
 import { codeOf, enrol, postTo, submit } from '../support/sign-in/factors.js';
@@ -16,7 +16,7 @@ const AT_ONCE = 8;
 const GUESSING = process.env.PROVE ? 40 : 8;
 
 const [acme, globex] = testSeed.tenants;
-const names = ['code', 'recovery', 'guessed'];
+const names = ['code', 'recovery', 'guessed', 'elsewhere'];
 const persons = names.map((name) => ({
   givenName: name,
   familyName: 'P',
@@ -65,6 +65,15 @@ function suite(
     const { codes, sent } = await challenged('recovery', AT_ONCE);
     const answers = await Promise.all(sent.map(({ agent, page }) => postTo(agent, page, '/factors/code', { recovery: codes[0] ?? '' })));
     expect(signedIn(answers)).toHaveLength(1);
+  });
+
+  test('NODE-FACTOR: a factor that was set up on one node is asked for in the next sign-in on the other', async () => {
+    const url = (more = {}) =>
+      authorizeUrl(nodes.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...more });
+    const again = () => nodes.onlyAt(1, () => signIn(new Agent(), url(), 'elsewhere', 'elsewhere'));
+    expect((await again()).location).toContain('code=');
+    await nodes.onlyAt(0, () => enrol(new Agent(), url({ acr_values: 'mfa' }), 'elsewhere', 'elsewhere'));
+    expect(titleOf(await again())).toBe('Confirm that it is you');
   });
 
   test(`${5 * GUESSING} guesses in ${GUESSING} sign-ins at once: ten are looked at`, async () => {

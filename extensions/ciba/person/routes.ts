@@ -29,7 +29,7 @@ const PAGE = 'ciba:page';
 /** Answers that give nothing. */
 const denials: Readonly<Record<string, 'declined' | 'unrecognised'>> = { deny: 'declined', unrecognise: 'unrecognised' };
 
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context), RECENT_SECONDS);
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context), RECENT_SECONDS, false);
 
 /** The application that people sign in to for an answer. */
 export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;

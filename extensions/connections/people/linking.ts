@@ -6,12 +6,14 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
+  type BrowserSignIn,
   type ExtensionContext,
   form,
   formField,
   type Interaction,
   type InternalClients,
   redirectByGet,
+  type SignInAsk,
 } from '../../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from '../book.js';
 import type { Pages } from '../pages.js';
@@ -67,7 +69,7 @@ export function createApplications({ own, directory, ofInstance }: ExtensionCont
 }
 
 export function linkRoutes(router: Router, { context, book, people, pages, posted, signIn }: LinkParts) {
-  const { own, artifact, requireSignIn, signInAnswer, signedIn, inPerson, interactions } = context;
+  const { own, artifact, requireSignIn, signInAnswer, signedIn, mayChange, inPerson, interactions } = context;
   const path = `${own}/interaction/:uid/connection/link`;
 
   async function strangerOf({ uid }: Interaction, name: string) {
@@ -76,12 +78,37 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
-  /** Who signed in here to connect their account: just now, and by something else than the connection. */
-  async function accountHere(ctx: Context, { id }: Connection): Promise<Account | undefined> {
+  /** The user who signed in here to connect their account: just now, and by something else than the connection. */
+  async function signedInHere(ctx: Context, { id }: Connection): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     const isFresh = here !== undefined && here.authTime >= context.now() / 1000 - FRESH_SECONDS;
-    return here && isFresh && here.idp !== id ? here.account : undefined;
+    return here && isFresh && here.idp !== id ? here : undefined;
   }
+
+  /** The stranger of a step, and the account to connect. Undefined once the browser was sent on: to the second factor, or to a new sign-in. */
+  async function provenHere(ctx: Context, interaction: Interaction, name: string) {
+    const found = await strangerOf(interaction, name);
+    const here = found && (await signedInHere(ctx, found.connection));
+    if (!found || !here) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    if (await mayChange(here)) return { ...found, account: here.account };
+    const { account } = here;
+    const loginHint = account.person.user.userName;
+    return void (await toSignIn(ctx, interaction, found.connection, name, { loginHint, acrValues: `mfa tenant:${account.tenant.id}` }));
+  }
+
+  const toSignIn = (
+    ctx: Context,
+    { uid, client, parameters }: Interaction,
+    { id }: Connection,
+    stranger: string,
+    ask: Partial<SignInAsk>,
+  ) =>
+    requireSignIn(ctx, {
+      client: applicationOf(id, client.id),
+      state: JSON.stringify({ uid, stranger } satisfies ReturnState),
+      ...(parameters.ui_locales === undefined ? {} : { uiLocales: parameters.ui_locales }),
+      ...ask,
+    });
 
   router.get(`${own}/connections/return`, async (ctx: Context) => {
     const answer = await signInAnswer(ctx);
@@ -95,10 +122,9 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
-    const found = await strangerOf(interaction, name);
-    const account = found && (await accountHere(ctx, found.connection));
-    if (!found || !account) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    const { connection, stranger } = found;
+    const found = await provenHere(ctx, interaction, name);
+    if (!found) return;
+    const { connection, stranger, account } = found;
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
     await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   });
@@ -107,11 +133,11 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     const interaction = await posted(ctx);
     if (!interaction) return;
     const name = formField(ctx, 'stranger');
-    const found = await strangerOf(interaction, name);
-    const account = found && (await accountHere(ctx, found.connection));
-    // Who is signed in may have changed since the page.
-    if (!found || account?.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    const { connection, stranger } = found;
+    const found = await provenHere(ctx, interaction, name);
+    if (!found) return;
+    const { connection, stranger, account } = found;
+    // Another user may have signed in since the page.
+    if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
     await people.link(connection, stranger.subject, account);
     await artifact(strangers).remove(name);
@@ -124,14 +150,8 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
       const name = formField(ctx, 'stranger');
       const found = await strangerOf(interaction, name);
       if (!found) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-      const { ui_locales: uiLocales } = interaction.parameters;
-      await requireSignIn(ctx, {
-        client: applicationOf(found.connection.id, interaction.client.id),
-        state: JSON.stringify({ uid: interaction.uid, stranger: name } satisfies ReturnState),
-        prompt: 'login',
-        ...(interaction.tids?.length === 1 ? { acrValues: `tenant:${interaction.tids[0]}` } : {}),
-        ...(uiLocales === undefined ? {} : { uiLocales }),
-      });
+      const acrValues = interaction.tids?.length === 1 ? { acrValues: `tenant:${interaction.tids[0]}` } : {};
+      await toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...acrValues });
     },
   };
 }

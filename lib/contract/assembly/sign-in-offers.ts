@@ -91,7 +91,7 @@ const namePattern = /^[a-z][a-z0-9-]{0,59}$/;
 const reserved = new Set(['login', 'consent', 'select_account', 'create', 'none', 'requirement']);
 
 function problemsOf(owner: string, requirement: Requirement): readonly ConfigProblem[] {
-  const { name, after = [], serves, givesWay, check, error, silent, show } = requirement;
+  const { name, after = [], serves, givesWay, check, mayChange, error, silent, show } = requirement;
   const path = `extensions.${owner}.requirements${typeof name === 'string' ? `.${name}` : ''}`;
   const checks: readonly (readonly [string, string, boolean])[] = [
     ['name', 'lower-case letters, digits and hyphens', namePattern.test(name) && !reserved.has(name)],
@@ -103,6 +103,11 @@ function problemsOf(owner: string, requirement: Requirement): readonly ConfigPro
       givesWay === undefined || (serves !== undefined && typeof givesWay === 'boolean'),
     ],
     ['check', 'a function', typeof check === 'function'],
+    [
+      'mayChange',
+      'a function, of a requirement that serves mfa',
+      mayChange === undefined || (serves === 'mfa' && typeof mayChange === 'function'),
+    ],
     ['error', `one of ${requirementErrors.join(', ')}`, requirementErrors.includes(error)],
     ['silent', 'refuse or pass', silent === 'refuse' || silent === 'pass'],
     ['show', 'a function', typeof show === 'function'],

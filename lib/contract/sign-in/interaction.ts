@@ -57,6 +57,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** Names that user's session in this browser, as in {@link BrowserSignIn}. */
+  readonly session?: string;
   /** When that user signed in, in seconds since the epoch. */
   readonly authTime?: number;
   /** Who acts as that user. */

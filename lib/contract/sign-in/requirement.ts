@@ -36,6 +36,8 @@ export interface SignedIn {
   readonly authTime: number;
   /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */
   readonly provenAt: Readonly<Record<string, number>>;
+  /** Names the session, as `sessions.list` does; it opens nothing. Absent where the sign-in is of no browser's session. */
+  readonly session?: string;
   /** Who acts as the user. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
 }
@@ -76,6 +78,12 @@ export interface Requirement {
    * request, and again after each page: what a page posted counts for nothing by itself.
    */
   check(account: Account, signedIn: SignedIn, ask: Ask): Awaitable<'met' | 'open' | 'refused'>;
+  /**
+   * For a requirement that serves `mfa`. Whether a sign-in may change how the account is signed in to: its factors, password, address, links and identities.
+   * False where the user has more to prove than the sign-in did: the pages then ask for `mfa` first.
+   * @default true
+   */
+  mayChange?(account: Account, signedIn: SignedIn & { readonly session: string }): Awaitable<boolean>;
   /** The answer to `prompt=none` while it is open. */
   readonly error: (typeof requirementErrors)[number];
   /** What becomes of tokens that are minted without the person (a code that is redeemed, a refresh) while it is open. */

@@ -9,7 +9,9 @@ import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, isUsable } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
+import { digestOfKey } from '../../store/artifact-key.js';
 import type { Client } from '../../store/records/records.js';
+import { keyOf } from '../artifacts/ids.js';
 import type { OidcDependencies, OidcParts } from '../context.js';
 import type { OurSession, PinnedLogin } from './login-context.js';
 
@@ -20,6 +22,13 @@ export interface KnownSignIn {
   readonly method?: string | undefined;
   readonly provenAt?: SignedIn['provenAt'] | undefined;
   readonly act?: SignedIn['act'] | undefined;
+  readonly session?: string | undefined;
+}
+
+/** Names a session to extensions and administrators; it opens nothing. */
+export function sessionNameOf({ uid }: Pick<OurSession, 'uid'>): string | undefined {
+  const key = keyOf('Session', uid);
+  return key && digestOfKey(key);
 }
 
 export const ofSession = (session: OurSession): KnownSignIn & { readonly authTime: number } => ({
@@ -29,6 +38,7 @@ export const ofSession = (session: OurSession): KnownSignIn & { readonly authTim
   provenAt: session.provenAt,
   act: session.act,
   authTime: session.loginTs ?? 0,
+  session: sessionNameOf(session),
 });
 
 /** Whether the tenant's users may have signed in like this. */
@@ -67,8 +77,8 @@ export function judge(
   signIn: KnownSignIn & { readonly authTime: number },
   ask: Ask,
 ): Awaitable<'met' | 'open' | 'refused'> {
-  const { amr = [], idp = 'local', method, provenAt = {}, act, authTime } = signIn;
-  const optional = { ...(method === undefined ? {} : { method }), ...(act ? { act } : {}) };
+  const { amr = [], idp = 'local', method, provenAt = {}, act, authTime, session } = signIn;
+  const optional = { ...(method === undefined ? {} : { method }), ...(act ? { act } : {}), ...(session === undefined ? {} : { session }) };
   const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...optional };
   return onceThere(check(account, signedIn, ask), (found) => {
     if (found !== 'met' || serves === undefined) return found;
@@ -131,6 +141,14 @@ export const createSufficient =
     if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
     const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };
     return meetsAll(silentOf(parts), account, signIn, ask);
+  };
+
+/** {@link ExtensionContext.mayChange} */
+export const createMayChange =
+  ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['mayChange'] =>
+  async (signIn) => {
+    const requirement = offers.requirements().find(({ serves }) => serves === 'mfa');
+    return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;
   };
 
 export interface SilentMint {

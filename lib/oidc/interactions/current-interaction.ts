@@ -8,7 +8,7 @@ import { redirectByGet } from '../../http/requests/posted-form.js';
 import { isInteractionUid } from '../../paths.js';
 import { scopesOfClaims } from '../accounts/claims-parameter.js';
 import type { OurSession } from '../accounts/login-context.js';
-import { tenantsAllowed } from '../accounts/requirements.js';
+import { sessionNameOf, tenantsAllowed } from '../accounts/requirements.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
@@ -72,13 +72,15 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         ...(tids ? { tids } : {}),
         ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs }),
+        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
         ...(signedIn?.act ? { act: signedIn.act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
   };
 }
+
+const named = (session: string | undefined): Pick<Interaction, 'session'> => (session === undefined ? {} : { session });
 
 function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<Interaction, 'idp'> {
   const { idp } = parseAcrValues(acrValues);

@@ -1,0 +1,142 @@
+/** MFA-OLDSESSION: a user who has a second factor proves it before a page changes how the account is signed in to. The pages are taken from the routes of the service. */
+import { randomUUID } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import Router from '@koa/router';
+import { captureMail } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { codeOf, copied, enrol, namedPeople, submit } from '../support/sign-in/factors.js';
+import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+
+/** Pages of a person, by the beginning of their path: those that change how the account is signed in to, and those that do not. */
+const changing = ['/idp/factors', '/idp/email', '/idp/linked-accounts'];
+const others: Readonly<Record<string, string>> = {
+  '/idp/account': 'leads to the other pages',
+  '/idp/ciba': 'answers requests of applications',
+  '/idp/impersonation': 'ends an impersonation',
+};
+/** Routes without the sign-in of a browser, or with one of their own: tested where they are. */
+const elsewhere = /^\/idp\/(api|connect|interaction|invitations?|password|email|connections|register|check-session|eid)(\/|$)/;
+/** Steps of these pages that change nothing: the list of accounts with the form that leads on, and the way back from a sign-in. */
+const showing = [
+  'GET /idp/linked-accounts',
+  'POST /idp/linked-accounts',
+  'GET /idp/factors/return',
+  'GET /idp/email/return',
+  'GET /idp/linked-accounts/return',
+];
+
+const found = new Set<string>();
+const { routes } = Router.prototype;
+Router.prototype.routes = function recorded(this: Router) {
+  for (const { path, methods } of this.stack) for (const method of methods) if (method !== 'HEAD') found.add(`${method} ${String(path)}`);
+  return routes.call(this);
+} as typeof routes;
+
+const names = Array.from({ length: 24 }, (_, index) => `changing${index}`);
+const [acme, globex] = testSeed.tenants;
+const upstream: Upstream = { subject: '', seen: [] };
+const service = useIdp({
+  mail: captureMail().mail,
+  extensions: [upstreamMethod('eid', upstream)],
+  seed: { ...testSeed, tenants: [{ ...acme, persons: [...(acme?.persons ?? []), ...namedPeople(names)] }, globex] } as never,
+});
+const pkce = createPkce();
+const url = (parameters: Record<string, string> = {}) =>
+  authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
+
+/** Of the pages that change something: those that need no parameter, or take any. */
+const steps = (): readonly string[] =>
+  [...found]
+    .filter((route) => changing.some((path) => route.split(' ')[1]?.startsWith(path)) && !route.includes(':token'))
+    .filter((route) => !showing.includes(route));
+
+let next = 0;
+let me: string;
+let account: { readonly oid: string; readonly tid: string; readonly child: string };
+beforeAll(() => void passTime(0));
+beforeEach(async () => {
+  me = names[next++] ?? '';
+  const [found] = await service.idp.directory.accounts.candidates(me);
+  const other = (await service.idp.directory.tenants.find()).find(({ name }) => name === 'Globex')?.id ?? '';
+  const { user } = await service.idp
+    .tenant(other)
+    .persons.create({ givenName: me, familyName: 'C', user: { userName: `${me}@globex.test`, status: 'active' } });
+  account = { oid: found?.person.user.id ?? '', tid: found?.tenant.id ?? '', child: user?.id ?? '' };
+  await service.idp.tenant(other).linking.link(account.child, { tid: account.tid, userId: account.oid });
+  passTime(0);
+});
+
+const isChallenge = (answer: Answer) => titleOf(answer) === 'Confirm that it is you';
+/** A sign-in by another method, which no factor is asked of. */
+async function byEid(): Promise<Agent> {
+  const agent = new Agent();
+  upstream.subject = randomUUID();
+  await service.idp.tenant(account.tid).users.addIdentity(account.oid, { idp: 'eid', subject: upstream.subject });
+  await agent.follow(await agent.get(url({ acr_values: 'idp:eid' })));
+  return agent;
+}
+const request = async (agent: Agent, route: string): Promise<Answer> => {
+  const [method = '', path = ''] = route.split(' ');
+  const target = `${service.issuer}${path}`;
+  const fields = { csrf: 'x', email: 'x@acme.test', unlink: account.child };
+  return agent.follow(await (method === 'GET' ? agent.get(`${target}?unlink=${account.child}`) : agent.post(target, fields)));
+};
+
+describe('MFA-OLDSESSION', () => {
+  test('every page of a person says whether it changes how the account is signed in to', () => {
+    const pages = [...found].map((route) => route.split(' ')[1] ?? '').filter((path) => path.startsWith('/idp/') && !elsewhere.test(path));
+    const known = [...changing, ...Object.keys(others)];
+    expect(pages.filter((path) => !known.some((each) => path === each || path.startsWith(`${each}/`)))).toEqual([]);
+    expect(steps().length).toBeGreaterThanOrEqual(12);
+  });
+
+  test('a sign-in without the factor is asked for it on each of them, and changes nothing', async () => {
+    await enrol(new Agent(), url({ acr_values: 'mfa' }), me, me);
+    const agent = await byEid();
+    const passed: string[] = [];
+    for (const route of steps()) if (!isChallenge(await request(agent, route))) passed.push(route);
+    expect(passed).toEqual([]);
+    const page = await agent.follow(await agent.get(`${service.issuer}/idp/linked-accounts`));
+    expect(isChallenge(await submit(agent, page, { step: 'link' }))).toBe(true);
+  });
+
+  test('a user without a factor changes these by any sign-in of a moment ago', async () => {
+    const agent = await byEid();
+    const asked = await Promise.all(steps().map((route) => request(agent, route)));
+    expect(asked.filter(isChallenge)).toEqual([]);
+  });
+
+  test('a password session from before the factor removes none, and neither does its form', async () => {
+    const attacker = new Agent();
+    await signIn(attacker, url(), me, me);
+    const list = await attacker.follow(await attacker.get(`${service.issuer}/idp/factors`));
+    passTime(2);
+    await enrol(new Agent(), url({ acr_values: 'mfa' }), me, me);
+    expect(titleOf(await attacker.follow(await attacker.get(`${service.issuer}/idp/factors`)))).not.toBe('Your sign-in factors');
+    const { action, fields } = formOf(list);
+    expect((await attacker.post(action, { ...fields, add: 'codes' })).status).toBe(303);
+    for (const path of ['email', 'linked-accounts/link', 'factors/app'])
+      expect(titleOf(await attacker.follow(await attacker.get(`${service.issuer}/idp/${path}`)))).toMatch(
+        /Confirm that|Sign in|Enter your/,
+      );
+  });
+
+  test('the sign-in that added the factor goes on, and a later one in its browser proves it', async () => {
+    const agent = new Agent();
+    await signIn(agent, url(), me, me);
+    const setUp = await agent.follow(await agent.get(`${service.issuer}/idp/factors/app`));
+    const [secret = ''] = copied(setUp);
+    expect(copied(await submit(agent, setUp, { code: codeOf(secret) }))).toHaveLength(10);
+    const list = await agent.get(`${service.issuer}/idp/factors`);
+    expect(titleOf(list)).toBe('Your sign-in factors');
+    expect(copied(await submit(agent, list, { add: 'codes' }))).toHaveLength(10);
+    expect(titleOf(await agent.get(`${service.issuer}/idp/email`))).toBe('Change your e-mail address');
+    passTime(700);
+    const again = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
+    expect(isChallenge(await submit(agent, again, { password: me }))).toBe(true);
+    backToPresent();
+  });
+});
