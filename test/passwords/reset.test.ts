@@ -89,10 +89,20 @@ describe('14.4 forgotten password', () => {
   });
 
   test('4.2 `mfa`: a reset does not sign in past a second factor', async () => {
-    const { userName } = await person();
+    const { userName, oid } = await person();
     const { secret } = await enrol(new Agent(), authorizeUrl(service.issuer, { ...pkce, acr_values: 'mfa' }), userName, 'old');
+    const factors = async () =>
+      (await store.collection<{ id: string; version: number; userId?: string }>('factors.enrolled').find({}))
+        .filter(({ userId }) => userId === oid)
+        .map(({ id, version }) => `${id} ${version}`);
+    const before = await factors();
     await forget(service.issuer, userName);
-    await reset(await link(userName));
+    const resetting = new Agent();
+    await reset(await link(userName), resetting);
+    // It takes no factor, and signs nobody in.
+    expect([before.length, await factors()]).toEqual([2, before]);
+    expect((await resetting.get(authorizeUrl(service.issuer, { ...pkce, prompt: 'none' }))).location).toContain('error=login_required');
+    expect(titleOf(await resetting.follow(await resetting.get(`${service.issuer}/idp/factors`)))).toMatch(/^Sign in/);
     const requests: readonly Record<string, string>[] = [{}, { acr_values: 'mfa' }];
     for (const [index, more] of requests.entries()) {
       passTime(60 * (index + 1));
