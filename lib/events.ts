@@ -106,6 +106,8 @@ export interface EventMap {
     readonly EndedAt: string;
     readonly EndedBy: ImpersonationEnd;
   };
+  /** So many codes of the user's second factor were wrong that no more are taken for a while: somebody may know the password. At most once a day. */
+  FactorCodesGuessed: { readonly AggregateId: string };
   /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
   /** A client asks the user to sign in on a device of their own. `RequestId` names the request. @see CIBA Core §7 */

@@ -15,8 +15,8 @@ interface Problem {
   readonly field?: 'code' | 'recovery';
   readonly text: Text;
   readonly status: number;
-  /** No code is taken any more. */
-  readonly isOver?: boolean;
+  /** No code is taken any more in this sign-in; `code`: none of the app. */
+  readonly over?: 'challenge' | 'code';
 }
 
 /** Recovery codes that are few enough to say so. */
@@ -36,7 +36,7 @@ export function createChallenge(
     const { interaction, own } = step;
     const link = (to: string): string => `${steps.at(interaction)}?with=${to}`;
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
-    const asksCode = wanted === 'code' && own.totp !== undefined;
+    const asksCode = wanted === 'code' && own.totp !== undefined && problem?.over === undefined;
     const asksRecovery = wanted === 'recovery';
     const hasPasskeys = webauthn !== undefined && own.passkeys.length > 0;
     const parts: ViewPart[] = [];
@@ -47,8 +47,8 @@ export function createChallenge(
       kind,
       ...(problem?.field === name ? { problem: problem.text } : {}),
     });
-    if (problem?.isOver) parts.push({ part: 'link', text: 'factors.challenge.again', href: steps.at(interaction, '/restart') });
-    else {
+    const again: ViewPart = { part: 'link', text: 'factors.challenge.again', href: steps.at(interaction, '/restart') };
+    if (problem?.over !== 'challenge') {
       if (asksCode || asksRecovery) {
         parts.push(asksCode ? field('code', 'code') : field('recovery', 'text'));
         parts.push({ part: 'button', text: 'factors.challenge.submit' });
@@ -70,6 +70,7 @@ export function createChallenge(
       if (asksRecovery) parts.push({ part: 'link', text: 'factors.challenge.other', href: link('code') });
       else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: link('recovery') });
     }
+    if (problem?.over !== undefined) parts.push(again);
     await view(ctx, {
       interaction,
       title: 'factors.challenge.title',
@@ -105,23 +106,24 @@ export function createChallenge(
           : (['recovery', formField(ctx, 'recovery')] as const);
       const field = name === 'code' && step.own.totp ? 'code' : 'recovery';
       if (typed.trim() === '') return show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
-      const attempt = await guesses.begin(step.interaction.uid, step.owner.person.user.id);
+      const attempt = await guesses.begin(step.interaction.uid, step.owner, name);
       if ('isOver' in attempt) {
         refused(ctx, step, 'challenge over');
-        return show(ctx, step, { text: 'factors.challenge.over', status: 429, isOver: true });
+        return show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
       }
       if ('minutes' in attempt) {
         refused(ctx, step, 'too many codes');
         return show(ctx, step, {
           text: { key: 'factors.challenge.often', values: { minutes: String(attempt.minutes) } },
           status: 429,
-          isOver: true,
+          over: name === 'code' ? 'code' : 'challenge',
         });
       }
       if (name === 'recovery') {
         const left = await enrolled.recoveryCodes.use(step.owner, step.own, typed);
         if (left === undefined) {
           refused(ctx, step, 'wrong recovery code');
+          await attempt.failed();
           return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
         }
         await attempt.succeeded();
@@ -130,6 +132,7 @@ export function createChallenge(
       const outcome = await enrolled.useTotp(step.owner, step.own, typed);
       if (outcome !== 'right') {
         refused(ctx, step, `${outcome} code`);
+        await attempt.failed();
         return show(ctx, step, { field: 'code', text: `factors.challenge.code${outcome === 'wrong' ? 'Wrong' : 'Reused'}`, status: 400 });
       }
       await attempt.succeeded();

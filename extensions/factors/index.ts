@@ -27,7 +27,7 @@ export function factors(): Extension {
     errorCodes: errors.codes,
     collections: [collection],
     artifacts: [pending, proven, seen, spent, choosing],
-    events: ['FactorAdded', 'FactorRemoved', 'PasskeyCounterWentBack'],
+    events: ['FactorAdded', 'FactorRemoved', 'FactorCodesGuessed', 'PasskeyCounterWentBack'],
     texts,
     routes(router, context) {
       const { secondFactor, passkeySignIn, ownPage } = partsOf(context);

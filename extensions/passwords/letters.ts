@@ -74,9 +74,15 @@ export const takenLetter = (due: DueLink, locale?: string): Letter =>
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** Something about the account is not as it was. */
-export const noticeLetter = (name: string, at: Date, to: string, tenant: NonNullable<Look['tenant']>): Letter =>
+/** Something about the account is not as it was, or was seen. */
+export const noticeLetter = (
+  name: string,
+  at: Date,
+  to: string,
+  tenant: NonNullable<Look['tenant']>,
+  note: 'notYou' | 'seen' = 'notYou',
+): Letter =>
   letter({ to, kind: 'account-changed', tenant }, name, at, (values) => [
     { part: 'text', text: said(`${name}.text`, values) },
-    { part: 'note', text: said('notYou', values) },
+    { part: 'note', text: said(note, values) },
   ]);

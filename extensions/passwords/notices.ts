@@ -8,12 +8,21 @@ import { type DueNotice, NOTICE, told } from './records.js';
 
 type EventData = Readonly<Record<string, unknown>>;
 
-/** The texts of an event, and whom it is about: users by id. */
-const notices: Readonly<Record<string, { readonly name: string; readonly of?: (data: EventData) => readonly string[] }>> = {
+interface Notice {
+  readonly name: string;
+  /** The text at the end. @default that something was changed */
+  readonly note?: 'seen';
+  /** The users that it is about, by id. @default the user of the event */
+  readonly of?: (data: EventData) => readonly string[];
+}
+
+/** The texts of each event. */
+const notices: Readonly<Record<string, Notice>> = {
   UserPasswordChanged: { name: 'password' },
   UserEmailChanged: { name: 'address' },
   FactorAdded: { name: 'factorAdded' },
   FactorRemoved: { name: 'factorRemoved' },
+  FactorCodesGuessed: { name: 'codesGuessed', note: 'seen' },
   UserIdentityAdded: { name: 'identityAdded' },
   UserIdentityRemoved: { name: 'identityRemoved' },
   UserClaimAdded: { name: 'linked', of: ofBoth },
@@ -70,8 +79,8 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     if (due.type === 'UserEmailChanged') return addressChanged(due, account);
     const { person, tenant } = account;
     const to = directory.accounts.emailOf(person);
-    const name = notices[due.type]?.name;
-    if (!mail || to === undefined || name === undefined) return;
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(name, new Date(due.time), to, tenant)));
+    const notice = notices[due.type];
+    if (!mail || to === undefined || !notice) return;
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(notice.name, new Date(due.time), to, tenant, notice.note)));
   };
 }

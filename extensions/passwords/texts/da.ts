@@ -69,6 +69,8 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Linket virker én gang, indtil {time} (UTC).',
   'passwords.mail.ignore': 'Hvis du ikke ved, hvad dette drejer sig om, kan du se bort fra denne e-mail.',
   'passwords.mail.notYou': 'Ændret {time} (UTC). Hvis det ikke var dig, så skift din adgangskode, og sig det til {tenant} med det samme.',
+  'passwords.mail.seen':
+    'Set {time} (UTC). Hvis det ikke var dig, kender nogen din adgangskode: skift den, og sig det til {tenant} med det samme.',
   'passwords.mail.reset.subject': 'Vælg en ny adgangskode',
   'passwords.mail.reset.text': 'Nogen bad om en ny adgangskode til din konto hos {tenant}.',
   'passwords.mail.reset.button': 'Vælg en ny adgangskode',
@@ -93,6 +95,9 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.factorRemoved.subject': 'En loginfaktor er fjernet',
   'passwords.mail.factorRemoved.text':
     'Din konto hos {tenant} har én måde mindre at bevise et login på: en app, en adgangsnøgle eller gendannelseskoder.',
+  'passwords.mail.codesGuessed.subject': 'Forkerte koder ved dit login',
+  'passwords.mail.codesGuessed.text':
+    'Nogen indtastede adgangskoden til din konto hos {tenant} og derefter mange forkerte koder. I et stykke tid tages der ikke imod koder af den slags.',
   'passwords.mail.linked.subject': 'Dine konti er forbundet',
   'passwords.mail.linked.text': 'Din konto hos {tenant} er forbundet med en anden konto. De har ét fælles login.',
   'passwords.mail.unlinked.subject': 'En forbindelse til din konto er afsluttet',

@@ -69,6 +69,8 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Der Link funktioniert einmal, bis {time} (UTC).',
   'passwords.mail.ignore': 'Wenn Sie nicht wissen, worum es geht, können Sie diese E-Mail ignorieren.',
   'passwords.mail.notYou': 'Geändert am {time} (UTC). Wenn Sie das nicht waren, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
+  'passwords.mail.seen':
+    'Bemerkt am {time} (UTC). Wenn Sie das nicht waren, kennt jemand Ihr Passwort: Ändern Sie es, und sagen Sie es sofort {tenant}.',
   'passwords.mail.reset.subject': 'Wählen Sie ein neues Passwort',
   'passwords.mail.reset.text': 'Jemand hat ein neues Passwort für Ihr Konto bei {tenant} angefordert.',
   'passwords.mail.reset.button': 'Neues Passwort wählen',
@@ -96,6 +98,9 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.factorRemoved.subject': 'Ein Anmeldefaktor wurde entfernt',
   'passwords.mail.factorRemoved.text':
     'Ihr Konto bei {tenant} hat einen Weg weniger, eine Anmeldung zu beweisen: eine App, einen Passkey oder Wiederherstellungscodes.',
+  'passwords.mail.codesGuessed.subject': 'Falsche Codes bei Ihrer Anmeldung',
+  'passwords.mail.codesGuessed.text':
+    'Jemand hat das Passwort Ihres Kontos bei {tenant} eingegeben und danach viele falsche Codes. Codes dieser Art werden eine Zeit lang nicht angenommen.',
   'passwords.mail.linked.subject': 'Ihre Konten wurden verknüpft',
   'passwords.mail.linked.text': 'Ihr Konto bei {tenant} wurde mit einem anderen Konto verknüpft. Sie haben eine gemeinsame Anmeldung.',
   'passwords.mail.unlinked.subject': 'Eine Verknüpfung Ihres Kontos wurde beendet',

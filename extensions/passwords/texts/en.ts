@@ -68,6 +68,7 @@ export const en = {
   'passwords.mail.until': 'The link works once, until {time} (UTC).',
   'passwords.mail.ignore': 'If you do not know what this is about, you can ignore this e-mail.',
   'passwords.mail.notYou': 'Changed on {time} (UTC). If it was not you, change your password and tell {tenant} now.',
+  'passwords.mail.seen': 'Seen on {time} (UTC). If it was not you, somebody knows your password: change it, and tell {tenant} now.',
   'passwords.mail.reset.subject': 'Choose a new password',
   'passwords.mail.reset.text': 'Somebody asked for a new password of your account at {tenant}.',
   'passwords.mail.reset.button': 'Choose a new password',
@@ -90,6 +91,9 @@ export const en = {
   'passwords.mail.identityRemoved.text': 'Your account at {tenant} can no longer be signed in to by an account at another provider.',
   'passwords.mail.factorRemoved.subject': 'A sign-in factor was removed',
   'passwords.mail.factorRemoved.text': 'Your account at {tenant} has one way less to prove a sign-in: an app, a passkey or recovery codes.',
+  'passwords.mail.codesGuessed.subject': 'Wrong codes at your sign-in',
+  'passwords.mail.codesGuessed.text':
+    'Somebody entered the password of your account at {tenant}, and then many wrong codes. No codes of that kind are taken for a while.',
   'passwords.mail.linked.subject': 'Your accounts were linked',
   'passwords.mail.linked.text': 'Your account at {tenant} was linked to another account. They have one sign-in.',
   'passwords.mail.unlinked.subject': 'A link of your account was ended',

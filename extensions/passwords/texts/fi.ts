@@ -69,6 +69,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Linkki toimii kerran, {time} asti (UTC).',
   'passwords.mail.ignore': 'Jos et tiedä, mistä on kyse, voit jättää tämän viestin huomiotta.',
   'passwords.mail.notYou': 'Muutettu {time} (UTC). Jos et tehnyt sitä itse, vaihda salasanasi ja ilmoita heti: {tenant}.',
+  'passwords.mail.seen': 'Havaittu {time} (UTC). Jos et ollut se sinä, joku tietää salasanasi: vaihda se ja ilmoita heti: {tenant}.',
   'passwords.mail.reset.subject': 'Valitse uusi salasana',
   'passwords.mail.reset.text': 'Tilillesi pyydettiin uutta salasanaa, {tenant}.',
   'passwords.mail.reset.button': 'Valitse uusi salasana',
@@ -93,6 +94,9 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.factorRemoved.subject': 'Kirjautumistapa poistettiin',
   'passwords.mail.factorRemoved.text':
     'Tililläsi on yksi tapa vähemmän todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',
+  'passwords.mail.codesGuessed.subject': 'Vääriä koodeja kirjautumisessasi',
+  'passwords.mail.codesGuessed.text':
+    'Joku antoi tilisi salasanan, {tenant}, ja sen jälkeen monta väärää koodia. Tällaisia koodeja ei oteta vastaan vähään aikaan.',
   'passwords.mail.linked.subject': 'Tilisi yhdistettiin',
   'passwords.mail.linked.text': 'Tilisi yhdistettiin toiseen tiliin, {tenant}. Niillä on yhteinen kirjautuminen.',
   'passwords.mail.unlinked.subject': 'Tilisi yhdistäminen päättyi',

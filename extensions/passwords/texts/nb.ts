@@ -69,6 +69,8 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Lenken virker én gang, til {time} (UTC).',
   'passwords.mail.ignore': 'Hvis du ikke vet hva dette gjelder, kan du se bort fra denne e-posten.',
   'passwords.mail.notYou': 'Endret {time} (UTC). Hvis det ikke var deg, endre passordet ditt og si fra til {tenant} med en gang.',
+  'passwords.mail.seen':
+    'Sett {time} (UTC). Hvis det ikke var deg, kjenner noen passordet ditt: endre det, og si fra til {tenant} med en gang.',
   'passwords.mail.reset.subject': 'Velg et nytt passord',
   'passwords.mail.reset.text': 'Noen ba om et nytt passord for kontoen din hos {tenant}.',
   'passwords.mail.reset.button': 'Velg et nytt passord',
@@ -93,6 +95,9 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.factorRemoved.subject': 'En innloggingsfaktor er fjernet',
   'passwords.mail.factorRemoved.text':
     'Kontoen din hos {tenant} har én måte mindre å bevise en innlogging på: en app, en passnøkkel eller gjenopprettingskoder.',
+  'passwords.mail.codesGuessed.subject': 'Feil koder ved innloggingen din',
+  'passwords.mail.codesGuessed.text':
+    'Noen skrev inn passordet til kontoen din hos {tenant}, og deretter mange feil koder. En stund tas det ikke imot koder av det slaget.',
   'passwords.mail.linked.subject': 'Kontoene dine er koblet',
   'passwords.mail.linked.text': 'Kontoen din hos {tenant} er koblet til en annen konto. De har én felles innlogging.',
   'passwords.mail.unlinked.subject': 'En kobling av kontoen din er avsluttet',

@@ -69,6 +69,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Länken fungerar en gång, till {time} (UTC).',
   'passwords.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här e-brevet.',
   'passwords.mail.notYou': 'Ändrat {time} (UTC). Om det inte var du, ändra ditt lösenord och säg till {tenant} genast.',
+  'passwords.mail.seen': 'Sett {time} (UTC). Om det inte var du känner någon till ditt lösenord: ändra det och säg till {tenant} genast.',
   'passwords.mail.reset.subject': 'Välj ett nytt lösenord',
   'passwords.mail.reset.text': 'Någon bad om ett nytt lösenord för ditt konto hos {tenant}.',
   'passwords.mail.reset.button': 'Välj ett nytt lösenord',
@@ -95,6 +96,9 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.factorRemoved.subject': 'En inloggningsfaktor har tagits bort',
   'passwords.mail.factorRemoved.text':
     'Ditt konto hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',
+  'passwords.mail.codesGuessed.subject': 'Felaktiga koder vid din inloggning',
+  'passwords.mail.codesGuessed.text':
+    'Någon angav lösenordet till ditt konto hos {tenant} och sedan många felaktiga koder. Ett tag tas inga koder av det slaget emot.',
   'passwords.mail.linked.subject': 'Dina konton har kopplats',
   'passwords.mail.linked.text': 'Ditt konto hos {tenant} har kopplats till ett annat konto. De har en gemensam inloggning.',
   'passwords.mail.unlinked.subject': 'En koppling av ditt konto har avslutats',
