@@ -20,7 +20,10 @@ const service = useIdp({
 let me = '';
 let next = 0;
 let seconds = 0;
-const later = (more: number) => passTime((seconds += more));
+const later = (more: number) => {
+  seconds += more;
+  passTime(seconds);
+};
 beforeEach(() => {
   me = names[next++] ?? '';
   later(0);

@@ -271,6 +271,35 @@ describe('a browser that signed in to an account', () => {
     expect(isIn(await send(form, 'second@closed.test', 'namesake'))).toBe(true);
   });
 
+  test.each([
+    ['one after the other', false],
+    ['with its own sign-ins between them', true],
+  ])('M5: of eight wrong guesses of a namesake’s browser, %s, those within the limit are evaluated for the others', async (_, isMixed) => {
+    const address = newAddress();
+    // The counts of an account are of all addresses: others may have used this one up.
+    const name = `mixed-${isMixed}@closed.test`;
+    for (const [tid, password] of [
+      [tenants.closed, 'right'],
+      [tenants.open[1] ?? '', 'namesake'],
+    ] as const) {
+      const user = { userName: name, status: 'active' as const };
+      const made = await idp.idp.tenant(tid).persons.create({ givenName: 'M', familyName: 'N', user });
+      await idp.idp.directory.credentials.seedPassword(made.user?.id ?? '', password);
+    }
+    const agent = at(await knownBrowser(name, {}, 'namesake'), address);
+    let evaluated = 0;
+    for (let round = 0; round < 8; round += 1) {
+      const form = await passwordForm(agent, { prompt: 'login' });
+      const before = hashes;
+      expect(isIn(await send(form, name, `guess ${round}`))).toBe(false);
+      // With the accounts of strangers, each attempt takes three hashes; with the browser's own alone, one.
+      if (hashes - before > 1) evaluated += 1;
+      if (isMixed) expect(isIn(await send(form, name, 'namesake'))).toBe(true);
+    }
+    expect(evaluated).toBe(perName);
+    expect(isIn(await send(await passwordForm(agent, { prompt: 'login' }), name, 'right'))).toBe(false);
+  });
+
   test('M1: the proof is of no use in another browser', async () => {
     const address = newAddress();
     const agent = at(await knownBrowser('p5@closed.test'), address);
