@@ -1,4 +1,4 @@
-import { deadlineAfter, leave } from '../../lib/store/times/free-time.js';
+import { deadlineAfter, leave } from '../../lib/times/free-time.js';
 
 /** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
 export const DEADLINE_MS = 1000;

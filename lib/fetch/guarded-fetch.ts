@@ -4,9 +4,10 @@
  * Names are looked up apart from the threads that hash passwords (`name-lookups`), and only addresses of the Internet are called (`public-address`).
  * `remote-documents` reads a document once, however many strangers ask for it, and lets few reads run at a time (`turns`).
  */
-import { request as requestHttp } from 'node:http';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
+import { deadlineAfter, leave } from '../times/free-time.js';
 import { isLoopback } from './loopback.js';
 import { createNameLookups, type NameLookups } from './name-lookups.js';
 import { isPublicAddress } from './public-address.js';
@@ -16,7 +17,10 @@ export interface GuardedRequest {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Milliseconds for all of it, the name look-up and the body included. */
+  /**
+   * Milliseconds for all of it, the name look-up and the body included. They are counted while this process is free to read an answer: a process
+   * that is busy or stopped does not take a healthy server for one that is slow.
+   */
   readonly timeoutMs: number;
   /** Bytes of the body, as they come over the wire. `0`: the body is not read, and the answer is its status and headers. */
   readonly maxBytes: number;
@@ -57,9 +61,12 @@ export function createGuardedFetch(
     const address = hostname.replace(/^\[|\]$/g, '');
     if (!isAllowed && isIP(address) !== 0 && !isPublicAddress(address)) throw new Error(`${hostname} is not a public address`);
 
-    const signal = AbortSignal.timeout(timeoutMs);
     const send = protocol === 'https:' ? requestHttps : requestHttp;
-    return new Promise((resolve, reject) => {
+    return new Promise<GuardedResponse>((resolve, reject) => {
+      const answer = (response: IncomingMessage, bytes: Buffer): void => {
+        leave(waiting);
+        resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers), body: bytes });
+      };
       const request = send(url, {
         method,
         // A connection of its own: one that is kept open was checked for another caller.
@@ -69,17 +76,18 @@ export function createGuardedFetch(
           'accept-encoding': 'identity',
           ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
         },
-        signal,
         lookup: isAllowed ? lookupAllowed : lookupPublic,
       });
-      const fail = (error: Error) => {
+      const fail = (error: Error): void => {
+        leave(waiting);
+        reject(error);
         request.destroy();
-        reject(signal.aborted ? new Error(`${url.host} took more than ${timeoutMs} ms`) : error);
       };
+      const waiting = deadlineAfter(timeoutMs).enter(() => fail(new Error(`${url.host} took more than ${timeoutMs} ms`)));
       request.on('error', fail);
       request.once('response', (response) => {
         if (maxBytes === 0) {
-          resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers), body: Buffer.alloc(0) });
+          answer(response, Buffer.alloc(0));
           request.removeListener('error', fail).on('error', () => {});
           request.destroy();
           return;
@@ -91,9 +99,7 @@ export function createGuardedFetch(
           if (bytes > maxBytes) fail(new Error(`${url.host} answered more than ${maxBytes} bytes`));
           else chunks.push(chunk);
         });
-        response.once('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers), body: Buffer.concat(chunks) }),
-        );
+        response.once('end', () => answer(response, Buffer.concat(chunks)));
         response.on('error', fail);
       });
       request.end(body);

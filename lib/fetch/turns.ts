@@ -1,6 +1,8 @@
+import { deadlineAfter, leave } from '../times/free-time.js';
+
 /** Lets at most so many run at once; the others wait for their turn, in the order they came, and not for long. */
 export interface Turns {
-  /** @throws Error when too many wait, or when it took more than `patienceMs` until the turn came. */
+  /** @throws Error when too many wait, or when no turn comes within `patienceMs` in which this process was free. */
   run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
   /** Nothing runs or waits. */
   isIdle(): boolean;
@@ -16,11 +18,17 @@ export function createTurns({ max, maxWaiting }: { readonly max: number; readonl
       return;
     }
     if (waiting.length >= maxWaiting) throw new Error(`${maxWaiting} wait already`);
-    const since = performance.now();
-    await new Promise<void>((resolve) => waiting.push(resolve));
-    if (performance.now() - since <= patienceMs) return;
-    end();
-    throw new Error(`waited more than ${patienceMs} ms`);
+    await new Promise<void>((resolve, reject) => {
+      const patience = deadlineAfter(patienceMs).enter(() => {
+        waiting.splice(waiting.indexOf(start), 1);
+        reject(new Error(`waited more than ${patienceMs} ms`));
+      });
+      const start = (): void => {
+        leave(patience);
+        resolve();
+      };
+      waiting.push(start);
+    });
   }
 
   /** Hands the turn on. */

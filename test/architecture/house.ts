@@ -68,8 +68,8 @@ const rooms: readonly Room[] = [
       'type lib/http/',
     ],
   },
-  { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
-  { files: 'lib/fetch/', mayImport: [] },
+  { files: 'lib/store/', mayImport: ['lib/errors.ts', 'lib/times/', 'type lib/logger.ts'] },
+  { files: 'lib/fetch/', mayImport: ['lib/times/'] },
   { files: 'lib/display/', mayImport: [] },
   { files: 'lib/times/', mayImport: [] },
   {
@@ -159,7 +159,7 @@ const rooms: readonly Room[] = [
   { files: 'extensions/index.ts', mayImport: ['extensions/', 'type lib/extension-door.ts'] },
   // What the service adds comes in by the door that a host's extensions have: else it would prove nothing.
   { files: 'extensions/*/', mayImport: ['lib/extension-door.ts'] },
-  { files: 'adapters/*/', mayImport: ['lib/store/', 'lib/errors.ts'] },
+  { files: 'adapters/*/', mayImport: ['lib/store/', 'lib/times/', 'lib/errors.ts'] },
   { files: 'examples/*/', mayImport: [] },
 ];
 

@@ -9,6 +9,7 @@ import { createPasswords } from '../../lib/directory/index.js';
 import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.js';
 import { createNameLookups } from '../../lib/fetch/name-lookups.js';
 import { isPublicAddress } from '../../lib/fetch/public-address.js';
+import { createTurns } from '../../lib/fetch/turns.js';
 
 let answer: RequestListener;
 let hits: string[];
@@ -30,7 +31,7 @@ beforeEach(() => {
   answer = (_request, response) => response.end('hello');
 });
 
-const limits = { timeoutMs: 1000, maxBytes: 1000 };
+const limits = { timeoutMs: 200_000, maxBytes: 1000 };
 const strict = createGuardedFetch({ allowHosts: [] });
 const call = (path = '/', request: object = {}) =>
   createGuardedFetch({ allowHosts: ['127.0.0.1'] })(`http://127.0.0.1:${port}${path}`, { ...limits, ...request });
@@ -96,6 +97,47 @@ describe('F8 K4 C3: addresses that others chose', () => {
     await expect(call('/', { timeoutMs: 150 })).rejects.toThrow('took more than 150 ms');
   });
 
+  test('M18: a process that is busy for longer than a call may take finds its answer, and takes nobody for slow', async () => {
+    const arrived = new Promise<void>((resolve) => {
+      answer = (_request, response) => {
+        response.end('hello');
+        resolve();
+      };
+    });
+    const called = call('/', { timeoutMs: 600 });
+    await arrived;
+    for (const until = performance.now() + 1200; performance.now() < until; );
+    expect(await called).toMatchObject({ status: 200, body: Buffer.from('hello') });
+  });
+
+  test('M18: so does one that waits for its turn', async () => {
+    const turns = createTurns({ max: 1, maxWaiting: 9 });
+    let end = (): void => {};
+    const first = turns.run(
+      600,
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    const second = turns.run(600, async () => 'second');
+    for (const until = performance.now() + 1200; performance.now() < until; );
+    setImmediate(() => end());
+    expect(await second).toBe('second');
+    await first;
+    const held = turns.run(
+      100,
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    await expect(turns.run(100, async () => 'late')).rejects.toThrow('waited more than 100 ms');
+    end();
+    await held;
+    expect(turns.isIdle()).toBe(true);
+  });
+
   test('one that breaks off is an error', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
@@ -138,7 +180,7 @@ describe('M14: names that are looked up for others', () => {
       if (reply) socket.send(reply(question), from, '127.0.0.1');
     });
     await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-    const resolver = new Resolver({ timeout: 200, tries: 1 });
+    const resolver = new Resolver({ timeout: reply ? 200_000 : 200, tries: 1 });
     resolver.setServers([`127.0.0.1:${socket.address().port}`]);
     const close = () => new Promise<void>((resolve) => socket.close(() => resolve()));
     return { resolver, close, questions: () => questions };

@@ -4,7 +4,7 @@
  * This file limits a call of a store in time, so that a request is answered in 1.5 s whatever its stores do, unless several calls before the one
  * that hangs were slow as well. `outages` tells each outage once, `health` asks the stores on demand.
  */
-import { deadlineAfter, freeTime, leave } from '../times/free-time.js';
+import { deadlineAfter, freeTime, leave } from '../../times/free-time.js';
 
 /** An answer may take 1000 ms. */
 const usual = deadlineAfter(1000);

@@ -1,6 +1,8 @@
 /**
- * The difference between this node's clock and that of the artifact store, which all nodes share. It is measured every ten
- * seconds, and follows at once when the node's clock is set in between. A node whose clock is too far off neither reads nor writes records.
+ * The time of the artifact store, which all nodes share: `store-time` converts the instants of its records.
+ *
+ * This file measures the difference between the clock of this node and the store's. It is measured every ten seconds, and follows at once when the
+ * clock of the node is set in between. A node whose clock is too far off neither reads nor writes records.
  */
 import { UnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';

@@ -32,6 +32,7 @@ class Queue {
 
   enter(giveUp: () => void): Waiting {
     if (timer === undefined) startLooking();
+    if (this.isEmpty) queues.add(this);
     const { previous } = this.#head;
     const waiting: Waiting = { previous, next: this.#head, since: clock, giveUp };
     previous.next = waiting;
@@ -56,7 +57,8 @@ export function leave(waiting: Waiting): void {
   waiting.next = waiting;
 }
 
-const queues = new Map<number, Queue>();
+/** Those in which somebody waits. */
+const queues = new Set<Queue>();
 let clock = 0;
 let lookedAt = 0;
 let timer: NodeJS.Timeout | undefined;
@@ -64,24 +66,20 @@ let timer: NodeJS.Timeout | undefined;
 /** Milliseconds that this process was free, as far as something was waited for. */
 export const freeTime = (): number => clock;
 
-/** Whoever waits for so many milliseconds; a handful of lengths in a process. */
-export function deadlineAfter(milliseconds: number): Pick<Queue, 'enter' | 'milliseconds'> {
-  const known = queues.get(milliseconds);
-  if (known !== undefined) return known;
-  const queue = new Queue(milliseconds);
-  queues.set(milliseconds, queue);
-  return queue;
-}
+/** Waits of so many milliseconds each. Waits that share one cost the least. */
+export const deadlineAfter = (milliseconds: number): Pick<Queue, 'enter' | 'milliseconds'> => new Queue(milliseconds);
 
 function look(): void {
   const now = performance.now();
   clock += Math.min(now - lookedAt, MAX_STEP_MS);
   lookedAt = now;
-  for (const queue of queues.values()) queue.giveUpBefore(clock);
-  if ([...queues.values()].every(({ isEmpty }) => isEmpty)) {
-    clearInterval(timer);
-    timer = undefined;
+  for (const queue of queues) {
+    queue.giveUpBefore(clock);
+    if (queue.isEmpty) queues.delete(queue);
   }
+  if (queues.size > 0) return;
+  clearInterval(timer);
+  timer = undefined;
 }
 
 /** Node reads sockets between a timer and the immediate that it sets, so answers that came meanwhile are seen first. */
