@@ -16,7 +16,7 @@ export default {
   workerGracefulExitTimeout: 20_000,
   silent: true,
   // A limit against hanging. No test may need to be fast: the machine may be slow, and busy with other tests.
-  testTimeout: process.env.PROVE ? 3_600_000 : 300_000,
+  testTimeout: process.env.PROVE ? 3_600_000 : 900_000,
   coverageProvider: 'v8',
   collectCoverageFrom: ['dist/{lib,adapters,extensions}/**/*.js'],
   coverageDirectory: '.coverage',

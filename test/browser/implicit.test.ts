@@ -113,10 +113,10 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
          await frame.load();
          frame.start(state);`,
       );
-      await page.waitForFunction('replies.length > 1', undefined, { polling: 50, timeout: 90_000 });
+      await page.waitForFunction('replies.length > 1', undefined, { polling: 50 });
       expect(await page.evaluate('[...new Set(replies)]')).toEqual(['unchanged']);
       await signOutBeside(context, service.issuer);
-      await page.waitForFunction('window.isChanged', undefined, { polling: 50, timeout: 90_000 });
+      await page.waitForFunction('window.isChanged', undefined, { polling: 50 });
       expect(await run(page, type, silently)).toBe('login_required');
     },
   );

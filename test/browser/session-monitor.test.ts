@@ -113,7 +113,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       return this.page.evaluate(expression);
     }
     async until(expression: string): Promise<void> {
-      await this.page.waitForFunction(expression, undefined, { polling: 50, timeout: 90_000 });
+      await this.page.waitForFunction(expression, undefined, { polling: 50 });
     }
     /** What the library told, and what the frame did, each once. */
     told(): Promise<unknown> {

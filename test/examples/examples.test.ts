@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/client/agent.js';
 import { freePort, type RunningDemo, type RunningExample, runExample, startDemo, startExample } from '../support/service/example.js';
+import { LIMIT_MS } from '../support/time/in-time.js';
 
 // Each start is a process of its own.
 const redirectUri = 'http://localhost:3001/callback';
@@ -219,7 +220,7 @@ test('a SIGTERM to npm start ends the demo too, of which npm is not the parent',
       () => false,
     );
   const soon = async (wanted: boolean) => {
-    for (const deadline = Date.now() + 90_000; (await serves()) !== wanted; await sleep(100))
+    for (const deadline = Date.now() + LIMIT_MS; (await serves()) !== wanted; await sleep(100))
       if (Date.now() > deadline) throw new Error(said);
   };
   await soon(true);

@@ -6,6 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { testKeys } from '../support/service/keys.js';
 import { testSeed } from '../support/service/seed.js';
+import { LIMIT_MS } from '../support/time/in-time.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const create = (options: Partial<IdentityProviderOptions> = {}) =>
@@ -94,7 +95,7 @@ test('design §1: health, provider, onProvider and configure', async () => {
 async function run(code: string, env: Record<string, string>): Promise<{ status: number | null; out: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     env: { PATH: process.env.PATH ?? '', ...env },
-    timeout: 60_000,
+    timeout: LIMIT_MS,
   });
   let out = '';
   for (const stream of [child.stdout, child.stderr]) {

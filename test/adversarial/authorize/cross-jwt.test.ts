@@ -123,7 +123,7 @@ const hint = (iss: string) => ({
   aud: service.issuer,
   oid: alicesOid(),
   jti: randomUUID(),
-  exp: epochSeconds() + 60,
+  exp: epochSeconds() + 240,
 });
 
 interface Kind {

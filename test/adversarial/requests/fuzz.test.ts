@@ -13,13 +13,13 @@ import { authorizationOf, obtainCode } from '../../support/client/steps.js';
 import type { FromFuzzed } from '../../support/requests/fuzzed.js';
 import { createGrammar, type FuzzRequest, type Material, type Route } from '../../support/requests/request-grammar.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../../support/service/seed.js';
+import { LIMIT_MS } from '../../support/time/in-time.js';
 
 const REQUESTS = process.env.PROVE ? 50_000 : 2_000;
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 446_068_997));
 /** So many requests are made of the same material before it is renewed: codes are spent, sign-ins end. */
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
-const TIMEOUT_MS = 20_000;
 
 let service: ChildProcess;
 let issuer: string;
@@ -170,7 +170,7 @@ const mayBeFramed = ({ lines: [line = ''] }: FuzzRequest, { status, head }: RawA
 
 /** Nothing when the answer is one. */
 async function accident(request: FuzzRequest): Promise<string | undefined> {
-  const silence = new Promise<undefined>((resolve) => setTimeout(resolve, TIMEOUT_MS, undefined).unref());
+  const silence = new Promise<undefined>((resolve) => setTimeout(resolve, LIMIT_MS, undefined).unref());
   const answer = await Promise.race([rawRequest(issuer, request.lines, request.body).catch(String), silence]);
   if (answer === undefined) return written(request, 'no answer');
   if (typeof answer === 'string') return written(request, answer);

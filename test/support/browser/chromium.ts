@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
 import { describeUnless, findProgram } from '../../servers/installed.js';
+import { LIMIT_MS } from '../time/in-time.js';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Without the interface of a browser, so it takes a quarter of the CPU time; it knows no preferences, and blocks no cookies. */
@@ -22,6 +23,7 @@ function launchOptions(programs = names): LaunchOptions {
   return {
     executablePath,
     headless: true,
+    timeout: LIMIT_MS,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -34,13 +36,19 @@ function launchOptions(programs = names): LaunchOptions {
   };
 }
 
+/** Starts the browser. What is done in it may take as long as a busy machine takes. */
+async function start(options: LaunchOptions): Promise<Browser> {
+  const browser = await chromium.launch(options);
+  return browser.on('context', (context) => context.setDefaultTimeout(LIMIT_MS));
+}
+
 /** Starts the browser headless; it talks to nobody by itself. */
-export const launch = (): Promise<Browser> => chromium.launch(launchOptions([shell, ...names]));
+export const launch = (): Promise<Browser> => start(launchOptions([shell, ...names]));
 
 /** The same, to which every name of a domain is this machine. */
 export function launchAmong(domain: string): Promise<Browser> {
   const options = launchOptions([shell, ...names]);
-  return chromium.launch({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=MAP *.${domain} 127.0.0.1`] });
+  return start({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=MAP *.${domain} 127.0.0.1`] });
 }
 
 export interface BrowserWithCookies extends AsyncDisposable {
@@ -56,6 +64,7 @@ export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Prom
   await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
   const options = launchOptions(isBlocked ? names : [shell, ...names]);
   const context = await chromium.launchPersistentContext(profile, { ...options, ignoreHTTPSErrors: true });
+  context.setDefaultTimeout(LIMIT_MS);
   return {
     context,
     async [Symbol.asyncDispose]() {

@@ -34,7 +34,7 @@ export async function createAssertingClient(id = 'asserting'): Promise<Asserting
     },
     async sign(issuer, claims = {}, header = {}) {
       const now = epochSeconds();
-      const all = { iss: id, sub: id, aud: issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
+      const all = { iss: id, sub: id, aud: issuer, jti: randomUUID(), iat: now, exp: now + 240, ...claims };
       const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
       const assertion = await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(privateKey);
       return { client_assertion_type: assertionType, client_assertion: assertion };

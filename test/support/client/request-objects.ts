@@ -55,7 +55,7 @@ export async function createSigningClient(
         scope: 'openid',
         iss: id,
         aud: issuer,
-        exp: now + 60,
+        exp: now + 240,
       };
       return new SignJWT(present({ ...request, ...members }))
         .setProtectedHeader(present({ alg, kid: 'own', typ: 'oauth-authz-req+jwt', ...header }) as { alg: string })

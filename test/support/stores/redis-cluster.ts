@@ -2,12 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../service/example.js';
+import { LIMIT_MS } from '../time/in-time.js';
 import { RedisServer } from './redis-server.js';
 
 const SLOTS = 16_384;
-
-/** Milliseconds until all nodes have to know each other. */
-const START_TIMEOUT = 20_000;
 
 export class RedisCluster {
   private constructor(readonly nodes: readonly RedisServer[]) {}
@@ -19,7 +17,7 @@ export class RedisCluster {
     try {
       for (let index = 0; index < size; index++) {
         // The bus has a port of its own: by default 10,000 above, which may be none.
-        const args = ['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '2000'];
+        const args = ['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '10000'];
         nodes.push(await RedisServer.start({ args: [...args, '--cluster-require-full-coverage', 'no'] }));
       }
       await cluster.#join();
@@ -56,7 +54,7 @@ export class RedisCluster {
       for (const other of this.nodes)
         if (other !== node) await this.ask(other, 'CLUSTER', 'MEET', '127.0.0.1', node.port, busPort.split(',')[1] ?? '');
     }
-    for (const deadline = Date.now() + START_TIMEOUT; !(await this.#isWhole()); await sleep(100)) {
+    for (const deadline = Date.now() + LIMIT_MS; !(await this.#isWhole()); await sleep(100)) {
       if (Date.now() > deadline) throw new Error('The cluster does not come together.');
     }
   }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../service/example.js';
+import { LIMIT_MS } from '../time/in-time.js';
 
 export interface RedisServerOptions {
   /** Default: one that is free. */
@@ -18,9 +19,6 @@ export interface RedisServerOptions {
   /** As on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly args?: readonly string[];
 }
-
-/** Milliseconds until a server that was started has to answer. */
-const START_TIMEOUT = 10_000;
 
 export class RedisServer {
   readonly port: number;
@@ -106,7 +104,7 @@ export class RedisServer {
   }
 
   async #answers(): Promise<void> {
-    for (const deadline = Date.now() + START_TIMEOUT; Date.now() < deadline; await sleep(20)) {
+    for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(20)) {
       if (await ping(this.port)) return;
     }
     throw new Error(`redis-server does not answer on port ${this.port}.`);
@@ -116,7 +114,7 @@ export class RedisServer {
 const ping = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
-    socket.setTimeout(1000, () => socket.destroy());
+    socket.setTimeout(20_000, () => socket.destroy());
     socket.once('data', (answer) => {
       resolve(`${answer}`.startsWith('+PONG'));
       socket.destroy();

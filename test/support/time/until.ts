@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMIT_MS } from './in-time.js';
 
-/** A limit against hanging, not a bound that anything has to keep: a busy machine takes many times as long as a quiet one. */
-const LIMIT_MS = 90_000;
 const PAUSE_MS = 20;
 /** The longest pause. It need not be shorter, because each look takes time from what is waited for. */
 const LONG_PAUSE_MS = 250;
