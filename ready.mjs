@@ -6,8 +6,9 @@
  *   node ready.mjs          install and build what is missing or out of date
  *   node ready.mjs prepack  only build, and only where the compiler is installed (npm calls it before it packs)
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   lstatSync,
@@ -20,6 +21,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -75,30 +77,51 @@ const say = (line) => process.stderr.write(`${line}\n`);
 
 class Failure extends Error {}
 
-/** Runs a program in the root with its output on stderr, which leaves stdout to the command we run for. */
-function run(what, program, args, options = {}) {
+/**
+ * Runs a program in the root with its output on stderr, which leaves stdout to the command we run for. It ends when this process is told to end, and
+ * when npm does, which hands on SIGTERM and SIGINT alone.
+ */
+async function run(what, program, args, options = {}) {
   const started = Date.now();
   say(`${what} …`);
-  const { status, signal, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2], ...options });
-  if (status !== 0) throw new Failure(`${what} failed (${error?.message ?? signal ?? `exit code ${status}`}); the lines above say why.`);
+  // A group of its own, because the program has others do its work.
+  const child = spawn(program, args, { cwd: root, stdio: ['ignore', 2, 2], detached: process.platform !== 'win32', ...options });
+  const end = (signal) => {
+    try {
+      process.kill(process.platform === 'win32' ? child.pid : -child.pid, signal);
+    } catch {} // it has ended
+    unlock(String(process.pid));
+    process.exit(128 + constants.signals[signal]);
+  };
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, end);
+  const parent = process.ppid;
+  const look = setInterval(() => process.env.npm_lifecycle_event && process.ppid !== parent && end('SIGTERM'), 500);
+  const [status, signal] = await once(child, 'close').catch((error) => [error.message]);
+  clearInterval(look);
+  for (const one of signals) process.off(one, end);
+  if (status !== 0)
+    throw new Failure(
+      `${what} failed (${signal ?? (Number.isInteger(status) ? `exit code ${status}` : status)}); the lines above say why.`,
+    );
   say(`${what} took ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
-function install() {
+async function install() {
   if (lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
     throw new Failure('node_modules is a link and does not match package-lock.json: run `npm ci` where it points.');
   }
   if (Number.parseInt(process.versions.node, 10) < 22) say(`Node ${process.versions.node} works; Node 22 or later is recommended.`);
   const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
   const npm = process.env.npm_execpath;
-  if (npm?.endsWith('npm-cli.js')) run('Installing packages', process.execPath, [npm, ...args]);
-  else run('Installing packages', 'npm', args, { shell: process.platform === 'win32' });
+  if (npm?.endsWith('npm-cli.js')) await run('Installing packages', process.execPath, [npm, ...args]);
+  else await run('Installing packages', 'npm', args, { shell: process.platform === 'win32' });
 }
 
-function build() {
+async function build() {
   const built = fingerprint(); // taken first: what is edited meanwhile is built the next time
   rmSync(at('dist'), { recursive: true, force: true });
-  run('Building', process.execPath, [compiler]);
+  await run('Building', process.execPath, [compiler]);
   writeFileSync(stamp, built);
 }
 
@@ -147,7 +170,7 @@ async function alone(work) {
     await sleep(100);
   }
   try {
-    work();
+    await work();
   } finally {
     unlock(String(process.pid));
   }
@@ -159,11 +182,11 @@ async function main(mode) {
     throw new Failure(`tenant-idp needs Node 20.19 or later, better 22 or later; this is Node ${process.versions.node}.`);
   }
   if (mode === 'prepack') {
-    if (existsSync(compiler)) await alone(() => isBuilt() || build());
+    if (existsSync(compiler)) await alone(async () => isBuilt() || build());
   } else if (!isInstalled() || !isBuilt()) {
-    await alone(() => {
-      if (!isInstalled()) install();
-      if (!isBuilt()) build();
+    await alone(async () => {
+      if (!isInstalled()) await install();
+      if (!isBuilt()) await build();
     });
   }
 }

@@ -23,6 +23,9 @@ giveKeys(0);
 // After the servers of the run, which are given little time for each answer, and work for all test files.
 setPriority(5);
 
+// A worker whose Jest was killed would go on with its test. A listener for `disconnect` would keep every worker from ending by itself.
+if (process.send !== undefined) setInterval(() => process.connected || process.kill(process.pid, 'SIGKILL'), 1000).unref();
+
 const require = createRequire(import.meta.url);
 /** Enough to see which test an error is of. */
 const STACK_FRAMES = 20;

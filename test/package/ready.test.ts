@@ -1,11 +1,23 @@
 /** The step before `npm start` and `npm test`: it installs and builds what is missing or out of date, and nothing else. */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { until } from '../support/time/until.js';
 import { cloneWorkingCopy } from './working-copy.js';
 
 const installAndBuild = ['npm ci --ignore-scripts', 'tsc'];
 const slowly = { SLOW: 'yes' };
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 let copy: Awaited<ReturnType<typeof cloneWorkingCopy>>;
 
 beforeEach(async () => {
@@ -94,6 +106,15 @@ describe('ready step', () => {
     const runs = await Promise.all([copy.ready(slowly), copy.ready(slowly), copy.ready(slowly)]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(await copy.calls()).toEqual(installAndBuild);
+    expect(existsSync(copy.path('.ready.lock'))).toBe(false);
+  });
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('told to end by %s, it takes along what it started, and its lock', async (signal) => {
+    const { child, npm } = await copy.hanging();
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    expect(await ended).toEqual([128 + constants.signals[signal], null]);
+    await until(() => !isAlive(npm));
     expect(existsSync(copy.path('.ready.lock'))).toBe(false);
   });
 

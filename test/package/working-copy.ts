@@ -1,10 +1,11 @@
 /** A small working copy in a temporary folder, with an npm and a compiler that only write down that they were called. */
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { until } from '../support/time/until.js';
 
-const record = `const { appendFileSync, cpSync, mkdirSync } = require('node:fs');
+const record = `const { appendFileSync, cpSync, mkdirSync, writeFileSync } = require('node:fs');
 const { basename, join } = require('node:path');
 const root = ROOT;
 const inRoot = (...parts) => join(root, ...parts);
@@ -14,6 +15,10 @@ const called = (...words) => appendFileSync(inRoot('calls'), words.join(' ') + '
 const npm = `${record}
 called('npm', process.argv[2], process.argv[3]);
 if (process.env.FAIL === 'npm') process.exit(7);
+if (process.env.HANG) {
+  writeFileSync(inRoot('hanging'), String(process.pid));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
 if (process.env.SLOW) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500); // a second run may arrive
 mkdirSync(inRoot('node_modules', '@typescript', 'native', 'bin'), { recursive: true });
 cpSync(inRoot('tsc.cjs'), inRoot('node_modules', '@typescript', 'native', 'bin', 'tsc'));
@@ -72,6 +77,14 @@ export async function cloneWorkingCopy() {
           resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
         );
       }),
+    /** A run whose npm hangs by now: the process that was started, and that npm. */
+    async hanging(): Promise<{ readonly child: ChildProcess; readonly npm: number }> {
+      const env = { ...process.env, HANG: 'yes', npm_execpath: path('npm-cli.js') };
+      const child = spawn(process.execPath, [path('ready.mjs')], { env, stdio: 'ignore' });
+      const npm = await until(() => readFile(path('hanging'), 'utf8').then(Number, () => 0));
+      await rm(path('hanging'));
+      return { child, npm };
+    },
     /** What was called since the last time one asked. */
     calls: async () => {
       const text = await readFile(path('calls'), 'utf8').catch(() => '');

@@ -1,4 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
 
 /** Shared by the set-up and the tear-down of one run. */
-export const keeping: { keeper?: ChildProcess; folder?: string } = {};
+export const keeping: { keeper?: ChildProcess; reaper?: ChildProcess } = {};

@@ -1,4 +1,4 @@
-/** Before all tests: there is a folder that they share, and what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
+/** Before all tests: there is a folder that they share, a reaper that ends the run whole, and what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Report } from './keeper.js';
 import { keeping } from './keeping.js';
+import { MARK } from './reaper.js';
 import { type ServerVariable, serverVariables } from './variables.js';
 
 /** What is read of Jest's own. */
@@ -17,10 +18,14 @@ interface Selection {
 }
 
 export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
-  keeping.folder = await mkdtemp(join(tmpdir(), 'tests-'));
-  process.env.FOLDER_OF_RUN = keeping.folder;
+  const folder = await mkdtemp(join(tmpdir(), 'tests-'));
+  keeping.reaper = spawn(process.execPath, [fileURLToPath(new URL('./reaper.js', import.meta.url)), folder, `${process.pid}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  process.env[MARK] = folder;
   // Nodes and workers load the same modules again and again. Node 22 and later read this; Node 20 has no such cache.
-  process.env.NODE_COMPILE_CACHE ??= join(keeping.folder, 'compiled');
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   // Each process that tests start imports it first.
   const givenKeys = new URL('../jest/given-keys.js', import.meta.url).href;
   process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, `--import=${givenKeys}`].filter(Boolean).join(' ');
@@ -42,6 +47,7 @@ async function start(variables: readonly ServerVariable[]): Promise<Report> {
   const keeper = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url)), ...variables], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, [MARK]: undefined },
   });
   keeping.keeper = keeper;
   const ended = once(keeper, 'exit').then(([code]) => Promise.reject(new Error(`The keeper of the test servers ended with ${code}.`)));

@@ -1,13 +1,16 @@
-/** After all tests: the folder that they shared goes, and the servers that the set-up started end. */
+/** After all tests: the servers that the set-up started end, and the reaper ends what else is left and removes the folder that tests shared. */
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { keeping } from './keeping.js';
 
-export default async function tearDown(): Promise<void> {
-  const { keeper, folder } = keeping;
-  if (folder) await rm(folder, { recursive: true, force: true });
-  if (!keeper || keeper.exitCode !== null || keeper.signalCode !== null) return;
-  const ended = once(keeper, 'exit');
-  keeper.stdin?.end();
+async function end(child: ChildProcess | undefined): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.stdin?.end();
   await ended;
+}
+
+export default async function tearDown(): Promise<void> {
+  await end(keeping.keeper);
+  await end(keeping.reaper);
 }

@@ -1,0 +1,81 @@
+/**
+ * Ends a run whole. Jest cannot: where it is killed, its workers go on, and so do the processes that tests started. The reaper stands beside Jest in a
+ * session of its own. When its standard input ends, which it does whatever becomes of Jest, it kills each process that has the folder of the run in its
+ * environment, and removes the folder. When one of the npm processes above Jest ends, it ends Jest: npm hands on SIGTERM and SIGINT alone.
+ *
+ * Where there is no /proc, workers notice by themselves that Jest ended (`../jest/runtime.ts`).
+ */
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** What the environment of a process of a run has as the folder of the run. The servers of the run have it not: their keeper ends them. */
+export const MARK = 'FOLDER_OF_RUN';
+
+const LOOK_MS = 500;
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // it has ended, or is somebody else's
+  }
+}
+
+const environmentOf = (pid: number): readonly string[] => contentOf(`/proc/${pid}/environ`).split('\0');
+
+/** Processes that were started with this in their environment: `NAME=value`. */
+export const processesWith = (variable: string): number[] =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && environmentOf(pid).includes(variable) && statusOf(pid).state !== 'Z');
+
+/** What the system says of a process. @see proc_pid_stat(5) */
+function statusOf(pid: number): { readonly state: string; readonly parent: number; readonly startedAt: string } {
+  const text = contentOf(`/proc/${pid}/stat`);
+  // The name of the program is in parentheses, and may have some.
+  const [state = '', parent = '0', ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state, parent: Number(parent), startedAt: more[17] ?? '' };
+}
+
+/** The processes above one that npm started, up to the npm that a person or a script called. */
+function npmsAbove(pid: number): { readonly pid: number; readonly startedAt: string }[] {
+  const isOfNpm = environmentOf(pid).some((variable) => variable.startsWith('npm_lifecycle_event='));
+  const { parent } = statusOf(pid);
+  if (!isOfNpm || parent <= 1) return [];
+  return [{ pid: parent, startedAt: statusOf(parent).startedAt }, ...npmsAbove(parent)];
+}
+
+const kill = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal);
+  } catch {} // it has ended
+};
+
+async function reap(folder: string): Promise<void> {
+  const others = () => processesWith(`${MARK}=${folder}`).filter((pid) => pid !== process.pid);
+  for (let left = others(); left.length > 0; left = others()) {
+    for (const pid of left) kill(pid, 'SIGKILL');
+    await sleep(20);
+  }
+}
+
+async function main(folder: string, jest: number): Promise<void> {
+  const ended = once(process.stdin.resume(), 'close');
+  const hasProc = existsSync('/proc/self/environ');
+  const above = hasProc ? npmsAbove(jest) : [];
+  const look = setInterval(() => {
+    if (above.some(({ pid, startedAt }) => statusOf(pid).startedAt !== startedAt)) kill(jest, 'SIGKILL');
+  }, LOOK_MS);
+  await ended;
+  clearInterval(look);
+  if (hasProc) await reap(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  await main(process.argv[2] ?? '', Number(process.argv[3]));
+  process.exit();
+}
