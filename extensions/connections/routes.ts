@@ -119,7 +119,14 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
 
   const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, account) => {
     const proof = await directory.credentials.proofOf(account, new Date(provenAt));
-    const target = await interactions.signIn(ctx, interaction, { oid: account.person.user.id, amr, idp: connection.id, proof });
+    const target = await interactions.signIn(ctx, interaction, {
+      oid: account.person.user.id,
+      amr,
+      idp: connection.id,
+      // What the provider of one tenant says of a second factor is nothing that another tenant has to believe.
+      ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
+      proof,
+    });
     if (target !== undefined) return redirectByGet(ctx, target);
     const client = interaction.client.id;
     logger.info({ requestId: requestId(ctx), connection: connection.id, client, reason: 'the account takes no such sign-in' }, REFUSED);

@@ -9,6 +9,7 @@ import {
   epochSeconds,
   IdpError,
   type ImpersonationEnd,
+  isUsable,
 } from '../../lib/extension-door.js';
 import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent, uuidOf } from './records.js';
 import type { Rules } from './rules.js';
@@ -57,8 +58,8 @@ const subOf = ({ person: { user } }: Account): string => user.parentUserId ?? us
 /** Whether sign-ins of the account from before a time are over. A cut-off within the second of the start is of the sign-in before. */
 const isCutOff =
   (startedAt: Date) =>
-  ({ person: { user }, tenant }: Account): boolean =>
-    [user.notBefore, tenant.notBefore].some((at) => at !== undefined && at.getTime() > startedAt.getTime() + 1000);
+  (account: Account): boolean =>
+    !isUsable(account, new Date(startedAt.getTime() + 1000));
 
 export function createBook(
   context: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'endActingOf'>,

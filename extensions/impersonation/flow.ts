@@ -120,12 +120,13 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       by: { actor: `user:${operator.person.user.id}`, requestId: requestId(ctx) },
     });
     if (!row) return showWho(ctx, step, { tid: target.tenant.id }, refused);
-    const { amr, idp, method } = signedIn;
+    const { amr, idp, method, mfaIn } = signedIn;
     const next = await interactions.signIn(ctx, interaction, {
       oid: row.targetOid,
       amr: [...amr, 'imp'],
       idp,
       ...(method === undefined ? {} : { method }),
+      ...(mfaIn === undefined ? {} : { mfaIn }),
       proof: await directory.credentials.proofOf(target),
       act: row.operator,
       acting: nameOf(row),

@@ -2,7 +2,7 @@
  * Who may act as whom. An operator holds the permission in the target's tenant, by their own account there. The target is nobody who is privileged: neither
  * its own account nor one that is linked to it has the permission, or any of the admin API, in whichever tenant.
  */
-import type { Account, ExtensionContext } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, isUsable } from '../../lib/extension-door.js';
 
 /** Whose account stands in the way. */
 export type Obstacle = 'permission' | 'target';
@@ -14,13 +14,11 @@ export interface Rules {
   obstacleTo(operator: Account, target: Account): Promise<Obstacle | undefined>;
 }
 
-const isActive = ({ person, tenant }: Account): boolean => person.user.status === 'active' && tenant.status === 'active';
-
 export function createRules({ directory, impersonation }: Pick<ExtensionContext, 'directory' | 'impersonation'>): Rules {
   const { accounts, privileges } = directory;
 
   const isOperator = async (account: Account): Promise<boolean> => {
-    if (!impersonation || !isActive(account)) return false;
+    if (!impersonation || !isUsable(account)) return false;
     const groups = await accounts.groups(account.person);
     return groups.some(({ permissionIds }) => permissionIds.includes(impersonation.permission));
   };
@@ -33,7 +31,7 @@ export function createRules({ directory, impersonation }: Pick<ExtensionContext,
 
     async obstacleTo(operator, target) {
       if (operator.tenant.id !== target.tenant.id || !(await isOperator(operator))) return 'permission';
-      if (!isActive(target)) return 'target';
+      if (!isUsable(target)) return 'target';
       // Both of one family have the same sub: one of them acted as themself.
       const family = await accounts.family(target.person);
       if (family.some(({ person }) => person.user.id === operator.person.user.id)) return 'target';

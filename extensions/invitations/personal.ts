@@ -79,7 +79,8 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
       // The parent's credentials, which were proven a moment ago, are those of the child by now.
       const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
-      await signInTo(ctx, { ...opened, person }, proof, { amr: here.amr, idp: here.idp });
+      const { amr, idp, mfaIn } = here;
+      await signInTo(ctx, { ...opened, person }, proof, { amr, idp, ...(mfaIn === undefined ? {} : { mfaIn }) });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
       if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found'))

@@ -110,7 +110,7 @@ export interface ExtensionContext {
    */
   isSufficient(
     account: Account,
-    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method' | 'owner'>,
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**

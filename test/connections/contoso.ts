@@ -10,7 +10,8 @@ import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } fro
 /** An answer of the service without what all pages have. */
 export const textOf = ({ body }: Answer) => body.replace(/<style[\s\S]*?<\/style>/g, '');
 
-export function useContoso() {
+/** @param clients beside those of the seed. */
+export function useContoso(clients: readonly object[] = []) {
   let contoso: UpstreamProvider;
   let social: UpstreamProvider;
   const service = useIdp(async () => {
@@ -19,6 +20,7 @@ export function useContoso() {
     return {
       seed: {
         ...testSeed,
+        clients: [...testSeed.clients, ...clients],
         extensions: {
           connections: [
             {
@@ -43,6 +45,7 @@ export function useContoso() {
               id: 'social',
               name: 'Social',
               issuer: social.issuer,
+              mfa: { amr: ['otp'], acr: [] },
               renamed: [{ name: 'eid_user_visible_data', as: 'shown_text' }],
             },
           ],
@@ -84,14 +87,17 @@ export function useContoso() {
   const byContoso = (agent: Agent, more: Record<string, string> = {}) => through(agent, { acr_values: 'idp:contoso', ...more });
 
   /** The token endpoint's ID token with other claims, signed by the provider's own key. */
-  function withIdToken(change: (claims: Record<string, unknown>) => Record<string, unknown>): UpstreamProvider['instead'] {
+  function withIdToken(
+    change: (claims: Record<string, unknown>) => Record<string, unknown>,
+    upstream = contoso,
+  ): UpstreamProvider['instead'] {
     return (req, res) => {
       if (req.url !== '/token' || req.headers['x-again'] === 'yes') return false;
       void (async () => {
         const chunks: Buffer[] = [];
         for await (const chunk of req) chunks.push(chunk as Buffer);
         const headers = { ...(req.headers as Record<string, string>), 'x-again': 'yes' };
-        const answer = await fetch(`${contoso.issuer}/token`, { method: 'POST', headers, body: Buffer.concat(chunks) });
+        const answer = await fetch(`${upstream.issuer}/token`, { method: 'POST', headers, body: Buffer.concat(chunks) });
         const tokens = (await answer.json()) as { id_token: string };
         const header = decodeProtectedHeader(tokens.id_token) as { alg: string; kid?: string };
         const jwk = testKeys.find(({ kid }) => kid === header.kid) ?? testKeys[0];

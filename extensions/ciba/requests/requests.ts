@@ -158,7 +158,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
     },
 
-    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }, decidedBy = {}) {
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method, owner }, decidedBy = {}) {
       const request = await find(id);
       if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
       const inTheWay = await obstacle(id, request);
@@ -168,7 +168,14 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: described(id, request) };
       // One in the future would outlive what cuts sign-ins off.
       const provedAt = Math.min(authTime, Math.floor(context.now() / 1000));
-      const approval: Approval = { amr, idp, authTime: provedAt, provenAt, ...(method === undefined ? {} : { method }) };
+      const approval: Approval = {
+        amr,
+        idp,
+        authTime: provedAt,
+        provenAt,
+        ...(method === undefined ? {} : { method }),
+        ...(owner === undefined ? {} : { owner }),
+      };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
       return decide(id, request, { state: 'approved', approval, decidedBy });

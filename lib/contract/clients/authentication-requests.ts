@@ -47,6 +47,8 @@ export interface Approver {
   readonly provenAt?: Readonly<Record<string, number>>;
   /** The sign-in method, where it is neither the password nor called as its `idp`. */
   readonly method?: string;
+  /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user */
+  readonly owner?: string;
   /** Who acts as the user: such a sign-in approves nothing. */
   readonly act?: object;
 }

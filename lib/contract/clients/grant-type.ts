@@ -22,6 +22,8 @@ export interface GrantedSignIn {
   readonly authTime: number;
   /** The sign-in method, where it is neither the password nor called as its `idp`. */
   readonly method?: string;
+  /** The user whose credential it rests on. @default the parent of a linked account, else the user; of a sign-in with `act` the same of the impersonator */
+  readonly owner?: string;
   /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
   /** When what is granted began, in seconds since the epoch: without `offline_access` it lasts as long as a session from then on. @default `authTime` */

@@ -17,6 +17,11 @@ export interface SignIn {
   /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
   readonly method?: string;
   /**
+   * The tenant of the external identity provider that says `mfa`: what it says counts for accounts of this tenant, and is not in the `amr` of any other
+   * account. @default every tenant: the provider is of the instance
+   */
+  readonly mfaIn?: string;
+  /**
    * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
    * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
    */

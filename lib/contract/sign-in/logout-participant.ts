@@ -1,6 +1,7 @@
 /** Who has to hear of the end of a sign-in, beside the applications that OpenID Connect tells. */
 import type { Awaitable } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
+import type { SignIn } from './interaction.js';
 import type { SignedIn } from './requirement.js';
 
 /** The sign-in of a browser, as it is now. */
@@ -8,6 +9,8 @@ export interface BrowserSignIn extends SignedIn {
   /** Names the session, as `sessions.list` does; it opens nothing. */
   readonly session: string;
   readonly account: Account;
+  /** As in {@link SignIn}: hand it on with `amr` where the sign-in is to begin another one. */
+  readonly mfaIn?: string;
   /** The name of its acting, where an extension gave it one. */
   readonly acting?: string;
   /** When the sign-in ends by itself, in seconds since the epoch, where it does so before its session: as `endsAt` of the sign-in says. */

@@ -36,6 +36,8 @@ export interface SignedIn {
   readonly authTime: number;
   /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */
   readonly provenAt: Readonly<Record<string, number>>;
+  /** The user whose credential the sign-in rests on: it is of no use while that user is not. @default the parent of a linked account, else the user */
+  readonly owner?: string;
   /** Names the session, as `sessions.list` does; it opens nothing. Absent where the sign-in is of no browser's session. */
   readonly session?: string;
   /** Who acts as the user. @see RFC 8693 §4.1 */

@@ -13,6 +13,8 @@ export interface Account {
   readonly tenant: Tenant;
   /** The part of the tenant's policy that nothing here can meet, for the log. While it is set, nobody can sign in to the tenant. */
   readonly unmetPolicy?: string;
+  /** The parent account of a linked account, whose credentials sign it in. Absent where the parent cannot be read: the child is not usable then. */
+  readonly owner?: Account;
 }
 
 export interface Narrowed {
@@ -59,7 +61,9 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
- * Whether the account may sign in, or go on with what began at `loginAt`.
+ * Whether the account may sign in, or go on with what began at `loginAt`. A sign-in rests on its credential's owner: it is usable while the account and that
+ * owner are, each with its tenant.
+ * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
  * @example
  * ```ts
  * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
@@ -70,16 +74,37 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
  * }
  * ```
  */
-export const isUsable = (account: Account, loginAt?: Date): boolean => !isVoid(account, loginAt) && account.unmetPolicy === undefined;
+export const isUsable = (account: Account, loginAt?: Date, owner?: string): boolean => {
+  const basis = basisOf(account, owner);
+  return basis.isWhole && basis.accounts.every((each) => !isEnded(each, loginAt) && each.unmetPolicy === undefined);
+};
 
-/** Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. */
-export const isVoid = (account: Account, loginAt?: Date): boolean =>
-  account.person.user.status !== 'active' ||
-  account.tenant.status !== 'active' ||
-  (loginAt !== undefined && notBeforeOf(account) > loginAt.getTime());
+/**
+ * Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. An owner that cannot be read
+ * ends none either.
+ */
+export const isVoid = (account: Account, loginAt?: Date, owner?: string): boolean =>
+  basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt));
 
 /** The time of the first sign-in that counts, in milliseconds since the epoch. */
-export const notBeforeOf = ({ person: { user }, tenant }: Account): number =>
+export const notBeforeOf = (account: Account, owner?: string): number => Math.max(...basisOf(account, owner).accounts.map(ownNotBefore));
+
+/** The accounts that a sign-in rests on; not whole where the owner of its credential is neither the account nor its parent. */
+function basisOf(
+  account: Account,
+  owner = credentialOwner(account.person.user),
+): { readonly accounts: readonly Account[]; readonly isWhole: boolean } {
+  if (owner === account.person.user.id) return { accounts: [account], isWhole: true };
+  const parent = account.owner?.person.user.id === owner ? account.owner : undefined;
+  return parent ? { accounts: [account, parent], isWhole: true } : { accounts: [account], isWhole: false };
+}
+
+const isEnded = (account: Account, loginAt: Date | undefined): boolean =>
+  account.person.user.status !== 'active' ||
+  account.tenant.status !== 'active' ||
+  (loginAt !== undefined && ownNotBefore(account) > loginAt.getTime());
+
+const ownNotBefore = ({ person: { user }, tenant }: Account): number =>
   Math.max(user.notBefore?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
 
 /** Distinct credentials that a password is tried against. */

@@ -31,7 +31,8 @@ export function createAccounts(
     const reason = unmetPolicy(tenant, means);
     return reason instanceof Promise ? reason.then(judged) : judged(reason);
   };
-  const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
+  /** Without the owner. */
+  const ownAccounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
     const found = await Promise.all(
       rows.map(async (person) => {
         const tenant = person && (await tenants.get(person.tid));
@@ -42,8 +43,24 @@ export function createAccounts(
   };
   const byOid = (oid: string) => persons.find({ byUser: [oid] }).then((found) => found.filter(hasUser));
 
+  /** Reads each parent that is not among the rows once, and nothing where no row is of a linked account. */
+  const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
+    const found = await ownAccounts(rows);
+    const parents = new Set(found.flatMap(({ person: { user } }) => user.parentUserId ?? []));
+    if (parents.size === 0) return found;
+    const known = new Map(found.map((account) => [account.person.user.id, account]));
+    const others = await Promise.all([...parents].filter((id) => !known.has(id)).map(byOid));
+    for (const account of await ownAccounts(others.flat())) known.set(account.person.user.id, account);
+    return found.map((account) => {
+      const { parentUserId } = account.person.user;
+      const owner = parentUserId === undefined ? undefined : known.get(parentUserId);
+      return owner ? { ...account, owner } : account;
+    });
+  };
+
   const findByOid: Accounts['findByOid'] = async (oid) => {
     const person = isId(oid) ? (await persons.find({ byUser: [oid] })).find(hasUser) : undefined;
+    if (person?.user.parentUserId !== undefined) return (await accounts([person]))[0];
     const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
     return tenant && accountOf(person, tenant);
   };

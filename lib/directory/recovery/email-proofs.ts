@@ -67,7 +67,7 @@ export function createEmailProofs({ context, accounts, links, lifetimeSeconds, u
     return holder !== undefined && holder.id !== person.id;
   }
 
-  async function open(ref: LinkRef): Promise<OpenedEmailProof | undefined> {
+  async function open(ref: LinkRef): Promise<(OpenedEmailProof & Pick<Account, 'owner'>) | undefined> {
     const account = await accounts.findByOid(ref.id);
     const proof = account?.person.user.emailProof;
     if (!account || !proof || ref.serial > proof.serial) return undefined;
@@ -80,6 +80,7 @@ export function createEmailProofs({ context, accounts, links, lifetimeSeconds, u
       address,
       person,
       tenant,
+      ...(account.owner && { owner: account.owner }),
       ...(clientId === undefined ? {} : { clientId }),
     };
   }
@@ -116,12 +117,13 @@ export function createEmailProofs({ context, accounts, links, lifetimeSeconds, u
     async accept(ref) {
       const opened = await open(ref);
       if (opened?.state !== 'pending') throw new IdpError('proof_over');
-      const { tenant } = opened;
+      const { tenant, owner } = opened;
       let isOurs = false;
       await createPersonRows(context, tenant.id)
         .update(opened.person.id, (row) => {
           const proof = row.user?.emailProof;
-          isOurs = hasUser(row) && proof !== undefined && stateOf(ref, proof, { person: row, tenant }) === 'pending';
+          isOurs =
+            hasUser(row) && proof !== undefined && stateOf(ref, proof, { person: row, tenant, ...(owner && { owner }) }) === 'pending';
           return isOurs ? proven(row as PersonWithUser, proof as EmailProof) : row;
         })
         .catch((error: unknown) => {

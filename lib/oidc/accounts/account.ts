@@ -15,7 +15,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
-import { type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
+import { type OurGrant, type OurSession, ownerOf, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
 import type { Scopes } from './scopes.js';
@@ -129,16 +129,16 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
   const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
-    const { act, acting } = login;
+    const { act, acting, owner } = login;
     if (act === undefined) return true;
     const actor = await load(ctx, act.oid);
-    if (!actor || !isUsable(actor, instant(login.authTime))) return false;
+    if (!actor || !isUsable(actor, instant(login.authTime), owner ?? act.oid)) return false;
     return acting === undefined || actings.mayGoOn({ name: acting, oid, act });
   };
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
-    if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
+    if (!account || !isUsable(account, instant(login?.authTime), ownerOf(oid, login)) || !maySignInTo(client, account)) return undefined;
     if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
     if (!isStrongEnough(account, login)) return undefined;
@@ -171,7 +171,8 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
       const session = token ? undefined : (here as OurSession);
-      if (!account || !isUsable(account, instant(token ? login?.authTime : session?.loginTs))) return undefined;
+      const [since, owner] = token ? [login?.authTime, ownerOf(oid, login)] : [session?.loginTs, ownerOf(oid, session)];
+      if (!account || !isUsable(account, instant(since), owner)) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,
@@ -194,6 +195,7 @@ const none: ReadonlySet<string> = new Set();
 /** What a session or a grant says of who acts. */
 interface Acted {
   readonly act?: PinnedLogin['act'];
+  readonly owner?: string | undefined;
   readonly acting?: string | undefined;
   readonly authTime: number | undefined;
 }
@@ -217,6 +219,6 @@ const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller
     const family = await accounts.family(person);
     return family
       .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
-      .map((account) => ({ ...account, canSignIn: isUsable(account) }));
+      .map((account) => ({ person: account.person, tenant: account.tenant, canSignIn: isUsable(account) }));
   },
 });

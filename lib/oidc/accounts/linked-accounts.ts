@@ -1,5 +1,5 @@
 import { type Account, type Directory, isUsable, subOf } from '../../directory/index.js';
-import type { PinnedLogin } from './login-context.js';
+import { ownerOf, type PinnedLogin } from './login-context.js';
 import { isAllowedMethod } from './requirements.js';
 
 /** What a session says about its sign-in. */
@@ -8,6 +8,7 @@ interface SignedIn {
   readonly loginTs?: number | undefined;
   readonly sub?: string | undefined;
   readonly idp?: string | undefined;
+  readonly owner?: string | undefined;
   readonly act?: PinnedLogin['act'] | undefined;
 }
 
@@ -19,13 +20,43 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   const { accountId, loginTs = 0, sub, act } = session;
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
   const since = new Date(loginTs * 1000);
-  if (!current || !isUsable(current, since)) return [];
+  const owner = accountId === undefined ? undefined : ownerOf(accountId, session);
+  if (!current || !isUsable(current, since, owner)) return [];
   // Who acts as somebody does not go on as somebody else.
   if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
   return family.filter(
     (account) =>
       account.person.user.id === accountId ||
-      (subOf(account.person.user) === sub && isUsable(account, since) && isAllowedMethod(account, session)),
+      (subOf(account.person.user) === sub && isUsable(account, since, owner) && isAllowedMethod(account, session)),
   );
+}
+
+/** What a sign-in says that depends on the account that it is of. */
+interface OfAccount {
+  readonly accountId?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly amr?: readonly string[] | undefined;
+  /** Set where the provider said `mfa`. */
+  readonly mfaIn?: string | undefined;
+  readonly provenAt?: Readonly<Record<string, number>> | undefined;
+}
+
+/** The members that a sign-in has for another account that it is good for. Its credential stays its owner's. */
+export const signInAs = (
+  signIn: OfAccount,
+  account: Account,
+): { readonly accountId: string; readonly owner?: string; readonly amr: string[] } => {
+  const owner = signIn.owner ?? signIn.accountId;
+  return { accountId: account.person.user.id, ...(owner === undefined ? {} : { owner }), amr: amrFor(account, signIn) };
+};
+
+/**
+ * The `amr` of a sign-in for an account: `mfa` by the word of a provider of one tenant counts in that tenant alone. A second factor of this service, which
+ * has its time in `provenAt`, counts in every tenant.
+ */
+export function amrFor({ tenant }: Account, { amr = [], mfaIn, provenAt }: OfAccount): string[] {
+  if (mfaIn === undefined) return [...amr];
+  const others = amr.filter((each) => each !== 'mfa');
+  return mfaIn === tenant.id || provenAt?.mfa !== undefined ? [...others, 'mfa'] : others;
 }

@@ -11,6 +11,8 @@ export interface PinnedLogin extends LoginContext {
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
+  /** The user whose credential the sign-in rests on, where that is not the account of the grant. */
+  readonly owner?: string;
   /** Names the acting, for the extension that began it. */
   readonly acting?: string;
   /** When it ends, in seconds since the epoch: no token outlives it. */
@@ -35,6 +37,19 @@ export interface GrantRecord {
   readonly isOwn?: true;
   readonly openid?: { readonly scope?: string };
 }
+
+/** What of a session or a grant says by whose credential it began. */
+interface Owned {
+  readonly owner?: string | undefined;
+  readonly act?: PinnedLogin['act'] | undefined;
+}
+
+/**
+ * The user whose credential a sign-in of the account rests on. Undefined where no sign-in is known, and for an impersonation, which rests on the
+ * impersonator's credential: the impersonated account then has to be one that somebody could sign in to now.
+ */
+export const ownerOf = (oid: string, signIn: Owned | undefined): string | undefined =>
+  signIn === undefined || signIn.act ? undefined : (signIn.owner ?? oid);
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
@@ -72,6 +87,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     amr: session.amr ?? [],
     authTime,
     ...(session.method ? { method: session.method } : {}),
+    ...(session.owner && session.owner !== session.accountId ? { owner: session.owner } : {}),
     ...(session.act ? { act: session.act } : {}),
     ...(session.acting ? { acting: session.acting } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),

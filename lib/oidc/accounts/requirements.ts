@@ -21,6 +21,7 @@ export interface KnownSignIn {
   readonly idp?: string | undefined;
   readonly method?: string | undefined;
   readonly provenAt?: SignedIn['provenAt'] | undefined;
+  readonly owner?: string | undefined;
   readonly act?: SignedIn['act'] | undefined;
   readonly session?: string | undefined;
 }
@@ -36,6 +37,7 @@ export const ofSession = (session: OurSession): KnownSignIn & { readonly authTim
   idp: session.idp,
   method: session.method,
   provenAt: session.provenAt,
+  owner: session.owner ?? session.accountId,
   act: session.act,
   authTime: session.loginTs ?? 0,
   session: sessionNameOf(session),
@@ -77,8 +79,13 @@ export function judge(
   signIn: KnownSignIn & { readonly authTime: number },
   ask: Ask,
 ): Awaitable<'met' | 'open' | 'refused'> {
-  const { amr = [], idp = 'local', method, provenAt = {}, act, authTime, session } = signIn;
-  const optional = { ...(method === undefined ? {} : { method }), ...(act ? { act } : {}), ...(session === undefined ? {} : { session }) };
+  const { amr = [], idp = 'local', method, provenAt = {}, owner, act, authTime, session } = signIn;
+  const optional = {
+    ...(method === undefined ? {} : { method }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(act ? { act } : {}),
+    ...(session === undefined ? {} : { session }),
+  };
   const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...optional };
   return onceThere(check(account, signedIn, ask), (found) => {
     if (found !== 'met' || serves === undefined) return found;
@@ -132,7 +139,8 @@ export const createIsComplete =
 export const createSufficient =
   (parts: Pick<OidcDependencies, 'offers'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
   async (account, signIn, asked) => {
-    if (!isUsable(account, new Date(signIn.authTime * 1000)) || !(await isComplete(account, signIn))) return false;
+    const { authTime, act, owner } = signIn;
+    if (!isUsable(account, new Date(authTime * 1000), act ? undefined : owner) || !(await isComplete(account, signIn))) return false;
     if (!asked) return true;
     const { client, scopes, acrValues } = asked;
     const acr = parseAcrValues(acrValues);

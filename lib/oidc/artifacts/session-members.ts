@@ -7,6 +7,10 @@ interface SignInMembers {
   /** As at the sign-in: a link made meanwhile counts from the next one. */
   sub?: string;
   idp?: string;
+  /** The user whose credential it rests on, where that is not the account: a parent's, or the impersonator's. */
+  owner?: string;
+  /** The tenant that alone takes the provider's word for a second factor: `amr` says `mfa` by that word for an account of this tenant only. */
+  mfaIn?: string;
   /** Random, and another one for each sign-in: two of one account may begin in one second. */
   signIn?: string;
   /** Where it is neither the password nor called as its `idp`. */
@@ -40,6 +44,8 @@ export interface SessionExtras extends SignInMembers {
 const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   sub: true,
   idp: true,
+  owner: true,
+  mfaIn: true,
   signIn: true,
   method: true,
   act: true,

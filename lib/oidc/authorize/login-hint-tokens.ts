@@ -2,9 +2,9 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../awaitable.js';
-import { type Account, isUsable, subOf } from '../../directory/index.js';
+import { type Account, credentialOwner, isUsable, subOf } from '../../directory/index.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { sessionOf, startSignIn } from '../accounts/login-context.js';
+import { ownerOf, sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
@@ -125,12 +125,13 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
   // What else the tenant asks is asked next.
   if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
-  const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));
+  const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000), ownerOf(user.id, session));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
-  startSignIn(session, { sub: subOf(user), idp });
+  // The `sub` of a linked account opens the parent and its children.
+  startSignIn(session, { sub: subOf(user), idp, owner: credentialOwner(user) });
   session.resetIdentifier();
   return true;
 }

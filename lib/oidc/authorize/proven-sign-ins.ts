@@ -15,8 +15,11 @@ interface Kept {
 export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
   const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
   return {
-    keep: (ctx: Context, { oid, amr, idp, method, proof }: ProvenSignIn): Promise<string> =>
-      records.keep({ browser: parts.browsers.begin(ctx), signIn: { oid, amr, idp, ...(method === undefined ? {} : { method }), proof } }),
+    keep: (ctx: Context, { oid, amr, idp, method, mfaIn, proof }: ProvenSignIn): Promise<string> =>
+      records.keep({
+        browser: parts.browsers.begin(ctx),
+        signIn: { oid, amr, idp, ...(method === undefined ? {} : { method }), ...(mfaIn === undefined ? {} : { mfaIn }), proof },
+      }),
 
     async take(ctx: Context, reference: string | undefined): Promise<ProvenSignIn | undefined> {
       const kept = reference === undefined ? undefined : await records.take(reference);

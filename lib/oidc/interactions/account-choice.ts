@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
 import type { Interaction, KnownAccount } from '../../contract/sign-in/interaction.js';
 import { type Account, isUsable } from '../../directory/index.js';
-import { reachableAccounts } from '../accounts/linked-accounts.js';
+import { reachableAccounts, signInAs } from '../accounts/linked-accounts.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
@@ -37,21 +37,22 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
       ];
     },
 
-    /** Makes a linked account the session's; nothing ends by it. False when that takes a sign-in. */
-    async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<boolean> {
+    /** Makes a linked account the session's, and returns it; nothing ends by it. Undefined when that takes a sign-in. */
+    async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;
-      if (!offeredBy(details).includes(oid)) return false;
-      if (!(await reachableAccounts(directory, session)).some((account) => idOf(account) === oid)) return false;
+      if (!offeredBy(details).includes(oid)) return undefined;
+      const chosen = (await reachableAccounts(directory, session)).find((account) => idOf(account) === oid);
+      if (!chosen) return undefined;
       if (!session.act) remembered.add(ctx, oid);
-      if (accountId === oid) return true;
+      if (accountId === oid) return chosen;
       const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
-        isSameSignIn(now, session) ? { ...now, accountId: oid } : undefined,
+        isSameSignIn(now, session) ? { ...now, ...signInAs(now, chosen) } : undefined,
       );
-      if (!changed) return false;
+      if (!changed) return undefined;
       details.session = { uid, accountId: oid } as NonNullable<typeof details.session>;
       await details.persist();
-      return true;
+      return chosen;
     },
   };
 }

@@ -14,6 +14,13 @@ import type { OidcParts } from '../context.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
 import { changeSession, endWithAside, isSameSignIn } from '../sessions/sessions.js';
 
+/** What the session keeps of the new sign-in. */
+interface Begun {
+  readonly loginTs: number;
+  readonly owner: string;
+  readonly mfaIn: string | undefined;
+}
+
 /** @param find the sign-in of this browser, which the other account is for */
 export function createAccountSwitch(
   parts: OidcParts,
@@ -21,7 +28,7 @@ export function createAccountSwitch(
   find: (ctx: Context) => Promise<ProviderInteraction | undefined>,
 ) {
   const { directory, artifacts, browserState } = parts;
-  return async (ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> => {
+  return async (ctx: Context, { oid, amr, idp, method }: SignIn, { loginTs, owner, mfaIn }: Begun): Promise<void> => {
     const found = (await provider().Session.get(ctx)) as OurSession;
     const { uid, accountId, act } = found;
     if (!accountId || (accountId === oid && !act)) return;
@@ -29,7 +36,9 @@ export function createAccountSwitch(
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
     const takeOver = (now: SessionPayload): SessionPayload | undefined =>
-      isSameSignIn(now, found) ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, provenAt: undefined } : undefined;
+      isSameSignIn(now, found)
+        ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, owner, mfaIn, provenAt: undefined }
+        : undefined;
     const isTakenOver = isSamePerson && (await changeSession(artifacts, keyOf('Session', uid), takeOver)) !== undefined;
     if (details?.session) {
       details.session = { uid, ...(isTakenOver ? { accountId: oid } : {}) } as typeof details.session;

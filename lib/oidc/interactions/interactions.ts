@@ -9,12 +9,12 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
-import { notBeforeOf, subOf } from '../../directory/index.js';
+import { credentialOwner, notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
-import { reachableAccounts } from '../accounts/linked-accounts.js';
+import { amrFor, reachableAccounts, signInAs } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
@@ -43,10 +43,13 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     load,
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
-      const signIn = boundActing(await ways.named(given), options.lifetimes.impersonation);
-      const { proof } = signIn;
-      const account = await directory.accounts.findByOid(signIn.oid);
-      if (!account || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
+      const named = boundActing(await ways.named(given), options.lifetimes.impersonation);
+      const { proof } = named;
+      const account = await directory.accounts.findByOid(named.oid);
+      // What `amr` loses for this account, it has for one of the provider's tenant.
+      const mfaIn = named.amr.includes('mfa') ? named.mfaIn : undefined;
+      const signIn = account && { ...named, amr: amrFor(account, { amr: named.amr, mfaIn }) };
+      if (!signIn || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
       if (!(await directory.credentials.holds(account, proof))) return undefined;
       const notBefore = notBeforeOf(account);
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
@@ -56,8 +59,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const details = act && (await find(ctx));
       const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));
       if (act && !aside) return undefined;
+      const owner = aside?.owner ?? credentialOwner(account.person.user);
       if (!act) {
-        await switchAccount(ctx, signIn, ts);
+        await switchAccount(ctx, signIn, { loginTs: ts, owner, mfaIn });
         choice.remember(ctx, signIn.oid);
       }
       const { amr, idp, oid: user } = signIn;
@@ -73,13 +77,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
           amr: signIn.amr,
           idp: signIn.idp,
           method: signIn.method,
+          owner,
+          mfaIn,
           sub: subOf(account.person.user),
           proof,
           act,
           acting: name,
           endsAt: endsAt && Math.floor(endsAt.getTime() / 1000),
           offline,
-          aside,
+          aside: aside?.session,
         },
       });
     },
@@ -108,10 +114,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
 
     async select(ctx, { prompt }, oid) {
       const details = await find(ctx);
-      if (!details || !(await choice.select(ctx, details, oid))) return undefined;
+      const account = details && (await choice.select(ctx, details, oid));
+      if (!account) return undefined;
       // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's.
       const { login } = (details.lastSubmission ?? {}) as { login?: object };
-      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
+      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, ...signInAs(login, account) } } : {}) });
     },
 
     remembered: choice.remembered,

@@ -31,8 +31,13 @@ export interface Acting {
   /**
    * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
    * somebody already.
+   * @returns the session that was set aside, and the owner of the credential that its sign-in rests on.
    */
-  begin(ctx: Context, details: ProviderInteraction, signIn: ActingBegun): Promise<Aside | undefined>;
+  begin(
+    ctx: Context,
+    details: ProviderInteraction,
+    signIn: ActingBegun,
+  ): Promise<{ readonly session: Aside; readonly owner: string } | undefined>;
   /**
    * Ends the acting of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
@@ -85,9 +90,13 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
       const since = new Date((session.loginTs ?? 0) * 1000);
+      const owner = session.owner ?? session.accountId;
       const isSelf =
-        current && actor && [current, actor].every((account) => isUsable(account, since) && subOf(account.person.user) === session.sub);
-      if (!isSelf || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
+        current &&
+        actor &&
+        [current, actor].every((account) => isUsable(account, since, owner) && subOf(account.person.user) === session.sub);
+      if (!isSelf || owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id)
+        return undefined;
       const { sessionIdle, sessionAbsolute } = options.lifetimes;
       const end = endsAt === undefined ? epochSeconds() : Math.floor(endsAt.getTime() / 1000);
       // Nothing prolongs it meanwhile, and it is to be there at the end.
@@ -101,7 +110,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       setCookie(ctx, null);
       browserState.clear(ctx);
       hint.set(ctx, endsAt);
-      return { uid: session.uid, browser };
+      return { session: { uid: session.uid, browser }, owner };
     },
 
     async end(ctx, next) {

@@ -39,6 +39,7 @@ export const createGrantLoader =
     const isSameLogin =
       existing?.accountId === account.accountId &&
       existing.login.authTime === session.loginTs &&
+      (existing.login.owner ?? account.accountId) === (session.owner ?? account.accountId) &&
       existing.login.endsAt === session.endsAt &&
       existing.login.offline === session.offline &&
       isSameProof(existing.login.amr, session.amr ?? []);

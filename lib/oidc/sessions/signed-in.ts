@@ -5,7 +5,7 @@ import type { ActingHere } from '../../contract/sign-in/acting.js';
 import type { BrowserSignIn, SignInToEnd } from '../../contract/sign-in/logout-participant.js';
 import { isUsable } from '../../directory/index.js';
 import { digestOfKey } from '../../store/artifact-key.js';
-import type { OurSession } from '../accounts/login-context.js';
+import { type OurSession, ownerOf } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { createFindRecord, isClient } from '../clients/clients.js';
@@ -39,11 +39,12 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { accountId: oid, uid, loginTs } = session;
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
-    if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
+    if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session)))
+      return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
-    const { method, acting, endsAt } = session;
+    const { method, acting, endsAt, mfaIn, owner = oid } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -52,6 +53,8 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       idp,
       authTime,
       provenAt,
+      ...(owner === undefined ? {} : { owner }),
+      ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
       ...(method === undefined ? {} : { method }),
       ...(act ? { act } : {}),
       ...(acting === undefined ? {} : { acting }),

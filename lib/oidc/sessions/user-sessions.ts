@@ -1,10 +1,10 @@
 import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
-import { isVoid } from '../../directory/index.js';
+import { type Account, isVoid } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
-import type { GrantRecord } from '../accounts/login-context.js';
+import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import { LogoutNotices } from './logout-notices.js';
@@ -26,6 +26,10 @@ function describedGrant({ key, value, expiresAt }: Artifact): readonly UserSessi
 interface Found extends Artifact {
   readonly session: SessionPayload;
 }
+
+/** Whether a sign-in of the account is over for good. @param signIn what a session, or the login of a grant, says of its owner */
+const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined): boolean =>
+  !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']));
 
 /** Persons of a tenant whose sign-ins are ended in one go. */
 const PAGE = 100;
@@ -52,18 +56,25 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return { sessions, grants: of('Grant'), others: all.filter((artifact) => putAtOf(artifact) !== undefined) };
   }
 
-  /** Ends the sessions and grants of an account that are void, or all when it is gone. */
+  /** {@link endOfAccount}, and of the accounts that its credential signs in to. */
   async function endOf(oid: string): Promise<void> {
+    const account = await directory.accounts.findByOid(oid);
+    await endOfAccount(oid, account);
+    if (!account?.person.user.isParent) return;
+    for (const child of await directory.accounts.family(account.person))
+      if (child.person.user.id !== oid) await endOfAccount(child.person.user.id, child);
+  }
+
+  /** Ends the sessions and grants of an account that are void, or all when it is gone. */
+  async function endOfAccount(oid: string, account: Account | undefined): Promise<void> {
     const { sessions, grants, others } = await recordsOf(oid);
     const notices = new LogoutNotices(parts);
-    const account = await directory.accounts.findByOid(oid);
-    const isOver = (authTime = 0) => !account || isVoid(account, new Date(authTime * 1000));
-    const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isOver(loginTs);
+    const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session);
     for (const { key } of sessions) await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant }) => isOver(grant.login?.authTime));
+      .filter(({ grant: { login } }) => isOver(account, login?.authTime, login));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     const endedToo = others.filter((artifact) => !account || isVoid(account, putAtOf(artifact)));
     await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
@@ -100,12 +111,17 @@ export function createUserSessions(parts: OidcParts): Sessions {
     async list(user) {
       const account = await accountOf(user);
       const { sessions, grants } = await recordsOf(user.userId);
-      const inBrowsers = sessions
-        .filter(({ session: { endsAt } }) => typeof endsAt !== 'number' || endsAt * 1000 > Date.now())
-        .map(described);
-      return [...inBrowsers, ...grants.flatMap(describedGrant)]
-        .filter(({ signedInAt }) => !isVoid(account, signedInAt))
-        .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
+      const inBrowsers = sessions.filter(
+        ({ session }) =>
+          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > Date.now()) && !isOver(account, session.loginTs, session),
+      );
+      const byThemselves = grants.filter(({ value }) => {
+        const { login } = JSON.parse(value) as GrantRecord;
+        return !isOver(account, login?.authTime, login);
+      });
+      return [...inBrowsers.map(described), ...byThemselves.flatMap(describedGrant)].sort(
+        (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
+      );
     },
 
     async end(user, id, by = {}) {

@@ -2,7 +2,7 @@
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels, reachedLevel } from '../../../acr-values.js';
 import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
-import { subOf } from '../../../directory/index.js';
+import { credentialOwner, subOf } from '../../../directory/index.js';
 import type { Client } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
 import type { Accounts } from '../../accounts/account.js';
@@ -59,7 +59,8 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const left = mayBeOffline(signIn) && getsRefreshToken(client, asked) ? asked : withoutOffline(asked);
     const isAllowed = (scope: string): boolean => !record.requireConsent || consent?.scopes.includes(scope) === true;
     const granted = scopes.held(ctx, record, left.filter(isAllowed));
-    const account = await accounts.load(ctx, oid);
+    const [account, credentials] = await Promise.all([accounts.load(ctx, oid), accounts.load(ctx, act?.oid ?? oid)]);
+    const owner = signIn.owner ?? (credentials && credentialOwner(credentials.person.user));
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
     const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
     const login: PinnedLogin = {
@@ -69,6 +70,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       authTime,
       sessionEndsAt,
       ...(method === undefined ? {} : { method }),
+      ...(owner === undefined || owner === oid ? {} : { owner }),
       ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
