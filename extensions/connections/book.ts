@@ -88,8 +88,12 @@ export function domainOf(identifier: string): string | undefined {
   return at > 0 ? foldedDomain(identifier.slice(at + 1)) : undefined;
 }
 
+/** Characters of a domain at most, in whatever script. @see RFC 1035 §2.3.4 */
+const LONGEST_DOMAIN = 255;
+
 /** In ASCII and lower case; undefined for what is no domain. @see RFC 5891 */
 export function foldedDomain(domain: string): string | undefined {
+  if (domain.length > LONGEST_DOMAIN) return undefined;
   const trimmed = domain.trim().replace(/\.$/, '');
   if (!/^[^\s/:?#@[\]\\%]+\.[^\s/:?#@[\]\\%]+$/.test(trimmed) || !URL.canParse(`http://${trimmed}`)) return undefined;
   const { hostname } = new URL(`http://${trimmed}`);

@@ -144,7 +144,7 @@ export function createChallenge(
       if (!step) return;
       if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
       if (await wasProven(ctx, step)) return;
-      const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));
+      const given = readAnswer<AuthenticationResponseJSON>(ctx);
       const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
       const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
       if (!row || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {

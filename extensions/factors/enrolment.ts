@@ -97,7 +97,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
 
     async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
       const { owner, added } = enrolling;
-      const given = readAnswer<RegistrationResponseJSON>(formField(ctx, 'response'));
+      const given = readAnswer<RegistrationResponseJSON>(ctx);
       const passkey = given && (await webauthn?.verifyNew(given, subjectOf(enrolling)));
       if (!passkey) return { problem: 'factors.passkey.wrong' };
       try {

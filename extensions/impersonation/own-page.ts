@@ -5,6 +5,9 @@ import { type ExtensionContext, form, formField, parametersOf, redirectByGet } f
 import { type Book, idOf } from './book.js';
 import { createPages, type Problem } from './pages.js';
 
+/** Characters of a URI that a client may register. */
+const LONGEST_URI = 2048;
+
 export function ownPage(router: Router, context: ExtensionContext, book: Book): void {
   const { own, url, csrf, signInToEnd, directory, endActing } = context;
   const pages = createPages(context);
@@ -12,7 +15,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
 
   /** Where an application may have people led back to: what it registered for a sign-out, or a page of where it takes responses. */
   async function returnOf(clientId: string | undefined, wanted: string | undefined): Promise<string | undefined> {
-    if (clientId === undefined || wanted === undefined || !URL.canParse(wanted)) return undefined;
+    if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !URL.canParse(wanted)) return undefined;
     const { protocol, origin, username, password } = new URL(wanted);
     if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined;
     const client = await directory.clients.get(clientId);

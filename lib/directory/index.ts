@@ -11,7 +11,7 @@ export type { Linking, ParentRef } from './accounts/linking.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
-export { ownMetadataNames, responseTypesOf } from './clients/client-metadata.js';
+export { LONGEST_URI, ownMetadataNames, responseTypesOf } from './clients/client-metadata.js';
 export { isAdminScope } from './clients/client-scopes.js';
 export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';

@@ -22,6 +22,7 @@ import { createAccountClaims } from './accounts/account-claims.js';
 import { createIsComplete, createMayChange, createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
+import { checkUris } from './authorize/checks.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPushedAnswer } from './authorize/pushed-requests.js';
@@ -151,6 +152,7 @@ export function createProtocol(
     respond: createResponder(parts, signInRequests.answer),
     parameters,
     check(ctx) {
+      checkUris(ctx);
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },

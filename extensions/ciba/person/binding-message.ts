@@ -25,7 +25,8 @@ const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Whether a message can be shown as it is. Only formatted messages have lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
-  return !blank.test(text) && [...text].length <= MAX_MESSAGE_CHARACTERS && !(format === 'plaintext' ? unseen : unseenInLines).test(text);
+  const isShort = text.length <= 2 * MAX_MESSAGE_CHARACTERS && [...text].length <= MAX_MESSAGE_CHARACTERS;
+  return isShort && !blank.test(text) && !(format === 'plaintext' ? unseen : unseenInLines).test(text);
 }
 
 /** The message as markup of ours. A record that somebody else wrote is shown too, with a mark for each character that has no place in it. */

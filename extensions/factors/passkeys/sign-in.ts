@@ -124,7 +124,7 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       const provenAt = new Date(context.now());
       const interaction = await posted(ctx);
       if (!interaction) return;
-      const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));
+      const given = readAnswer<AuthenticationResponseJSON>(ctx);
       if (!given) return refused(ctx, interaction, 'no answer of a passkey');
       const owner = given.userHandle === undefined ? undefined : await directory.accounts.findByOid(given.userHandle);
       const row = owner && (await enrolled.passkeyOf(owner, given.credentialId));

@@ -2,7 +2,8 @@
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { Context } from 'koa';
+import { type ExtensionContext, formField } from '../../../lib/extension-door.js';
 import type { Factor } from '../records.js';
 import { createChallenges } from './challenges.js';
 
@@ -35,12 +36,15 @@ export interface Given<Response> {
   readonly userHandle?: string;
 }
 
-/** A posted answer; undefined for what cannot be one. */
+/** Characters of an answer at most. A new passkey's may have certificates of its maker in it. */
+const LONGEST_ANSWER = 32_768;
+
+/** Reads the answer of a browser from the form that was posted; undefined for what cannot be one. */
 export function readAnswer<Response extends AuthenticationResponseJSON | RegistrationResponseJSON>(
-  posted: string,
+  ctx: Context,
 ): Given<Response> | undefined {
   try {
-    const response = JSON.parse(posted) as Response;
+    const response = JSON.parse(formField(ctx, 'response', LONGEST_ANSWER)) as Response;
     const { id, rawId, type, response: inner } = response;
     const isAnswer = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id) && rawId === id && type === 'public-key' && isObject(inner);
     if (!isAnswer) return undefined;

@@ -8,6 +8,8 @@ import { nameOf, type Steps } from './steps.js';
 const SEARCHED_FROM = 8;
 /** More do not fit into a form that has each of them. */
 const SEARCHED_TO = 400;
+/** Characters of the value of a choice: an id, a time and a token. */
+const LONGEST_CHOICE = 128;
 
 export function createOrganisationStep({ directory, csrf, interactions }: ExtensionContext, { form }: Steps) {
   const { accounts, credentials } = directory;
@@ -66,7 +68,9 @@ export function createOrganisationStep({ directory, csrf, interactions }: Extens
 
     /** Those that fit what the person looks for; undefined when none of them holds any more. */
     async found(ctx: Context, interaction: Interaction): Promise<PageView<'organisation'> | undefined> {
-      const values = formField(ctx, 'all').split(',').slice(0, SEARCHED_TO);
+      const values = formField(ctx, 'all', SEARCHED_TO * LONGEST_CHOICE)
+        .split(',')
+        .slice(0, SEARCHED_TO);
       const all = (await Promise.all(values.map((value) => chosen(ctx, interaction, value)))).filter((each) => each !== undefined);
       const search = formField(ctx, 'search').trim().slice(0, 100);
       return all.length === 0 ? undefined : viewOf(ctx, interaction, all, formField(ctx, 'identifier').trim().slice(0, 320), search);

@@ -1,6 +1,7 @@
 /** Whom a name or an address that somebody typed can mean. */
 import { comparedText } from '../../store/records/derived-keys.js';
 import type { PersonWithUser } from '../../store/records/records.js';
+import { normalForm } from '../../text/normal-form.js';
 import type { DirectoryContext } from '../context.js';
 import { USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
@@ -18,8 +19,7 @@ const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegist
 
 /** Names as people write them; a number without its spaces. */
 const folded = (name: string): string =>
-  name
-    .normalize('NFKC')
+  normalForm(name, 'NFKC')
     .toLowerCase()
     .replace(/[\s.]+/g, '');
 

@@ -136,11 +136,15 @@ function expectedText(name: string, value: unknown, served: ClientRules['grantTy
   return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
 }
 
+/** Characters of a URI that a request may name. Requests that name a longer one are refused unread. */
+export const LONGEST_URI = 2048;
+
 const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);
 
 /** What the URI should be instead, as oidc-provider has it. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
 function expectedUri(name: string, value: unknown, metadata: Metadata): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return 'an absolute URI';
+  if (typeof value !== 'string' || value.length > LONGEST_URI || !URL.canParse(value))
+    return `an absolute URI of at most ${LONGEST_URI} characters`;
   if (name === 'request_uris') return undefined;
   const { protocol, hostname, href } = new URL(value);
   const isWeb = protocol === 'http:' || protocol === 'https:';

@@ -6,6 +6,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { normalForm } from '../../text/normal-form.js';
 import { createHashingQueue } from './hashing-queue.js';
 import { type PasswordAlgorithmName, passwordAlgorithms, requireAlgorithm } from './password-algorithms.js';
 import { formatPhc, parsePhc } from './phc.js';
@@ -84,4 +85,4 @@ export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: 
 }
 
 /** @see NIST SP 800-63B-4 §3.1.1.2 */
-export const normalised = (password: string): string => password.normalize('NFC');
+export const normalised = (password: string): string => normalForm(password, 'NFC');

@@ -36,8 +36,13 @@ export const form = createBodyParser({
   },
 });
 
+/** Characters of a field that somebody types: a name, a password, a reason. Tokens of ours are shorter. */
+const LONGEST_FIELD = 1024;
+
 /**
- * A text field of a form that {@link form} read; empty when it is missing or repeated.
+ * Returns a text field of a form that {@link form} read. The text is empty when the field is missing, repeated, or longer than `longest`
+ * characters: nobody has to look at more than that.
+ * @param longest for a field that holds more than somebody types.
  * @example
  * ```ts
  * import { type Extension, form, formField } from 'tenant-idp/extension';
@@ -52,7 +57,7 @@ export const form = createBodyParser({
  * };
  * ```
  */
-export function formField(ctx: Context, name: string): string {
+export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): string {
   const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' && value.length <= longest ? value : '';
 }

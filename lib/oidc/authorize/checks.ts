@@ -1,6 +1,7 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
+import { LONGEST_URI } from '../../directory/index.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
@@ -48,6 +49,28 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
 }
 
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
+
+const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
+/** Characters of a DPoP proof, with a key and a signature of any algorithm. */
+const LONGEST_PROOF = 8192;
+
+/**
+ * Refuses what is too long to be parsed as a URL. The time to parse a host grows with the square of its length, and oidc-provider parses the URIs of a
+ * request before it compares them, and the `htu` of a proof that anybody may have signed.
+ * @throws InvalidRequest, InvalidRedirectUri, InvalidDpopProof
+ */
+export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): void {
+  for (const name of uris) {
+    const value = params?.[name];
+    const isTooLong = [value].flat().some((uri) => typeof uri === 'string' && uri.length > LONGEST_URI);
+    if (!isTooLong) continue;
+    // No registered URI is as long.
+    if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
+    throw new errors.InvalidRequest(`${name} must be at most ${LONGEST_URI} characters long`);
+  }
+  if (String(headers.dpop ?? '').length > LONGEST_PROOF)
+    throw new errors.InvalidDpopProof(`the DPoP proof must be at most ${LONGEST_PROOF} characters long`);
+}
 
 /**
  * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.

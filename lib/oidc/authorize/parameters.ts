@@ -7,6 +7,7 @@
  * @see service specification 4.2, Custom parameters
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { hashedPlainChallenge } from '../clients/pkce.js';
 
@@ -34,11 +35,22 @@ const MAX_BYTES = 4096;
 
 export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYTES} bytes in all are returned`;
 
-/** Pairs, of which the reserved ones are left out; null when there are too many to be returned. */
+/**
+ * Pairs without the reserved ones; null when there are too many to be returned. The limits count all pairs, because they are what keeps the names
+ * short enough to be compared: nothing is compared before them.
+ */
 function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
-  const kept = pairs.filter(([name]) => !isSpelling(name, reservedNames));
-  const bytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
-  return bytes <= MAX_BYTES && new Set(kept.map(([name]) => name)).size <= MAX_NAMES ? kept : null;
+  if (!isWithinLimits(pairs)) return null;
+  return pairs.filter(([name]) => !isSpelling(name, reservedNames));
+}
+
+function isWithinLimits(pairs: readonly Pair[]): boolean {
+  let bytes = 0;
+  for (const [name, value] of pairs) {
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+    if (bytes > MAX_BYTES) return false;
+  }
+  return new Set(pairs.map(([name]) => name)).size <= MAX_NAMES;
 }
 
 /**
@@ -47,37 +59,42 @@ function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
  */
 export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): Record<string, string | readonly string[]> {
   const reserved = new Set(Array.from(taken, (name) => underscored(folded(name))));
-  const members = new Map<string, string | readonly string[]>();
+  const members = new Map<string, string[]>();
   for (const [name, value] of pairs) {
-    if (isSpelling(name, reserved)) continue;
-    const before = members.get(name);
-    members.set(name, before === undefined ? value : [before, value].flat());
+    const values = members.get(name);
+    if (values) values.push(value);
+    else if (!isSpelling(name, reserved)) members.set(name, [value]);
   }
-  return Object.fromEntries(members);
+  return Object.fromEntries(Array.from(members, ([name, [value = '', ...more]]) => [name, more.length === 0 ? value : [value, ...more]]));
 }
 
 /** Whether some framework reads a name as one of `names`: they fold case and width, and cut or replace what is no part of a name to them. */
 function isSpelling(name: string, names: ReadonlySet<string>): boolean {
   const text = folded(name);
-  return [text, text.replaceAll('\0', '').trim()].some((each) => prefixesOf(each).some((prefix) => names.has(prefix)));
+  return isCutTo(text, names) || (text.includes('\0') && isCutTo(text.replaceAll('\0', '').trim(), names));
 }
 
 /** A NUL stays: there are those who end a name at it. */
 const folded = (name: string): string =>
-  name
-    .normalize('NFKC')
+  normalForm(name, 'NFKC')
     .toLowerCase()
     // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is meant
     .replace(/[\x01-\x1f\x7f-\x9f]/g, '')
     .trim();
 
-const cut = /[[. +\0]/g;
+const cuts = '[. +\0';
 
-const underscored = (text: string): string => text.replace(cut, '_');
+const underscored = (text: string): string => text.replace(/[[. +\0]/g, '_');
 
-/** `code[]`, `id.token`, `session[state`: all of it, and what stands before each place where it may be cut. */
-const prefixesOf = (text: string): string[] =>
-  [...Array.from(text.matchAll(cut), ({ index }) => index), text.length].map((end) => underscored(text.slice(0, end)));
+/** `code[]`, `id.token`, `session[state`: whether all of the text, or what stands before a place where it may be cut, is one of the names. */
+function isCutTo(text: string, names: ReadonlySet<string>): boolean {
+  const whole = underscored(text);
+  for (const name of names) {
+    const next = text[name.length];
+    if ((next === undefined || cuts.includes(next)) && whole.startsWith(name)) return true;
+  }
+  return false;
+}
 
 type Query = Record<string, string | string[] | undefined>;
 

@@ -1,4 +1,5 @@
 /** Members that are derived from others, for look-ups and lists. Each write of a row makes them anew, so no service has to. */
+import { normalForm } from '../../text/normal-form.js';
 import type { Row } from '../directory-store.js';
 import type { CollectionName } from './collections.js';
 
@@ -6,7 +7,7 @@ import type { CollectionName } from './collections.js';
 export const KEYS_VERSION = 1;
 
 /** A text as it is compared. @see Unicode Standard Annex #15 (NFKC) */
-export const comparedText = (text: string): string => text.normalize('NFKC').trim().toLowerCase();
+export const comparedText = (text: string): string => normalForm(text, 'NFKC').trim().toLowerCase();
 
 /** The members of a row that may be malformed, as a store has it. */
 type Members = Readonly<Record<string, unknown>>;

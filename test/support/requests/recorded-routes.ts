@@ -1,0 +1,31 @@
+/** Records the routes that a service registers. To be imported before what registers them. */
+import Router from '@koa/router';
+import type { Route } from './request-grammar.js';
+
+const methodsByPath = new Map<string, Set<string>>();
+const add = (methods: readonly string[], path: unknown) => {
+  if (typeof path !== 'string') return;
+  const known = methodsByPath.get(path) ?? new Set();
+  for (const method of methods) known.add(method.toUpperCase());
+  methodsByPath.set(path, known);
+};
+
+const register = Router.prototype.register as (...args: never[]) => never;
+Object.assign(Router.prototype, {
+  register(path: unknown, methods: readonly string[], ...rest: never[]) {
+    add(methods, path);
+    return register.call(this, path as never, methods as never, ...rest);
+  },
+});
+// No package types a file of another: the name is put together where no compiler looks.
+const { default: ProtocolRouter } = await import(['oidc-provider', 'lib', 'helpers', 'router.js'].join('/'));
+for (const method of ['get', 'post', 'put', 'delete', 'options']) {
+  const original = ProtocolRouter.prototype[method] as (...args: unknown[]) => unknown;
+  ProtocolRouter.prototype[method] = function (this: unknown, name: string, path: string, ...rest: unknown[]) {
+    add([method], path);
+    return original.call(this, name, path, ...rest);
+  };
+}
+
+/** The routes that were registered so far. */
+export const recordedRoutes = (): readonly Route[] => [...methodsByPath].map(([path, methods]) => ({ path, methods: [...methods] }));
