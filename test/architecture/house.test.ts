@@ -63,6 +63,11 @@ describe('design §2: the house', () => {
     expect(rooms.filter((room) => !filesOf(room).some(isHead))).toEqual([]);
   });
 
+  test('T3-DOS-NFKC: text is normalised in one place of lib, in time that grows with its length alone', () => {
+    const sources = Object.keys(graph).filter((file) => file.startsWith('lib/'));
+    expect(sources.filter((file) => /\.normalize\(/.test(readFileSync(file, 'utf8')))).toEqual(['lib/text/normal-form.ts']);
+  });
+
   test('each file that leans on what oidc-provider does not document has a pin test of its name', () => {
     const names = (folder: string, end: string) =>
       readdirSync(folder).flatMap((file) => (file.endsWith(end) ? file.slice(0, -end.length) : []));

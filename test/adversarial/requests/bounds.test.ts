@@ -8,8 +8,8 @@ import { credentialsOf } from '../../support/client/endpoints.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
 import { send } from '../../support/client/send.js';
 import { sendBy, ways } from '../../support/client/ways.js';
-import { fieldNames } from '../../support/requests/names-read.js';
-import { looksAt } from '../../support/requests/watched-text.js';
+import { fieldNames } from '../../support/requests/work/names-read.js';
+import { looksAt } from '../../support/requests/work/watched-text.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 

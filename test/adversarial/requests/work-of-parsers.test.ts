@@ -17,7 +17,7 @@ import { loggedPath } from '../../../lib/http/requests/request-id.js';
 import { carryParameters, customMembers } from '../../../lib/oidc/authorize/parameters.js';
 import { comparedText } from '../../../lib/store/records/derived-keys.js';
 import { normalForm } from '../../../lib/text/normal-form.js';
-import { badTexts } from '../../support/requests/bad-texts.js';
+import { badTexts } from '../../support/requests/work/bad-texts.js';
 import { silentLogger } from '../../support/service/test-directory.js';
 
 const addressOf = createAddressOf(1, silentLogger);

@@ -7,10 +7,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, formOf } from '../../support/client/agent.js';
 import { rawRequest } from '../../support/client/raw-request.js';
-import { badTexts } from '../../support/requests/bad-texts.js';
-import type { FromMeasured } from '../../support/requests/measured.js';
+import { badTexts } from '../../support/requests/work/bad-texts.js';
+import type { FromMeasured } from '../../support/requests/work/measured.js';
 import type { Route } from '../../support/requests/request-grammar.js';
-import { mostIn, type Place, places, requestWith, type SignInUnderWay, type Target } from '../../support/requests/text-places.js';
+import { mostIn, type Place, places, requestWith, type SignInUnderWay, type Target } from '../../support/requests/work/text-places.js';
 import { testSeed } from '../../support/service/seed.js';
 
 const isWhole = process.env.PROVE !== undefined;
@@ -46,7 +46,7 @@ async function cpuMs(): Promise<number> {
 }
 
 beforeAll(async () => {
-  service = fork(new URL('../../support/requests/measured.js', import.meta.url), [JSON.stringify({ seed: testSeed })], {
+  service = fork(new URL('../../support/requests/work/measured.js', import.meta.url), [JSON.stringify({ seed: testSeed })], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const message = await said();

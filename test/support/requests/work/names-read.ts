@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const built = join(import.meta.dirname, '../../..');
+const built = join(import.meta.dirname, '../../../..');
 const source = ['lib', 'extensions']
   .flatMap((folder) => readdirSync(join(built, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
   .filter((name) => name.endsWith('.js') && !name.includes('admin-client'))

@@ -1,13 +1,13 @@
 /** The service with all that it offers, as a process of its own whose CPU time can be asked for. Started by `work-of-requests.test.ts`. */
-import { recordedRoutes } from './recorded-routes.js';
-import type { Route } from './request-grammar.js';
+import { recordedRoutes } from '../recorded-routes.js';
+import type { Route } from '../request-grammar.js';
 
 /** What it says to the process that started it. */
 export type FromMeasured = { readonly issuer: string; readonly routes: readonly Route[] } | { readonly cpuMs: number };
 const tell = (message: FromMeasured) => process.send?.(message);
 
 const { saml } = await import('tenant-idp/extensions/saml');
-const { startIdp } = await import('../service/idp.js');
+const { startIdp } = await import('../../service/idp.js');
 const { issuer } = await startIdp({
   extensions: [saml()],
   ...(JSON.parse(process.argv[2] ?? '{}') as object),
