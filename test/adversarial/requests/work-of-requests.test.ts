@@ -7,9 +7,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, formOf } from '../../support/client/agent.js';
 import { rawRequest } from '../../support/client/raw-request.js';
+import type { Route } from '../../support/requests/request-grammar.js';
 import { badTexts } from '../../support/requests/work/bad-texts.js';
 import type { FromMeasured } from '../../support/requests/work/measured.js';
-import type { Route } from '../../support/requests/request-grammar.js';
 import { mostIn, type Place, places, requestWith, type SignInUnderWay, type Target } from '../../support/requests/work/text-places.js';
 import { testSeed } from '../../support/service/seed.js';
 
