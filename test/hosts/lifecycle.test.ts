@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { MARK } from '../servers/reaper.js';
 import { testKeys } from '../support/service/keys.js';
 import { testSeed } from '../support/service/seed.js';
 import { LIMIT_MS } from '../support/time/in-time.js';
@@ -94,7 +95,7 @@ test('design §1: health, provider, onProvider and configure', async () => {
 /** A process of its own: what it prints, and that it ends by itself. */
 async function run(code: string, env: Record<string, string>): Promise<{ status: number | null; out: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', [MARK]: process.env[MARK], ...env },
     timeout: LIMIT_MS,
   });
   let out = '';

@@ -166,6 +166,8 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
         },
       },
       limits: { signInFailuresPerAddress: 100_000 },
+      // Nothing ends by itself before it is erased, however slow the machine is.
+      lifetimes: { code: 600, authenticationRequest: 600 },
     });
   });
   afterAll(async () => {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { MARK } from '../../servers/reaper.js';
 
 export interface RunningExample {
   readonly stdout: string;
@@ -40,7 +41,7 @@ function run(
 ): { child: ChildProcess; output: { stdout: string; stderr: string } } {
   const program = name.includes('/') ? name : `${name}/main`;
   const child = spawn(process.execPath, [`dist/examples/${program}.js`, ...args], {
-    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '', [MARK]: process.env[MARK], ...env },
     stdio: 'pipe',
   });
   const output = { stdout: '', stderr: '' };

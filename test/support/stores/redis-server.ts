@@ -20,6 +20,9 @@ export interface RedisServerOptions {
   readonly args?: readonly string[];
 }
 
+/** Its environment stays readable, by which the reaper of the run finds it: a title would be written over it. */
+const ofRun = ['--set-proc-title', 'no'];
+
 export class RedisServer {
   readonly port: number;
   readonly dir: string;
@@ -31,7 +34,21 @@ export class RedisServer {
     this.port = port;
     this.dir = dir;
     this.#ownsDir = ownsDir;
-    this.#command = [...file, '--bind', '127.0.0.1', '--port', `${port}`, '--dir', dir, '--save', '', '--daemonize', 'no', ...args];
+    this.#command = [
+      ...file,
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      `${port}`,
+      '--dir',
+      dir,
+      '--save',
+      '',
+      '--daemonize',
+      'no',
+      ...ofRun,
+      ...args,
+    ];
   }
 
   /** It answers when this resolves. Nothing is saved unless `args` say so. */
