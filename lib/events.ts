@@ -77,7 +77,8 @@ export interface EventMap {
   WebhookDisabled: { readonly AggregateId: string; readonly Reason: 'failing' | 'gone' };
   /** The user can prove themselves by another factor: an authenticator app, a passkey, a new set of recovery codes. */
   FactorAdded: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
-  FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
+  /** Without `Kind` where the record of the factor could not be read. */
+  FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind?: 'totp' | 'passkey' | 'recovery' };
   /**
    * Somebody acts as the user from now on; the event is there before any token is. The operator is who acts, as in the claim `act`. `Reason` is absent once one
    * of the two is erased. Instants are ISO 8601.

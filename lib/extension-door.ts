@@ -99,6 +99,7 @@ export type {
   ExtensionIndex,
   ExtensionRow,
   ExtensionRows,
+  FoundRows,
   InvitationState,
   InvitationView,
   KeyState,

@@ -38,7 +38,17 @@ export function createChallenge(
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
     const asksCode = wanted === 'code' && own.totp !== undefined && problem?.over === undefined;
     const asksRecovery = wanted === 'recovery';
+    // A factor that cannot be read counts, and nobody can prove it.
+    const unreadable = own.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
+    const general = problem && problem.field === undefined ? problem.text : unreadable;
     const hasPasskeys = webauthn !== undefined && own.passkeys.length > 0;
+    const lead = asksRecovery
+      ? 'factors.challenge.recoveryLead'
+      : asksCode
+        ? 'factors.challenge.codeLead'
+        : hasPasskeys
+          ? 'factors.challenge.passkeyLead'
+          : undefined;
     const parts: ViewPart[] = [];
     const field = (name: 'code' | 'recovery', kind: 'code' | 'text'): ViewPart => ({
       part: 'field',
@@ -53,7 +63,7 @@ export function createChallenge(
         parts.push(asksCode ? field('code', 'code') : field('recovery', 'text'));
         parts.push({ part: 'button', text: 'factors.challenge.submit' });
       }
-      if (hasPasskeys && !asksRecovery) {
+      if (webauthn && hasPasskeys && !asksRecovery) {
         const value = JSON.stringify({
           url: steps.at(interaction, '/factors/passkey'),
           options: webauthn.asked(subjectOf(step), passkeysOf(own.passkeys), 'preferred'),
@@ -70,12 +80,12 @@ export function createChallenge(
       if (asksRecovery) parts.push({ part: 'link', text: 'factors.challenge.other', href: link('code') });
       else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: link('recovery') });
     }
-    if (problem?.over !== undefined) parts.push(again);
+    if (problem?.over !== undefined || parts.length === 0) parts.push(again);
     await view(ctx, {
       interaction,
       title: 'factors.challenge.title',
-      lead: asksRecovery ? 'factors.challenge.recoveryLead' : asksCode ? 'factors.challenge.codeLead' : 'factors.challenge.passkeyLead',
-      ...(problem && problem.field === undefined ? { problem: problem.text } : {}),
+      ...(lead === undefined ? {} : { lead }),
+      ...(general === undefined ? {} : { problem: general }),
       ...(problem ? { status: problem.status } : {}),
       form: { action: steps.at(interaction, '/factors/code') },
       parts,

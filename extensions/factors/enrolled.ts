@@ -50,8 +50,12 @@ export function createEnrolled(context: ExtensionContext) {
     recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
 
     /** Whether a sign-in proved a factor, or added all that there are: others change nothing of the account. */
-    isProvenIn: ({ all }: OwnFactors, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean =>
-      amr.includes('mfa') || all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime)),
+    isProvenIn: (
+      { all, unreadable }: OwnFactors,
+      { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>,
+    ): boolean =>
+      amr.includes('mfa') ||
+      (unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime))),
 
     /** The account whose credential signs this one in; undefined where it is gone. */
     async ownerOf(account: Account): Promise<Account | undefined> {
@@ -68,9 +72,12 @@ export function createEnrolled(context: ExtensionContext) {
       const name = session && signInName(session, authTime);
       if (name !== undefined && without.has(`${parentUserId} ${name}`)) return false;
       return this.ownerOf(account).then(async (owner) => {
-        const others = owner && (await of(owner)).all.filter(({ kind, addedIn }) => kind !== 'recovery' && (!name || addedIn !== name));
-        if (others?.length === 0 && name !== undefined) without.set(`${parentUserId} ${name}`, true);
-        return others !== undefined && others.length > 0;
+        if (!owner) return false;
+        const { all, unreadable } = await of(owner);
+        const asked =
+          unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
+        if (!asked && name !== undefined) without.set(`${parentUserId} ${name}`, true);
+        return asked;
       });
     },
 
@@ -95,7 +102,7 @@ export function createEnrolled(context: ExtensionContext) {
       const isThere = await change(owner, row.id, (now) => {
         isFirst = now.totp !== undefined && now.totp.lastStep < step;
         const sealed = now.totp && secrets.isCurrent(now.totp.secret) ? now.totp.secret : secrets.seal(now.id, secret);
-        return isFirst ? { ...now, totp: { secret: sealed, lastStep: step }, ...used() } : now;
+        return isFirst ? { ...now, totp: { ...now.totp, secret: sealed, lastStep: step }, ...used() } : now;
       });
       return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
     },
@@ -123,18 +130,19 @@ export function createEnrolled(context: ExtensionContext) {
       return isThere && !isBack;
     },
 
-    /** Removes a factor; the recovery codes go with the last one that they stand in for. @throws IdpError `not_found`. */
+    /** Removes a factor, readable or not; the recovery codes go with the last one that they stand in for. @throws IdpError `not_found`. */
     async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
-      const { all } = await of(owner);
+      const { all, unreadable } = await of(owner);
       const row = all.find((one) => one.id === id);
-      if (!row) throw new IdpError('not_found');
-      const isLast = all.every((one) => one === row || one.kind === 'recovery');
-      for (const gone of isLast ? [row, ...all.filter((one) => one !== row)] : [row]) await rows.remove(owner, gone, by);
+      if (!row && !unreadable.includes(id)) throw new IdpError('not_found');
+      const isLast = all.every((one) => one === row || one.kind === 'recovery') && unreadable.every((one) => one === id);
+      for (const gone of [row ?? { id }, ...(isLast ? all.filter((one) => one !== row) : [])]) await rows.remove(owner, gone, by);
     },
 
     /** Removes all of them. */
     async removeAll(owner: Account, by?: Attribution): Promise<void> {
-      for (const row of (await of(owner)).all) await rows.remove(owner, row, by);
+      const { all, unreadable } = await of(owner);
+      for (const gone of [...all, ...unreadable.map((id) => ({ id }))]) await rows.remove(owner, gone, by);
     },
   };
 }

@@ -10,6 +10,8 @@ export interface OwnFactors {
   readonly totp?: FactorRow;
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
+  /** Ids of rows that are not of their form. Each counts as a factor that nobody can prove. */
+  readonly unreadable: readonly string[];
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;
   readonly all: readonly FactorRow[];
@@ -24,18 +26,25 @@ export const idOf = ({ person }: Account): string => person.user.id;
 /** What is written with each use of a factor. */
 export const used = () => ({ lastUsedAt: new Date().toISOString() });
 
-export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'collection' | 'now'>) {
+export function createFactorRows({
+  collection,
+  collectionOfAllTenants,
+  now,
+}: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'now'>) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
 
   return {
     rowsOf,
     async of(owner: Account): Promise<OwnFactors> {
-      const all = await rowsOf(owner).find('byUser', [idOf(owner)]);
+      const rows = collectionOfAllTenants(factors);
+      const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
+      const all = ofUser.rows.filter(({ tid }) => tid === owner.tenant.id);
+      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable])];
       const totp = all.find(({ kind }) => kind === 'totp');
       const recovery = all.find(({ kind }) => kind === 'recovery');
       const passkeys = all.filter(({ kind }) => kind === 'passkey');
-      const isEnrolled = totp !== undefined || passkeys.length > 0;
-      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, isEnrolled, all };
+      const isEnrolled = totp !== undefined || passkeys.length > 0 || unreadable.length > 0;
+      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all };
     },
 
     /** @throws IdpError `conflict` where there is such a factor, or there are too many. */
@@ -59,8 +68,8 @@ export function createFactorRows({ collection, now }: Pick<ExtensionContext, 'co
     },
 
     /** One that is gone already stays so. */
-    async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind: FactorKind }, by?: Attribution): Promise<void> {
-      const data = { AggregateId: idOf(owner), FactorId: id, Kind: kind };
+    async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
+      const data = { AggregateId: idOf(owner), FactorId: id, ...(kind === undefined ? {} : { Kind: kind }) };
       try {
         await rowsOf(owner).remove(id, [{ type: 'FactorRemoved', data, ...(by && { by }) }]);
       } catch (error) {

@@ -68,8 +68,21 @@ export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrol
       path,
       scope: 'idp.factors:read',
       summary: 'Lists the second factors and passkeys of a user',
-      answer: Type.Object({ items: Type.Array(Factor) }, { additionalProperties: false }),
-      handle: async (request) => ({ items: (await enrolled.of(await ownerIn(request))).all.map(describedFactor) }),
+      answer: Type.Object(
+        {
+          items: Type.Array(Factor),
+          unreadable: Type.Optional(
+            Type.Array(text(), {
+              description: 'ids of factors whose records cannot be read: each counts as one that nobody can prove, until it is removed',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      async handle(request) {
+        const { all, unreadable } = await enrolled.of(await ownerIn(request));
+        return { items: all.map(describedFactor), ...(unreadable.length > 0 ? { unreadable: [...unreadable] } : {}) };
+      },
     }),
     defineOperation({
       method: 'DELETE',

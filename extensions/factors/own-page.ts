@@ -19,6 +19,7 @@ import {
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
 import { createEnrolment, type Enrolling, type Outcome } from './enrolment.js';
+import type { OwnFactors } from './factor-rows.js';
 import { passkeyScript } from './passkeys/script.js';
 import { PASSKEY } from './passkeys/sign-in.js';
 import type { Webauthn } from './passkeys/webauthn.js';
@@ -33,6 +34,10 @@ const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'f
 
 /** The application that the person signs in to. */
 export const createOwnPageClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
+
+/** A factor by its id; one that cannot be read is of no kind. */
+type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
+const removableOf = ({ all, unreadable }: OwnFactors): readonly Removable[] => [...all, ...unreadable.map((id) => ({ id }))];
 
 /** A browser that may change factors. */
 interface Here {
@@ -71,7 +76,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     return undefined;
   }
 
-  const nameOf = ({ kind }: FactorRow): Text => `factors.kind.${kind}`;
+  const nameOf = ({ kind }: Pick<FactorRow, 'kind'>): Text => `factors.kind.${kind}`;
   const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
     key: recovery ? 'factors.kind.left' : 'factors.kind.added',
     values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
@@ -82,11 +87,16 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     const passkey = enrolment.passkeyPart(found.enrolling, url(`${base}/passkey`), 'factors.own.addPasskey');
     const rank = ({ kind, createdAt }: FactorRow): string => `${kind === 'recovery' ? 1 : 0} ${createdAt}`;
     const rows = own.all.toSorted((one, other) => rank(one).localeCompare(rank(other)));
-    const entries = rows.map((row) => {
+    const unreadable = own.unreadable.map((id) => {
+      const title = 'factors.kind.unreadable';
+      return { title, lines: [], action: { text: 'factors.own.remove', about: title, name: 'remove', value: id } };
+    });
+    const readable = rows.map((row) => {
       const title = nameOf(row);
       const action = { text: 'factors.own.remove', about: title, name: 'remove', value: row.id };
       return { title, lines: [stateOf(row)], ...(row.kind === 'recovery' ? {} : { action }) };
     });
+    const entries = [...readable, ...unreadable];
     await page(ctx, owner, {
       title: 'factors.own.title',
       lead: own.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
@@ -121,10 +131,10 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       parts: [...(await enrolment.appParts(found.enrolling, problem)), { part: 'link', text: 'factors.own.back', href: url(base) }],
     });
 
-  const showRemoval = (ctx: Context, found: Here, row: FactorRow): Promise<void> =>
+  const showRemoval = (ctx: Context, found: Here, row: Removable): Promise<void> =>
     page(ctx, found.enrolling.owner, {
       title: 'factors.remove.title',
-      lead: nameOf(row),
+      lead: row.kind ? nameOf({ kind: row.kind }) : 'factors.kind.unreadable',
       form: { action: url(base), subject: subjectOf(found) },
       parts: [
         { part: 'text', text: 'factors.remove.text' },
@@ -184,7 +194,8 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       const found = await posted(ctx);
       if (!found) return;
       const { own, owner, added } = found.enrolling;
-      const row = own.all.find(({ id, kind }) => kind !== 'recovery' && id === (formField(ctx, 'remove') || formField(ctx, 'removed')));
+      const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
+      const row = removableOf(own).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
       if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
       if (row) return showRemoval(ctx, found, row);
       if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));

@@ -1,5 +1,14 @@
 /** What is kept of factors. */
-import { type ArtifactKind, defineCollection, type ExtensionRow, type Static, Type } from '../../lib/extension-door.js';
+import {
+  type ArtifactKind,
+  defineCollection,
+  type ExtensionRow,
+  type ExtensionRows,
+  type FoundRows,
+  IdpError,
+  type Static,
+  Type,
+} from '../../lib/extension-door.js';
 
 const Factor = Type.Object(
   {
@@ -34,20 +43,26 @@ export type Factor = Static<typeof Factor>;
 export type FactorRow = ExtensionRow<Factor>;
 export type FactorKind = Factor['kind'];
 
+/** Removes rows, those that cannot be read too. */
+async function removeAll(rows: ExtensionRows<Factor>, { rows: found, unreadable }: FoundRows<Factor>): Promise<void> {
+  for (const id of [...found.map((row) => row.id), ...unreadable]) await rows.remove(id).catch(IdpError.unless('not_found'));
+}
+
 export const factors = defineCollection({
   name: 'factors.enrolled',
   row: Factor,
   indexes: {
-    byUser: { fields: ['userId'] },
-    byPerson: { fields: ['personId'] },
+    // Of all tenants, so that a row whose tenant cannot be read is found by its user, and one whose user cannot by its person.
+    byUser: { fields: ['userId'], ofAllTenants: true },
+    byPerson: { fields: ['personId'], ofAllTenants: true },
     bySlot: { fields: ['slot'], unique: true },
   },
   events: true,
   async erase(rows, { personId }) {
-    for (const { id } of await rows.find('byPerson', [personId])) await rows.remove(id);
+    await removeAll(rows, await rows.findAll('byPerson', [personId]));
   },
   async userRemoved(rows, { userId }) {
-    for (const { id } of await rows.find('byUser', [userId])) await rows.remove(id);
+    await removeAll(rows, await rows.findAll('byUser', [userId]));
   },
   async export(rows, { personId }) {
     return (await rows.find('byPerson', [personId])).map(describedFactor);

@@ -52,6 +52,7 @@ export {
   type ExtensionIndex,
   type ExtensionRow,
   type ExtensionRows,
+  type FoundRows,
   OF_INSTANCE,
   type PersonRef,
   type RowEvent,

@@ -18,6 +18,8 @@ export const de = {
   'factors.challenge.recoveryWrong': 'Dieser Wiederherstellungscode stimmt nicht oder wurde schon verwendet.',
   'factors.challenge.over': 'Zu viele falsche Codes. Beginnen Sie von vorn.',
   'factors.challenge.often': 'Zu viele falsche Codes. Versuchen Sie es in {minutes} Min. noch einmal.',
+  'factors.challenge.unreadable':
+    'Einer Ihrer Anmeldefaktoren ist nicht lesbar. Verwenden Sie einen anderen, oder bitten Sie die Administration, ihn zu entfernen.',
   'factors.challenge.again': 'Von vorn beginnen',
   'factors.passkey.wrong': 'Der Passkey hat nicht funktioniert. Versuchen Sie es noch einmal.',
   'factors.passkey.there': 'Dieser Passkey wird schon verwendet.',
@@ -63,6 +65,7 @@ export const de = {
   'factors.own.back': 'Zurück',
   'factors.kind.totp': 'Authentifizierungs-App',
   'factors.kind.passkey': 'Passkey',
+  'factors.kind.unreadable': 'Ein Faktor, der nicht lesbar ist',
   'factors.kind.recovery': 'Wiederherstellungscodes',
   'factors.kind.added': 'Hinzugefügt {date}',
   'factors.kind.left': 'noch {count}, vom {date}',

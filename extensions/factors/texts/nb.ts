@@ -18,6 +18,8 @@ export const nb = {
   'factors.challenge.recoveryWrong': 'Gjenopprettingskoden stemmer ikke, eller den er allerede brukt.',
   'factors.challenge.over': 'For mange feil koder. Begynn på nytt.',
   'factors.challenge.often': 'For mange feil koder. Prøv igjen om {minutes} min.',
+  'factors.challenge.unreadable':
+    'En av faktorene dine for innlogging kan ikke leses. Bruk en annen, eller be administratoren om å fjerne den.',
   'factors.challenge.again': 'Begynn på nytt',
   'factors.passkey.wrong': 'Passnøkkelen virket ikke. Prøv igjen.',
   'factors.passkey.there': 'Passnøkkelen er allerede i bruk.',
@@ -62,6 +64,7 @@ export const nb = {
   'factors.own.back': 'Tilbake',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Passnøkkel',
+  'factors.kind.unreadable': 'En faktor som ikke kan leses',
   'factors.kind.recovery': 'Gjenopprettingskoder',
   'factors.kind.added': 'Lagt til {date}',
   'factors.kind.left': '{count} igjen, fra {date}',

@@ -18,6 +18,8 @@ export const sv = {
   'factors.challenge.recoveryWrong': 'Återställningskoden stämmer inte eller har redan använts.',
   'factors.challenge.over': 'För många felaktiga koder. Börja om.',
   'factors.challenge.often': 'För många felaktiga koder. Försök igen om {minutes} min.',
+  'factors.challenge.unreadable':
+    'En av dina inloggningsfaktorer kan inte läsas. Använd en annan, eller be administratören att ta bort den.',
   'factors.challenge.again': 'Börja om',
   'factors.passkey.wrong': 'Nyckeln fungerade inte. Försök igen.',
   'factors.passkey.there': 'Nyckeln används redan.',
@@ -62,6 +64,7 @@ export const sv = {
   'factors.own.back': 'Tillbaka',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Nyckel',
+  'factors.kind.unreadable': 'En faktor som inte kan läsas',
   'factors.kind.recovery': 'Återställningskoder',
   'factors.kind.added': 'Tillagd {date}',
   'factors.kind.left': '{count} kvar, från {date}',

@@ -1,5 +1,5 @@
 /** Collections of extensions: how they are declared, and what a row of them is. */
-import type { Static, TObject } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Attribution, EventMap, EventName } from '../../events.js';
 import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
@@ -28,6 +28,13 @@ export interface RowEvent<Name extends EventName = EventName> {
   readonly by?: Attribution;
 }
 
+/** What a look-up finds. */
+export interface FoundRows<Members> {
+  readonly rows: readonly ExtensionRow<Members>[];
+  /** Ids of rows that cannot be read. They can be removed. */
+  readonly unreadable: readonly string[];
+}
+
 /** The rows of one tenant. A row of another is one that does not exist. */
 export interface ExtensionRows<Members> {
   get(id: string): Promise<ExtensionRow<Members> | undefined>;
@@ -35,6 +42,11 @@ export interface ExtensionRows<Members> {
   find(index: string, values: readonly string[], page?: Page): Promise<readonly ExtensionRow<Members>[]>;
   /** Rows of a stretch of an index that has an order; `within` is without the tenant. */
   range(range: Range): Promise<readonly ExtensionRow<Members>[]>;
+  /**
+   * Rows of an index, and the ids of those that are not of their form, which `find` leaves out. For rows that decide by their absence: one that cannot be read
+   * counts as there, and refuses.
+   */
+  findAll(index: string, values: readonly string[]): Promise<FoundRows<Members>>;
   /** All rows of the tenant, ordered by id. */
   list(page?: Page): Promise<readonly ExtensionRow<Members>[]>;
   /**
@@ -63,7 +75,7 @@ export interface ExtensionRows<Members> {
 }
 
 /** Rows of all tenants; `find` and `range` are for indexes of all tenants. */
-export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'list' | 'find' | 'range'>;
+export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'list' | 'find' | 'findAll' | 'range'>;
 
 /** An index over the rows of a tenant, or of all tenants. */
 export interface ExtensionIndex extends IndexSpec {
@@ -75,7 +87,10 @@ export interface ExtensionIndex extends IndexSpec {
 export interface ExtensionCollection<Schema extends TObject = TObject> {
   /** The extension's name, a dot, and a name of its own: `notes.entries`. */
   readonly name: string;
-  /** What a row holds beside `id`, `version` and `tid`. A stored row of another form is left out, as if it was not there. */
+  /**
+   * What a row holds beside `id`, `version` and `tid`. A stored row of another form is left out, as if it was not there. A stored member that the schema does not
+   * name, at whatever depth, is ignored and kept: a later release may have written it.
+   */
   readonly row: Schema;
   /** By name; unique ones are within a tenant, unless they are of all. */
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
@@ -130,5 +145,53 @@ export function wrongMemberOf({ row: schema, events = false }: ExtensionCollecti
   if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
   // What is left of a removed row until its last events are dispatched.
   if (tid === '') return undefined;
-  return Value.Check(schema, members) ? undefined : (Value.Errors(schema, members).First()?.path.split('/')[1] ?? 'id');
+  return firstWrong(schema, known(schema, members));
+}
+
+const firstWrong = (schema: TSchema, members: unknown): string | undefined =>
+  Value.Check(schema, members) ? undefined : (Value.Errors(schema, members).First()?.path.split('/')[1] ?? 'id');
+
+/** The first member that is not of its form, or that the schema does not name: rows are written with known members alone. */
+export const wrongWritten = ({ row: schema }: ExtensionCollection, members: object): string | undefined => firstWrong(schema, members);
+
+/** A row without what the service keeps in it. */
+export function shownOf<R extends KeptRow>({ row: schema }: ExtensionCollection, row: R): Omit<R, 'pendingEvents' | 'outbox'> {
+  const { pendingEvents: _, outbox: __, id, version, tid, ...members } = row;
+  return { ...(known(schema, members) as typeof members), id, version, tid } as Omit<R, 'pendingEvents' | 'outbox'>;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+const propertiesOf = ({ properties = {} }: TSchema): Readonly<Record<string, TSchema>> => properties as Readonly<Record<string, TSchema>>;
+const isStrict = ({ type, additionalProperties }: TSchema): boolean => type === 'object' && additionalProperties === false;
+
+/** A value without members that its schema does not name, at any depth; the value itself where it has none. */
+function known(schema: TSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (schema.type !== 'array') return value;
+    const items = value.map((item) => known(schema.items as TSchema, item));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (schema.type !== 'object' || !isObject(value)) return value;
+  const properties = propertiesOf(schema);
+  const entries = Object.entries(value);
+  const kept = entries
+    .filter(([name]) => !isStrict(schema) || Object.hasOwn(properties, name))
+    .map(([name, member]) => [name, Object.hasOwn(properties, name) ? known(properties[name] as TSchema, member) : member] as const);
+  const isSame = kept.length === entries.length && kept.every(([name, member]) => member === value[name]);
+  return isSame ? value : Object.fromEntries(kept);
+}
+
+/** The next form of a row with the unknown members that the stored row has, where the object that they are in is still there. Those in lists are lost. */
+export function withUnknown(schema: TSchema, before: unknown, next: unknown): unknown {
+  if (schema.type !== 'object' || !isObject(before) || !isObject(next)) return next;
+  const properties = propertiesOf(schema);
+  const kept = Object.entries(before).filter(
+    ([name]) => isStrict(schema) && !Object.hasOwn(properties, name) && !Object.hasOwn(next, name),
+  );
+  const nested = Object.entries(properties)
+    .filter(([name]) => Object.hasOwn(next, name))
+    .map(([name, property]) => [name, withUnknown(property, before[name], next[name])] as const)
+    .filter(([name, member]) => member !== next[name]);
+  return kept.length + nested.length === 0 ? next : { ...next, ...Object.fromEntries([...kept, ...nested]) };
 }

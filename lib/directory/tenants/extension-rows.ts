@@ -1,10 +1,11 @@
 /** Rows of extensions: a collection by declaration, tenant by tenant. */
 import type { Static, TObject } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import type { Page, Range } from '../../store/directory-store.js';
+import type { Page, Range, Where } from '../../store/directory-store.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
 import type { EventRecord } from '../../store/records/records.js';
 import { findKept } from '../../store/records/removed-rows.js';
+import { isPendingEvent } from '../../store/records/row-checks.js';
 import { newId } from '../identifiers.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -16,8 +17,11 @@ import {
   type PersonRef,
   type RowEvent,
   type RowsOfAllTenants,
+  shownOf,
   specOf,
   TENANT_INDEX,
+  withUnknown,
+  wrongWritten,
 } from './extension-collections.js';
 import { createTenantScope } from './tenant-scope.js';
 
@@ -38,6 +42,14 @@ export interface ExtensionData {
 }
 
 const PAGE = 100;
+
+/** The extension's own members of a row that is written. @throws IdpError `invalid_record` */
+function checkedMembers(collection: ExtensionCollection, given: object): object {
+  const { pendingEvents: _, outbox: __, id: ___, version: ____, tid: _____, ...members } = given as Partial<KeptRow>;
+  const member = wrongWritten(collection, members);
+  if (member !== undefined) throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
+  return members;
+}
 
 export interface ExtensionDataParts {
   readonly store: CheckedDirectory;
@@ -75,7 +87,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
     if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
     const kept = keptRows(collection);
     const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
-    const shown = ({ pendingEvents: _, outbox: __, ...row }: KeptRow) => row;
+    const shown = (row: KeptRow) => shownOf(collection, row);
     const find = async (index: string, values: readonly string[], page?: Page) => (await scope.find(index, values, page)).map(shown);
     const own = {
       async get(id: string) {
@@ -83,10 +95,16 @@ export function createExtensionData({ store, collections, events: declaredEvents
         return row && shown(row);
       },
       find,
+      findAll: (index: string, values: readonly string[]) =>
+        findAll(
+          collection,
+          { [index]: specOf(collection).indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values },
+          ({ tid: owner }) => owner === tid,
+        ),
       range: async (range: Range) => (await scope.range(range)).map(shown),
       list: (page?: Page) => find(TENANT_INDEX, [], page),
       async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
-        const { pendingEvents: _, outbox: __, ...own } = members as Partial<KeptRow>;
+        const own = checkedMembers(collection, members);
         const fresh = { ...own, id, tid } as KeptRow;
         const insert = () => scope.insert(withRaised(collection, fresh, tid, events));
         const row = collection.events
@@ -107,9 +125,15 @@ export function createExtensionData({ store, collections, events: declaredEvents
           const raised = typeof events === 'function' ? events(before) : events;
           isRaised = raised.length > 0;
           if (next === before && !isRaised) return current;
-          const { pendingEvents = undefined, outbox = undefined } = current;
+          const { pendingEvents = undefined, outbox = undefined, ...stored } = current;
           const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
-          return withRaised(collection, { ...next, ...outboxed } as KeptRow, tid, raised);
+          const members = withUnknown(collection.row, stored, {
+            ...checkedMembers(collection, next),
+            id,
+            version: current.version,
+            tid,
+          }) as KeptRow;
+          return withRaised(collection, { ...members, ...outboxed }, tid, raised);
         });
         if (isRaised) nudge();
         return shown(row);
@@ -138,16 +162,31 @@ export function createExtensionData({ store, collections, events: declaredEvents
     return own as unknown as ExtensionRows<Static<Schema>>;
   }
 
+  /** Rows of an index of the store, and the ids of those that cannot be read. */
+  async function findAll(collection: ExtensionCollection, where: Where, isMeant: (row: KeptRow) => boolean = () => true) {
+    const all = keptRows(collection).withUnreadable();
+    const found = await all.find(where);
+    return {
+      rows: found.filter((row) => all.isReadable(row) && isMeant(row)).map((row) => shownOf(collection, row)),
+      unreadable: found.filter((row) => !all.isReadable(row)).map(({ id }) => id),
+    };
+  }
+
   /** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
   async function leaveRemainder(collection: ExtensionCollection, id: string, tid: string, events: readonly RowEvent[]): Promise<boolean> {
     let isThere = false;
-    const left = await keptRows(collection).update(id, (row) => {
-      isThere = row.tid === tid;
-      if (!isThere) return row;
-      const { version, pendingEvents = [] } = row;
-      // Even without events: the outbox removes what a node leaves that dies right after this.
-      return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
-    });
+    const left = await keptRows(collection)
+      .withRemoved()
+      .update(id, (row) => {
+        // A row whose tenant cannot be read is nobody's.
+        isThere = row.tid === tid || typeof row.tid !== 'string';
+        if (!isThere) return row;
+        const { version, pendingEvents: raised } = row;
+        // A row that cannot be read may have anything here.
+        const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
+        // Even without events: the outbox removes what a node leaves that dies right after this.
+        return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
+      });
     if (isThere && left?.pendingEvents?.length === 0) await keptRows(collection).remove(id, left.version);
     return isThere;
   }
@@ -172,7 +211,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
     ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
       const collection = given as unknown as ExtensionCollection;
       if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
-      const shown = ({ pendingEvents: _, outbox: __, ...row }: KeptRow) => row;
+      const shown = (row: KeptRow) => shownOf(collection, row);
       return {
         async get(id: string) {
           const row = await keptRows(collection).get(id);
@@ -181,6 +220,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
         list: async (page?: Page) => (await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')).map(shown),
         find: async (index: string, values: readonly string[], page?: Page) =>
           (await keptRows(collection).find({ [index]: values }, page)).map(shown),
+        findAll: (index: string, values: readonly string[]) => findAll(collection, { [index]: values }),
         range: async (range: Range) => (await keptRows(collection).range(range)).map(shown),
       } as unknown as RowsOfAllTenants<Static<Schema>>;
     },

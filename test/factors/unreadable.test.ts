@@ -1,0 +1,105 @@
+/** M17: a factor whose record is not of its form counts as there, and refuses; members of a later release are ignored and kept. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { adminClient, adminScopes, adminToken } from '../support/administration/admin.js';
+import { Agent, authorizeUrl, createPkce, signIn, titleOf } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { codeOf, enrol, namedPeople, postTo, problemOf, submit } from '../support/sign-in/factors.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+
+type Stored = { readonly id: string; readonly version: number } & Record<string, unknown>;
+const rows = memoryDirectory();
+const stored = () => rows.collection<Stored>('factors.enrolled');
+const [acme, globex] = testSeed.tenants;
+const service = useIdp({
+  directory: rows,
+  limits: { signInFailures: 100, signInFailuresPerAddress: 1000 },
+  seed: {
+    ...testSeed,
+    permissions: [...testSeed.permissions, ...adminScopes.map((id) => ({ id, name: id }))],
+    tenants: [{ ...acme, persons: [...(acme?.persons ?? []), ...namedPeople(['vic', 'other', 'later', 'desk'])] }, globex],
+    clients: [...testSeed.clients, adminClient('desk', ['Acme'], ['idp.factors:read', 'idp.factors:write'])],
+  } as never,
+});
+const pkce = createPkce();
+const url = (more = {}) => authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...more });
+const rowOf = async (name: string, kind = 'totp'): Promise<Stored> => {
+  const oid = (await service.idp.directory.accounts.candidates(name))[0]?.person.user.id;
+  const found = (await stored().find({})).find((row) => row.userId === oid && row.kind === kind);
+  if (!found) throw new Error(`${name} has no factor`);
+  return found;
+};
+
+/** Damages of one member. A member that may be absent is no damage without itself. */
+const damages: Readonly<Record<string, unknown>> = { missing: undefined, null: null, number: 42, list: ['x'], record: { x: 1 } };
+const optional = ['lastUsedAt', 'addedIn', 'name', 'outbox'];
+const without = (row: Stored, member: string): Stored =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name !== member)) as Stored;
+
+beforeAll(() => passTime(0));
+afterAll(backToPresent);
+
+describe('a factor that cannot be read', () => {
+  let secret = '';
+  let codes: readonly string[] = [];
+  let whole: Stored;
+  beforeAll(async () => {
+    ({ secret, codes } = await enrol(new Agent(), url({ acr_values: 'mfa' }), 'vic', 'vic'));
+    passTime(60);
+    whole = await rowOf('vic');
+  });
+
+  test('lets nobody in by the password alone, has nobody enrol another, and keeps nobody else out: every member, in every way', async () => {
+    const opened: string[] = [];
+    const members = Object.keys(whole).filter((name) => !['id', 'version', 'lastUsedAt'].includes(name));
+    expect(members).toEqual(expect.arrayContaining(['userId', 'personId', 'tid', 'kind', 'slot', 'createdAt', 'totp', 'pendingEvents']));
+    for (const member of members)
+      for (const [way, value] of Object.entries(damages)) {
+        if (way === 'missing' && optional.includes(member)) continue;
+        const row = way === 'missing' ? without(whole, member) : { ...whole, [member]: value };
+        await stored().put(row);
+        const agent = new Agent();
+        const page = await signIn(agent, url(), 'vic', 'vic');
+        const enrolled = await postTo(agent, page, '/factors/enrol', { code: codeOf(secret) });
+        if (page.location !== undefined || enrolled.location?.includes('code=') || titleOf(page) !== 'Confirm that it is you')
+          opened.push(`${member} ${way}`);
+      }
+    expect(opened).toEqual([]);
+    expect((await signIn(new Agent(), url(), 'other', 'other')).location).toContain('code=');
+    await stored().put(whole);
+  });
+
+  test('is named on the page, by health() and to a help desk; a recovery code signs in, and its removal is the way back', async () => {
+    await stored().put({ ...whole, totp: 'x' });
+    const agent = new Agent();
+    const page = await signIn(agent, url(), 'vic', 'vic');
+    expect(problemOf(page)).toMatch(/^One of your sign-in factors cannot be read/);
+    const { problems } = await service.idp.health();
+    expect(problems).toContainEqual({ code: 'record_unreadable', collection: 'factors.enrolled', id: whole.id });
+    expect(membersOf(await postTo(agent, page, '/factors/code', { recovery: codes[0] ?? '' }))).toHaveProperty('code');
+
+    const { tid, userId } = whole;
+    const token = await adminToken(service.issuer, 'desk', 'idp.factors:read idp.factors:write');
+    const path = `${service.issuer}/idp/api/v1/tenants/${tid}/users/${userId}/factors`;
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await (await fetch(path, { headers })).json()).toMatchObject({ unreadable: [whole.id] });
+    expect((await fetch(`${path}/${whole.id}`, { method: 'DELETE', headers })).status).toBe(204);
+    passTime(120);
+    expect((await signIn(new Agent(), url(), 'vic', 'vic')).location).toContain('code=');
+  });
+});
+
+test('a member of a later release is ignored, at any depth, and a change of the row keeps it', async () => {
+  const { secret } = await enrol(new Agent(), url({ acr_values: 'mfa' }), 'later', 'later');
+  const whole = await rowOf('later');
+  await stored().put({ ...whole, risk: { level: 3 }, totp: { ...(whole.totp as object), digits: 6 } });
+  passTime(300);
+  const agent = new Agent();
+  const page = await signIn(agent, url(), 'later', 'later');
+  expect([titleOf(page), problemOf(page)]).toEqual(['Confirm that it is you', '']);
+  expect(membersOf(await submit(agent, page, { code: codeOf(secret) }))).toHaveProperty('code');
+  const after = await rowOf('later');
+  expect(after).toMatchObject({ risk: { level: 3 }, totp: { digits: 6 }, lastUsedAt: expect.any(String) });
+});
