@@ -14,6 +14,7 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export { type BrowserRecords, recordsOfBrowsers } from './contract/browser-records.js';
 export type { AccountClaims, ExtensionPseudonyms } from './contract/clients/account-claims.js';
 export type {
   Approver,
@@ -140,6 +141,7 @@ export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guar
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock, turnsOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
+export { type LinkPage, linkPageRoutes } from './http/link-page.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';

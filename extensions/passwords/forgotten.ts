@@ -12,6 +12,7 @@ import {
   form,
   formField,
   type Interaction,
+  recordsOfBrowsers,
   redirectByGet,
   type Text,
   type View,
@@ -22,9 +23,6 @@ import type { Throttle } from './throttle.js';
 
 /** Where the password page posts to. */
 export const forgottenPath = (own: string, uid: string): string => `${own}/interaction/${uid}/forgotten`;
-
-/** What the token of the browser is about that a reset was asked for in. */
-export const begunIn = (uid: string): string => `reset begun ${uid}`;
 
 /** Characters of what is typed. */
 const LONGEST = 320;
@@ -104,7 +102,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();
     await artifact(asked).put(id, request);
-    await artifact(begun).put(csrf.token(ctx, begunIn(uid)), {});
+    await recordsOfBrowsers(context, begun).put(ctx, uid);
     const lookUp = await deliver(LOOK_UP, { id });
     afterAnswer(ctx, () => lookUp.release());
     await view(ctx, sent(identifier, interaction));

@@ -4,17 +4,17 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
-  form,
   formField,
   IdpError,
   type LinkRef,
+  linkPageRoutes,
   type OpenedReset,
+  recordsOfBrowsers,
   redirectByGet,
   type Text,
   turnsOf,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import { begunIn } from './forgotten.js';
 import { createMessages } from './messages.js';
 import { begun, type DueReset, RESET, used } from './records.js';
 import type { Throttle } from './throttle.js';
@@ -28,23 +28,13 @@ const problems: Readonly<Record<string, string>> = {
 };
 
 export function resetLinkRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, directory, inPerson, interactions, csrf, view, artifact, deliver, brandingOf, logger, requestId } = context;
+  const { own, url, directory, interactions, view, deliver, brandingOf, logger, requestId } = context;
   const { passwordResets } = directory;
   const messages = createMessages(context);
-  const path = `${own}/password/:token`;
-
+  const begunHere = recordsOfBrowsers(context, begun);
+  const usedHere = recordsOfBrowsers(context, used);
   const action = (ctx: Context): string => url(`${own}/password/${String(ctx.params.token)}`);
   const subjectOf = ({ id, serial }: LinkRef): string => `reset ${id}.${serial}`;
-  /** A token of this browser alone names the record. */
-  const mark = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `used ${subjectOf(ref)}`);
-
-  /** What the link in the path is of; undefined once a page was shown instead. */
-  async function opened(ctx: Context): Promise<OpenedReset | undefined> {
-    const ref = passwordResets.read(String(ctx.params.token));
-    const found = ref && (await passwordResets.open(ref));
-    if (!found) await messages.unknown(ctx);
-    return found;
-  }
 
   const lookOf = ({ tenant, clientId }: OpenedReset) => brandingOf(tenant.id, clientId);
 
@@ -94,7 +84,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     const look = await lookOf(found);
     const { client_uri: clientUri } = (look.client?.metadata ?? {}) as { readonly client_uri?: string };
     const { uid } = found;
-    const isHere = uid !== undefined && (await artifact(begun).read(csrf.token(ctx, begunIn(uid)))) !== undefined;
+    const isHere = uid !== undefined && (await begunHere.read(ctx, uid)) !== undefined;
     const isLive = isHere && (await interactions.restart(ctx, uid)) !== undefined;
     const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
     const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
@@ -103,25 +93,29 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   }
 
   const wasHere = async (ctx: Context, { ref, state }: OpenedReset): Promise<boolean> =>
-    state === 'used' && (await artifact(used).read(mark(ctx, ref))) !== undefined;
+    state === 'used' && (await usedHere.read(ctx, subjectOf(ref))) !== undefined;
 
-  router.get(path, inPerson, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    if (found.state === 'pending') return ask(ctx, found);
-    return (await wasHere(ctx, found)) ? done(ctx, found) : over(ctx, found);
-  });
-
-  router.post(path, inPerson, form, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    if (!csrf.check(ctx, subjectOf(found.ref), formField(ctx, 'csrf'))) return messages.foreign(ctx, await lookOf(found), action(ctx));
-    if (formField(ctx, 'step') === 'again') return sendAgain(ctx, found);
-    if (await wasHere(ctx, found)) return redirectByGet(ctx, action(ctx));
-    if (found.state !== 'pending') return over(ctx, found);
-    const password = formField(ctx, 'password');
-    if (password === '') return ask(ctx, found, 'passwords.reset.missing', 400);
-    await accept(ctx, found, password);
+  linkPageRoutes<OpenedReset>(router, context, {
+    path: `${own}/password/:token`,
+    async open(token) {
+      const ref = passwordResets.read(token);
+      return ref && passwordResets.open(ref);
+    },
+    subject: ({ ref }) => subjectOf(ref),
+    async show(ctx, found) {
+      if (found.state === 'pending') return ask(ctx, found);
+      return (await wasHere(ctx, found)) ? done(ctx, found) : over(ctx, found);
+    },
+    async take(ctx, found) {
+      if (formField(ctx, 'step') === 'again') return sendAgain(ctx, found);
+      if (await wasHere(ctx, found)) return redirectByGet(ctx, action(ctx));
+      if (found.state !== 'pending') return over(ctx, found);
+      const password = formField(ctx, 'password');
+      if (password === '') return ask(ctx, found, 'passwords.reset.missing', 400);
+      await accept(ctx, found, password);
+    },
+    unknown: messages.unknown,
+    foreign: async (ctx, found) => messages.foreign(ctx, await lookOf(found), action(ctx)),
   });
 
   async function accept(ctx: Context, found: OpenedReset, password: string): Promise<void> {
@@ -129,7 +123,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     try {
       await passwordResets.accept(ref, password, turnsOf(ctx.ip));
       logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'password reset');
-      await artifact(used).put(mark(ctx, ref), {});
+      await usedHere.put(ctx, subjectOf(ref));
       redirectByGet(ctx, action(ctx));
     } catch (error) {
       if (IdpError.is(error, 'invalid_record')) {

@@ -190,7 +190,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['access-token-jwt.ts', 'lifetimes.ts', 'token-request.ts'],
   ],
   'lib/contract/': [
-    ['assembly/', 'own-page.ts', 'per-context.ts', 'seed.ts'],
+    ['assembly/', 'browser-records.ts', 'own-page.ts', 'per-context.ts', 'seed.ts'],
     ['extension.ts'],
     ['extension-context.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
@@ -200,7 +200,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/http/': [
     ['hosts.ts'],
     ['app.ts', 'host-headers.ts'],
-    ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unrouted.ts'],
+    ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'link-page.ts', 'servers.ts', 'unrouted.ts'],
     ['error-answers.ts', 'failures.ts', 'clients/'],
     ['pages/', 'requests/'],
   ],

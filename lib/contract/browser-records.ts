@@ -1,0 +1,39 @@
+/** What is known of a browser: a link proves its bearer and nobody else, so whoever asked for the link is known by a record of their browser. */
+import type { Context } from 'koa';
+import type { ArtifactKind, PutArtifact } from '../store/records/extension-artifacts.js';
+import type { ExtensionContext } from './extension-context.js';
+
+/** Records that belong to a browser each. No other browser can name them. */
+export interface BrowserRecords {
+  put(ctx: Context, name: string, value?: unknown, options?: PutArtifact): Promise<boolean>;
+  read(ctx: Context, name: string): Promise<unknown>;
+}
+
+/**
+ * The records of a kind, by browser.
+ * @param name of a record: the same name is another record in another browser.
+ * @example
+ * ```ts
+ * import { type Extension, recordsOfBrowsers } from 'tenant-idp/extension';
+ *
+ * const seen = { name: 'tour.seen', lifetimeSeconds: 86_400 };
+ * export const tour: Extension = {
+ *   name: 'tour',
+ *   artifacts: [seen],
+ *   routes(router, context) {
+ *     const records = recordsOfBrowsers(context, seen);
+ *     router.get('/tour', async (ctx) => {
+ *       ctx.body = (await records.read(ctx, 'page 1')) === undefined ? 'Welcome.' : 'Welcome back.';
+ *       await records.put(ctx, 'page 1');
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function recordsOfBrowsers({ artifact, csrf }: Pick<ExtensionContext, 'artifact' | 'csrf'>, kind: ArtifactKind): BrowserRecords {
+  const idOf = (ctx: Context, name: string): string => csrf.token(ctx, `${kind.name} ${name}`);
+  return {
+    put: (ctx, name, value = {}, options = {}) => artifact(kind).put(idOf(ctx, name), value, options),
+    read: (ctx, name) => artifact(kind).read(idOf(ctx, name)),
+  };
+}
