@@ -28,6 +28,8 @@ beforeAll(async () => {
 afterEach(backToPresent);
 
 const password = 'long enough for anybody';
+/** What the owner of the address chooses, who is not who filled in the form. */
+const OWNERS = 'chosen by the owner alone';
 const pkce = createPkce();
 const request = (parameters: Record<string, string> = {}) =>
   authorizeUrl(service.issuer, {
@@ -62,12 +64,52 @@ describe('14.4 create account, verified', () => {
     expect((await signIn(new Agent(), request({ prompt: 'login' }), 'nina@new.test', password)).location).toContain('code=');
   });
 
-  test('in another browser the account is made, and its application is not called', async () => {
+  test('PG-PREHIJACK, T3-REG-PREHIJACK: in another browser the bearer of the link says who they are and chooses the password', async () => {
     await create('other@new.test');
     const elsewhere = new Agent();
-    const done = await elsewhere.follow(await elsewhere.submit(await elsewhere.get(await linkTo('other@new.test')), {}));
+    const page = await elsewhere.get(await linkTo('other@new.test'));
+    expect([page.status, titleOf(page)]).toEqual([200, 'Create your account?']);
+    // The names of the form are there to be seen, and the password is not.
+    expect(formOf(page).fields).toMatchObject({ givenName: 'Nina', familyName: 'New', password: '' });
+    expect(page.body).toMatch(
+      /<input\b[^>]*autocomplete="username"[^>]*value="other@new\.test"|<input\b[^>]*value="other@new\.test"[^>]*autocomplete="username"/,
+    );
+    for (const [fields, problems] of [
+      [{}, 1],
+      [{ password: 'too short' }, 1],
+      [{ password: 'aaaaaaaaaaaaaaaaaaaa' }, 1],
+      [{ password: 'other@new.test' }, 1],
+      [{ givenName: '', familyName: ' ', password: '' }, 3],
+      [{ givenName: 'x'.repeat(201), password: OWNERS }, 1],
+    ] as const) {
+      const refused = await elsewhere.submit(page, fields);
+      expect([refused.status, refused.body.match(/aria-invalid="true"/g)?.length]).toEqual([400, problems]);
+    }
+    expect(await userOf('other@new.test')).toBeUndefined();
+    const done = await elsewhere.follow(await elsewhere.submit(page, { givenName: 'Olga', familyName: 'Owner', password: OWNERS }));
     expect([done.location, titleOf(done)]).toEqual([undefined, 'Your account is ready']);
-    expect((await userOf('other@new.test'))?.user?.emailVerified).toBe(true);
+    expect(await userOf('other@new.test')).toMatchObject({ givenName: 'Olga', familyName: 'Owner', user: { emailVerified: true } });
+    const codeWith = async (given: string) =>
+      (await signIn(new Agent(), request({ prompt: 'login' }), 'other@new.test', given)).location?.includes('code=') ?? false;
+    expect([await codeWith(password), await codeWith(OWNERS)]).toEqual([false, true]);
+  });
+
+  test('T3-REG-PREHIJACK: two browsers at once make one account, with the password of the one that is told so', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const email = `two-${round}@new.test`;
+      const here = new Agent();
+      await create(email, here);
+      const url = await linkTo(email);
+      const elsewhere = new Agent();
+      const [begun, other] = [await here.get(url), await elsewhere.get(url)];
+      const answers = await Promise.all([here.submit(begun, {}), elsewhere.submit(other, { password: OWNERS })]);
+      expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
+      const winner = answers[0]?.status === 303 ? password : OWNERS;
+      const loser = winner === password ? OWNERS : password;
+      const codeWith = async (given: string) =>
+        (await signIn(new Agent(), request({ prompt: 'login' }), email, given)).location?.includes('code=') ?? false;
+      expect([await codeWith(winner), await codeWith(loser)]).toEqual([true, false]);
+    }
   });
 
   test('GET never creates; of twenty at once one account comes; the link is over then', async () => {
@@ -77,7 +119,7 @@ describe('14.4 create account, verified', () => {
     expect(await userOf('race@new.test')).toBeUndefined();
     const agents = Array.from({ length: 20 }, () => new Agent());
     const pages = await Promise.all(agents.map((agent) => agent.get(url)));
-    const answers = await Promise.all(agents.map((agent, index) => agent.submit(pages[index] as Answer, {})));
+    const answers = await Promise.all(agents.map((agent, index) => agent.submit(pages[index] as Answer, { password })));
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
     expect((await new Agent().get(url)).status).toBe(410);
@@ -88,13 +130,13 @@ describe('14.4 create account, verified', () => {
     const agent = new Agent();
     const page = await agent.get(await linkTo('twice@new.test'));
     const held = holdNext((writes) => writes.some(({ op, key }) => op === 'remove' && key.includes('sign-in.registrations')));
-    const first = agent.submit(page, {});
+    const first = agent.submit(page, { password });
     const goOn = await held;
-    const second = await agent.submit(page, {});
+    const second = await agent.submit(page, { password });
     expect([second.status, titleOf(second)]).toEqual([200, 'Your account is ready']);
     goOn();
     expect((await first).status).toBe(303);
-    expect(titleOf(await agent.submit(page, {}))).toBe('Your account is ready');
+    expect(titleOf(await agent.submit(page, { password }))).toBe('Your account is ready');
   });
 
   test('G2 the answer is the same for names that are free, taken, disabled or invited; who has the account gets a mail', async () => {
@@ -135,7 +177,7 @@ describe('14.4 create account, verified', () => {
       .tenant(acme)
       .persons.create({ givenName: 'Fa', familyName: 'Ster', user: { userName: 'faster@new.test', status: 'active' } });
     const agent = new Agent();
-    const answer = await agent.submit(await agent.get(url), {});
+    const answer = await agent.submit(await agent.get(url), { password });
     expect([answer.status, titleOf(answer)]).toEqual([409, 'You have an account already']);
   });
 
@@ -144,7 +186,7 @@ describe('14.4 create account, verified', () => {
     const url = await linkTo('late@new.test');
     expect(titleOf(await new Agent().get(`${url}x`))).toBe('This link does not work');
     const page = await new Agent().get(url);
-    expect((await new Agent().submit(page, {})).status).toBe(403);
+    expect((await new Agent().submit(page, { password })).status).toBe(403);
     passTime(86_401);
     expect([(await new Agent().get(url)).status, titleOf(await new Agent().get(url))]).toEqual([410, 'This link was used, or has expired']);
     expect(await userOf('late@new.test')).toBeUndefined();

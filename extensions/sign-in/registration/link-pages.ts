@@ -1,14 +1,20 @@
-/** The pages of a link that creates an account. Opening it changes nothing, because mail scanners open links; a form is posted by who means it. */
+/**
+ * The pages of a link that creates an account. The link proves its bearer and nobody else: outside the browser that the account was begun in, the page asks
+ * for a new password and shows the names, because whoever filled in the form may not be who has the address.
+ */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
-  form,
   formField,
   IdpError,
   type InternalClients,
+  linkPageRoutes,
+  type RegistrationInput,
+  recordsOfBrowsers,
   redirectByGet,
   type Text,
+  turnsOf,
   type ViewPart,
 } from '../../../lib/extension-door.js';
 import { begun, created, type Waiting, waiting } from './records.js';
@@ -30,14 +36,33 @@ interface ReturnState {
   readonly uid?: string;
 }
 
+/** A registration that its link was opened of. */
+interface Opened extends Waiting {
+  readonly id: string;
+}
+
+/** What the bearer of the link says of themself. */
+type Chosen = Omit<RegistrationInput, 'email'>;
+type Problems = Readonly<Partial<Record<keyof RegistrationInput, Text>>>;
+
+/** The texts of what is wrong with a field, and with a password that is long enough. */
+const problemOf: Readonly<Record<string, string>> = {
+  givenName: 'sign-in.confirm.givenNameMissing',
+  familyName: 'sign-in.confirm.familyNameMissing',
+  password: 'sign-in.confirm.weak',
+  weak: 'sign-in.confirm.easy',
+  leaked: 'sign-in.confirm.leaked',
+};
+
 export function registrationLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, inPerson, interactions, csrf, view, artifact, brandingOf, requireSignIn, signInAnswer, logger, requestId } =
-    context;
+  const { own, url, directory, interactions, view, artifact, brandingOf, requireSignIn, signInAnswer, logger, requestId } = context;
   if (!context.mail) return;
   const links = createRegistrationLinks(context);
+  const begunHere = recordsOfBrowsers(context, begun);
+  const createdHere = recordsOfBrowsers(context, created);
   const path = `${own}/register`;
-  const subjectOf = (id: string): string => `register ${id}`;
-  const mark = (ctx: Context, id: string): string => csrf.token(ctx, `created ${id}`);
+  const subjectOf = ({ id }: Opened): string => `register ${id}`;
+  const isHere = async (ctx: Context, { id }: Opened): Promise<boolean> => (await begunHere.read(ctx, id)) !== undefined;
 
   async function message(
     ctx: Context,
@@ -66,51 +91,77 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     await message(ctx, state, 'ready', 200, state ? await wayOut(state) : []);
   });
 
-  /** What the link in the path is of; undefined once a page was shown instead. */
-  async function opened(ctx: Context): Promise<(Waiting & { readonly id: string }) | undefined> {
-    const id = links.read(String(ctx.params.token));
-    const found = id === undefined ? undefined : ((await artifact(waiting).read(id)) as Waiting | undefined);
-    if (found && id !== undefined) return { ...found, id };
-    if (id === undefined || !(await wasCreatedHere(ctx, id)))
-      await message(ctx, undefined, id === undefined ? 'unknown' : 'over', id === undefined ? 404 : 410);
-    return undefined;
-  }
-
   /** Whether this browser made the account a moment ago; if so, it is told again. */
   async function wasCreatedHere(ctx: Context, id: string): Promise<boolean> {
-    const last = (await artifact(created).read(mark(ctx, id))) as ReturnState | undefined;
+    const last = (await createdHere.read(ctx, id)) as ReturnState | undefined;
     if (last) await message(ctx, last, 'ready', 200, await wayOut(last));
     return last !== undefined;
   }
 
-  router.get(`${path}/:token`, inPerson, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    const { id, tid, clientId, prepared } = found;
+  /** What the page asks of a browser that may be another person's. */
+  async function askedElsewhere({ tid, prepared }: Opened, typed: Partial<Chosen>, problems: Problems): Promise<readonly ViewPart[]> {
+    const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules()) ?? {};
+    const of = (name: keyof Chosen) => ({
+      part: 'field' as const,
+      name,
+      label: `sign-in.confirm.${name}`,
+      ...(problems[name] !== undefined && { problem: problems[name] }),
+    });
+    const { givenName, familyName } = { ...prepared, ...typed };
+    return [
+      { part: 'text', text: 'sign-in.confirm.elsewhere' },
+      { ...of('givenName'), autocomplete: 'given-name', value: givenName },
+      { ...of('familyName'), autocomplete: 'family-name', value: familyName },
+      { ...of('password'), kind: 'password', autocomplete: 'new-password', userName: prepared.email },
+      { part: 'text', text: { key: 'sign-in.confirm.rule', values: { length: String(passwordLength) } } },
+    ];
+  }
+
+  async function show(ctx: Context, found: Opened, typed: Partial<Chosen> = {}, problems: Problems = {}, general?: Text, status = 200) {
+    const { tid, clientId, prepared } = found;
     const look = await brandingOf(tid, clientId);
     const values = { tenant: look.tenant?.name ?? '', email: prepared.email };
     await view(ctx, {
       ...look,
       title: 'sign-in.confirm.title',
-      form: { action: url(`${path}/${String(ctx.params.token)}`), subject: subjectOf(id) },
+      status,
+      ...(general !== undefined && { problem: general }),
+      form: { action: url(`${path}/${String(ctx.params.token)}`), subject: subjectOf(found) },
       parts: [
         { part: 'text', text: { key: 'sign-in.confirm.text', values } },
+        ...((await isHere(ctx, found)) ? [] : await askedElsewhere(found, typed, problems)),
         { part: 'button', text: 'sign-in.confirm.submit' },
       ],
     });
-  });
+  }
 
-  router.post(`${path}/:token`, inPerson, form, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
+  /** What the bearer chose in another browser than the one that began; undefined once the page was shown again. */
+  async function chosenElsewhere(ctx: Context, found: Opened): Promise<Chosen | undefined> {
+    const { tid, prepared } = found;
+    const { registration } = directory.forTenant(tid);
+    const [givenName, familyName] = [formField(ctx, 'givenName').trim(), formField(ctx, 'familyName').trim()];
+    const chosen = { givenName, familyName, password: formField(ctx, 'password') };
+    const wrong = await registration.problems({ ...chosen, email: prepared.email }, { hidesTaken: true });
+    if (wrong.length === 0) return chosen;
+    const { passwordLength = 0 } = (await registration.rules()) ?? {};
+    const values = { length: String(passwordLength) };
+    const problems = Object.fromEntries(
+      wrong.map(({ field, rule }) => [field, { key: problemOf[rule ?? ''] ?? problemOf[field] ?? 'sign-in.confirm.weak', values }]),
+    );
+    await show(ctx, found, chosen, problems, undefined, 400);
+    return undefined;
+  }
+
+  async function take(ctx: Context, found: Opened): Promise<void> {
     const { id, tid, clientId, uid, prepared } = found;
-    if (!csrf.check(ctx, subjectOf(id), formField(ctx, 'csrf'))) return message(ctx, found, 'foreign', 403);
+    const began = await isHere(ctx, found);
     const createdAt = new Date();
     try {
-      const { user } = await directory.forTenant(tid).registration.complete(prepared);
-      const isHere = (await artifact(begun).read(csrf.token(ctx, `begun ${id}`))) !== undefined;
-      const state: ReturnState = { tid, clientId, ...(isHere && { uid }) };
-      await artifact(created).put(mark(ctx, id), state);
+      const chosen = began ? undefined : await chosenElsewhere(ctx, found);
+      if (!began && !chosen) return;
+      const { user } = await directory.forTenant(tid).registration.complete(prepared, chosen, turnsOf(ctx.ip));
+      const state: ReturnState = { tid, clientId, ...(began && { uid }) };
+      await createdHere.put(ctx, id, state);
       await artifact(waiting).remove(id);
       const account = await directory.accounts.findByOid(user.id);
       if (!account) return message(ctx, found, 'ready', 200);
@@ -124,10 +175,35 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
         signIn: { oid: user.id, amr: ['pwd'], idp: 'local', proof },
       });
     } catch (error) {
-      if (IdpError.is(error, 'user_name_taken'))
-        return (await wasCreatedHere(ctx, id)) ? undefined : message(ctx, found, 'exists', 409, await wayOut(found));
-      if (IdpError.is(error, 'not_found')) return message(ctx, found, 'closed', 410);
-      throw error;
+      await refused(ctx, found, error);
     }
+  }
+
+  async function refused(ctx: Context, found: Opened, error: unknown): Promise<void> {
+    if (IdpError.is(error, 'user_name_taken'))
+      return (await wasCreatedHere(ctx, found.id)) ? undefined : message(ctx, found, 'exists', 409, await wayOut(found));
+    if (IdpError.is(error, 'not_found')) return message(ctx, found, 'closed', 410);
+    if (!IdpError.is(error, 'busy')) throw error;
+    ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+    const [givenName, familyName] = [formField(ctx, 'givenName'), formField(ctx, 'familyName')];
+    await show(ctx, found, { givenName, familyName }, {}, 'sign-in.confirm.busy', 503);
+  }
+
+  linkPageRoutes<Opened>(router, context, {
+    path: `${path}/:token`,
+    async open(token) {
+      const id = links.read(token);
+      const found = id === undefined ? undefined : ((await artifact(waiting).read(id)) as Waiting | undefined);
+      return found && id !== undefined ? { ...found, id } : undefined;
+    },
+    subject: subjectOf,
+    show: (ctx, found) => show(ctx, found),
+    take,
+    async unknown(ctx) {
+      const id = links.read(String(ctx.params.token));
+      if (id === undefined) return message(ctx, undefined, 'unknown', 404);
+      if (!(await wasCreatedHere(ctx, id))) await message(ctx, undefined, 'over', 410);
+    },
+    foreign: (ctx, found) => message(ctx, found, 'foreign', 403),
   });
 }

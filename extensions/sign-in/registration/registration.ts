@@ -9,6 +9,7 @@ import {
   IdpError,
   type Interaction,
   type RegistrationInput,
+  recordsOfBrowsers,
   redirectByGet,
   turnsOf,
   wantedLocale,
@@ -30,7 +31,7 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
 };
 
 export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
-  const { directory, mail, artifact, deliver, csrf, view, lifetimes, locales } = context;
+  const { directory, mail, artifact, deliver, view, lifetimes, locales } = context;
 
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
@@ -59,7 +60,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       prepared,
     };
     await artifact(waiting).put(id, record, { lifetimeSeconds });
-    await artifact(begun).put(csrf.token(ctx, `begun ${id}`), {}, { lifetimeSeconds });
+    await recordsOfBrowsers(context, begun).put(ctx, id, {}, { lifetimeSeconds });
     const sending = await deliver(SEND, { id });
     afterAnswer(ctx, () => sending.release());
     await view(ctx, {

@@ -51,8 +51,14 @@ export interface Registration {
    * @throws IdpError as {@link register}, but for `user_name_taken`.
    */
   prepare(input: RegistrationInput, from?: readonly string[]): Promise<PreparedRegistration>;
-  /** The address is proven: the person, their user and its password. @throws IdpError as {@link register}. */
-  complete(prepared: PreparedRegistration): Promise<PersonWithUser>;
+  /**
+   * The address is proven: the person, their user and its password.
+   * @param chosen names and password of who proved the address, where that may be somebody else than who prepared the registration: the prepared ones
+   * count for nothing then.
+   * @param from as in {@link register}.
+   * @throws IdpError as {@link register}.
+   */
+  complete(prepared: PreparedRegistration, chosen?: Omit<RegistrationInput, 'email'>, from?: readonly string[]): Promise<PersonWithUser>;
   /**
    * The person, their user and its password.
    * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
@@ -124,9 +130,9 @@ export function createRegistration({ tenants, persons, users, credentials, means
 
     prepare: (input, from) => prepare(input, from),
 
-    async complete(prepared) {
+    async complete(prepared, chosen, from) {
       if (!(await open(undefined))) throw new IdpError('not_found');
-      return create(prepared, true);
+      return create(chosen ? await prepare({ ...chosen, email: prepared.email }, from) : prepared, true);
     },
 
     register: async (input, from, through) => create(await prepare(input, from, through), false),

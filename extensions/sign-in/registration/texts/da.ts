@@ -7,7 +7,11 @@ export const da: Record<keyof typeof en, string> = {
   'sign-in.check.signIn': 'Jeg har en konto',
   'sign-in.confirm.title': 'Vil du oprette din konto?',
   'sign-in.confirm.text': '{email} bliver dit brugernavn hos {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'Kontoen blev påbegyndt i en anden browser. Vælg en adgangskode her: den derfra bliver ikke brugt. Tjek også dit navn.',
+  'sign-in.confirm.password': 'Ny adgangskode',
   'sign-in.confirm.submit': 'Opret konto',
+  'sign-in.confirm.busy': 'Der sker meget lige nu. Prøv igen om lidt.',
   'sign-in.ready.title': 'Din konto er klar',
   'sign-in.ready.text': 'Du kan logge ind hos {tenant} fra nu af. Du kan lukke denne side.',
   'sign-in.exists.title': 'Du har allerede en konto',

@@ -7,7 +7,11 @@ export const de: Record<keyof typeof en, string> = {
   'sign-in.check.signIn': 'Ich habe ein Konto',
   'sign-in.confirm.title': 'Möchten Sie Ihr Konto anlegen?',
   'sign-in.confirm.text': '{email} wird Ihr Benutzername bei {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'Das Konto wurde in einem anderen Browser begonnen. Wählen Sie hier ein Passwort: Das von dort wird nicht verwendet. Prüfen Sie auch Ihren Namen.',
+  'sign-in.confirm.password': 'Neues Passwort',
   'sign-in.confirm.submit': 'Konto anlegen',
+  'sign-in.confirm.busy': 'Gerade ist viel los. Versuchen Sie es gleich noch einmal.',
   'sign-in.ready.title': 'Ihr Konto ist bereit',
   'sign-in.ready.text': 'Sie können sich ab jetzt bei {tenant} anmelden. Sie können diese Seite schließen.',
   'sign-in.exists.title': 'Sie haben bereits ein Konto',

@@ -6,7 +6,11 @@ export const en = {
   'sign-in.check.signIn': 'I have an account',
   'sign-in.confirm.title': 'Create your account?',
   'sign-in.confirm.text': '{email} becomes your user name at {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'The account was begun in another browser. Choose a password here: the one from there is not used. Check your name as well.',
+  'sign-in.confirm.password': 'New password',
   'sign-in.confirm.submit': 'Create account',
+  'sign-in.confirm.busy': 'There is a lot going on right now. Try again in a moment.',
   'sign-in.ready.title': 'Your account is ready',
   'sign-in.ready.text': 'You can sign in to {tenant} from now on. You can close this page.',
   'sign-in.exists.title': 'You have an account already',

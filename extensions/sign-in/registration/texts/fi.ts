@@ -7,7 +7,11 @@ export const fi: Record<keyof typeof en, string> = {
   'sign-in.check.signIn': 'Minulla on tili',
   'sign-in.confirm.title': 'Luodaanko tilisi?',
   'sign-in.confirm.text': '{email} on käyttäjätunnuksesi, {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'Tilin luominen aloitettiin toisessa selaimessa. Valitse salasana tässä: siellä annettua ei käytetä. Tarkista myös nimesi.',
+  'sign-in.confirm.password': 'Uusi salasana',
   'sign-in.confirm.submit': 'Luo tili',
+  'sign-in.confirm.busy': 'Juuri nyt on ruuhkaa. Yritä hetken kuluttua uudelleen.',
   'sign-in.ready.title': 'Tilisi on valmis',
   'sign-in.ready.text': 'Voit nyt kirjautua: {tenant}. Voit sulkea tämän sivun.',
   'sign-in.exists.title': 'Sinulla on jo tili',

@@ -7,7 +7,11 @@ export const nb: Record<keyof typeof en, string> = {
   'sign-in.check.signIn': 'Jeg har en konto',
   'sign-in.confirm.title': 'Vil du opprette kontoen din?',
   'sign-in.confirm.text': '{email} blir brukernavnet ditt hos {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'Kontoen ble påbegynt i en annen nettleser. Velg et passord her: det derfra brukes ikke. Sjekk også navnet ditt.',
+  'sign-in.confirm.password': 'Nytt passord',
   'sign-in.confirm.submit': 'Opprett konto',
+  'sign-in.confirm.busy': 'Det er mye som skjer akkurat nå. Prøv igjen om litt.',
   'sign-in.ready.title': 'Kontoen din er klar',
   'sign-in.ready.text': 'Du kan logge inn hos {tenant} fra nå av. Du kan lukke denne siden.',
   'sign-in.exists.title': 'Du har allerede en konto',

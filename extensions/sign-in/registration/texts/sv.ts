@@ -7,7 +7,11 @@ export const sv: Record<keyof typeof en, string> = {
   'sign-in.check.signIn': 'Jag har ett konto',
   'sign-in.confirm.title': 'Vill du skapa ditt konto?',
   'sign-in.confirm.text': '{email} blir ditt användarnamn hos {tenant}.',
+  'sign-in.confirm.elsewhere':
+    'Kontot påbörjades i en annan webbläsare. Välj ett lösenord här: det därifrån används inte. Kontrollera också ditt namn.',
+  'sign-in.confirm.password': 'Nytt lösenord',
   'sign-in.confirm.submit': 'Skapa konto',
+  'sign-in.confirm.busy': 'Det är mycket på gång just nu. Försök igen om en stund.',
   'sign-in.ready.title': 'Ditt konto är klart',
   'sign-in.ready.text': 'Du kan logga in hos {tenant} från och med nu. Du kan stänga sidan.',
   'sign-in.exists.title': 'Du har redan ett konto',
