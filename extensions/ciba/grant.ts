@@ -1,10 +1,11 @@
 /** The grant of CIBA: what a client gets for its `auth_req_id`. @see CIBA Core §10.1, §11 */
-import type { ExtensionContext, GrantedSignIn, GrantRefusal, GrantType } from '../../lib/extension-door.js';
+import type { ExtensionContext, GrantRefusal, GrantType } from '../../lib/extension-door.js';
 import { createCountPoll } from './polling.js';
 import { isOver, type KeptRequest } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
 import { createAnnounce } from './telling/events.js';
 
+const revoked: GrantRefusal = { error: 'invalid_grant', description: 'the sign-in that approved the request was revoked' };
 const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed' };
 
 export function createCibaGrant(context: ExtensionContext): GrantType {
@@ -18,7 +19,7 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
       const held = await requests.redeem(authReqId, client.id);
       if (!held) return unknown;
       const { id, kept, isRedeemed } = held;
-      if (isRedeemed) return granted(kept);
+      if (isRedeemed) return granted(context, kept);
       if (kept.state === 'denied' || kept.state === 'replaced') return { error: 'access_denied', description: 'the request was denied' };
       if (isOver(kept)) return { error: 'expired_token', description: 'auth_req_id has expired' };
       return (await countPoll(id))
@@ -28,7 +29,10 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
   };
 }
 
-function granted({ approval, decidedAt, oid, scopes, acrValues }: KeptRequest): GrantedSignIn | GrantRefusal {
-  if (!approval || decidedAt === undefined) return unknown;
+async function granted({ directory }: ExtensionContext, { approval: kept, decidedAt, oid, scopes, acrValues }: KeptRequest) {
+  if (!kept || decidedAt === undefined) return unknown;
+  const { proof, ...approval } = kept;
+  const account = await directory.accounts.findByOid(oid);
+  if (!account || !(await directory.credentials.holds(account, proof))) return revoked;
   return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...(acrValues === undefined ? {} : { acrValues }) };
 }

@@ -9,6 +9,7 @@ import {
   formField,
   IdpError,
   type Interaction,
+  type Proof,
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from './book.js';
@@ -99,8 +100,9 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     return name;
   }
 
-  const choiceOf = (interaction: Interaction, idp: string, { amr, provenAt }: Proven, oid: string, credentials: string): string =>
-    `connection ${interaction.uid} ${idp} ${amr.join('+')} ${provenAt} ${oid} ${credentials}`;
+  /** An account may be chosen as long as the proof of it stays what it was: a sign-out meanwhile counts. */
+  const choiceOf = (interaction: Interaction, idp: string, { amr, provenAt }: Proven, oid: string, { at, credentials }: Proof): string =>
+    `connection ${interaction.uid} ${idp} ${amr.join('+')} ${provenAt} ${oid} ${at} ${credentials}`;
 
   async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Proven, accounts: readonly Account[]) {
     const { id } = connection;
@@ -109,8 +111,8 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     const choices = await Promise.all(
       accounts.map(async (each) => {
         const oid = each.person.user.id;
-        const { credentials } = await directory.credentials.proofOf(each, new Date(proven.provenAt));
-        const token = csrf.token(ctx, choiceOf(interaction, id, proven, oid, credentials));
+        const proof = await directory.credentials.proofOf(each, new Date(proven.provenAt));
+        const token = csrf.token(ctx, choiceOf(interaction, id, proven, oid, proof));
         return { account: each, value: [oid, id, proven.amr.join('+'), proven.provenAt, token].join(' ') };
       }),
     );
@@ -149,7 +151,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     const connection = await book.get(idp);
     const proven: Proven = { amr: amr.split('+'), provenAt: Number(at) };
     const proof = account && (await directory.credentials.proofOf(account, new Date(proven.provenAt)));
-    const isOurs = proof && csrf.check(ctx, choiceOf(interaction, idp, proven, oid, proof.credentials), token);
+    const isOurs = proof && csrf.check(ctx, choiceOf(interaction, idp, proven, oid, proof), token);
     if (!account || !isOurs || !isActive(connection)) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     await signIn(ctx, interaction, connection, proven, account);
   });

@@ -1,38 +1,44 @@
-/** The pages of a link that proves an e-mail address. */
+/**
+ * The pages of the links about an e-mail address: the one that proves it, and the one by which the address before stops the change. A proof counts in the
+ * browser that asked for it, and elsewhere after a sign-in to the account: whoever has the mailbox may not be whose account it is.
+ */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
+  type BrowserSignIn,
+  type EmailProofState,
   type ExtensionContext,
-  form,
-  formField,
   IdpError,
   type LinkRef,
+  linkPageRoutes,
   type OpenedEmailProof,
+  type OwnPage,
+  recordsOfBrowsers,
   redirectByGet,
+  type ViewPart,
 } from '../../lib/extension-door.js';
 import { createMessages } from './messages.js';
-import { used } from './records.js';
+import { emailAsked, used } from './records.js';
 
-export function emailLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, inPerson, csrf, view, artifact, brandingOf, logger, requestId } = context;
+const statusOf = (state: EmailProofState): number => (state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410);
+
+export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPage: OwnPage): void {
+  const { own, url, directory, signedIn, view, brandingOf, logger, requestId } = context;
   const { emailProofs } = directory;
   const messages = createMessages(context);
-  const path = `${own}/email/:token`;
-
-  const action = (ctx: Context): string => url(`${own}/email/${String(ctx.params.token)}`);
+  const askedHere = recordsOfBrowsers(context, emailAsked);
+  const usedHere = recordsOfBrowsers(context, used);
   const subjectOf = ({ id, serial }: LinkRef): string => `email proof ${id}.${serial}`;
-  const mark = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `used ${subjectOf(ref)}`);
+  const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
+  const action = (ctx: Context): string => url(pathOf(ctx));
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
 
-  async function opened(ctx: Context): Promise<OpenedEmailProof | undefined> {
-    const ref = emailProofs.read(String(ctx.params.token));
-    const found = ref && (await emailProofs.open(ref));
-    if (!found) await messages.unknown(ctx);
-    return found;
-  }
-
   const wasHere = async (ctx: Context, { ref, state }: OpenedEmailProof): Promise<boolean> =>
-    state === 'used' && (await artifact(used).read(mark(ctx, ref))) !== undefined;
+    state === 'used' && (await usedHere.read(ctx, subjectOf(ref))) !== undefined;
+
+  /** Whether the browser speaks for the account: it asked for the proof, or the person of the account is signed in. */
+  const isTheirs = async (ctx: Context, { requestId: asked, ref }: OpenedEmailProof, here: BrowserSignIn | undefined): Promise<boolean> =>
+    (here?.oid === ref.id && !here.act) || (await askedHere.read(ctx, asked)) !== undefined;
 
   async function show(ctx: Context, found: OpenedEmailProof): Promise<void> {
     const { state, address, person, tenant, ref } = found;
@@ -45,40 +51,98 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext): void
     if (state !== 'pending') {
       const name = state === 'taken' ? 'addressTaken' : state;
       const text = state === 'used' ? 'passwords.proven.already' : { key: `passwords.${name}.text`, values };
-      const status = state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410;
-      return view(ctx, { ...look, title: `passwords.${name}.title`, status, parts: [{ part: 'text', text }] });
+      return view(ctx, { ...look, title: `passwords.${name}.title`, status: statusOf(state), parts: [{ part: 'text', text }] });
     }
-    await view(ctx, {
-      ...look,
-      title: 'passwords.proof.title',
-      form: { action: action(ctx), subject: subjectOf(ref) },
-      parts: [
-        { part: 'text', text: { key: 'passwords.proof.text', values } },
-        { part: 'button', text: 'passwords.proof.submit' },
-      ],
-    });
+    const here = await signedIn(ctx);
+    const parts: readonly ViewPart[] = (await isTheirs(ctx, found, here))
+      ? [
+          { part: 'text', text: { key: 'passwords.proof.text', values } },
+          { part: 'button', text: 'passwords.proof.submit' },
+        ]
+      : [
+          { part: 'text', text: { key: 'passwords.proof.signInText', values } },
+          ...(here ? [{ part: 'text', text: 'passwords.proof.other' } as const] : []),
+          { part: 'button', text: 'passwords.proof.signIn' },
+        ];
+    await view(ctx, { ...look, title: 'passwords.proof.title', form: { action: action(ctx), subject: subjectOf(ref) }, parts });
   }
 
-  router.get(path, inPerson, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (found) await show(ctx, found);
+  linkPageRoutes<OpenedEmailProof>(router, context, {
+    path: `${own}/email/:token`,
+    async open(token) {
+      const ref = emailProofs.read(token);
+      return ref && emailProofs.open(ref);
+    },
+    subject: ({ ref }) => subjectOf(ref),
+    show,
+    async take(ctx, found) {
+      const { ref, tenant } = found;
+      if (found.state !== 'pending') return show(ctx, found);
+      const here = await signedIn(ctx);
+      if (!(await isTheirs(ctx, found, here))) {
+        const ask = { acrValues: `tenant:${tenant.id}`, ...(here && { prompt: 'select_account' as const }) };
+        return ownPage.signIn(ctx, pathOf(ctx), undefined, ask);
+      }
+      try {
+        await emailProofs.accept(ref);
+      } catch (error) {
+        if (!IdpError.is(error, 'proof_over')) throw error;
+        const now = await emailProofs.open(ref);
+        return now ? show(ctx, now) : messages.unknown(ctx);
+      }
+      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'e-mail address proven');
+      await usedHere.put(ctx, subjectOf(ref));
+      redirectByGet(ctx, action(ctx));
+    },
+    unknown: messages.unknown,
+    foreign: async (ctx, found) => messages.foreign(ctx, await lookOf(found), action(ctx)),
   });
+}
 
-  router.post(path, inPerson, form, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    const { ref, tenant } = found;
-    if (!csrf.check(ctx, subjectOf(ref), formField(ctx, 'csrf'))) return messages.foreign(ctx, await lookOf(found), action(ctx));
-    if (found.state !== 'pending') return show(ctx, found);
-    try {
-      await emailProofs.accept(ref);
-    } catch (error) {
-      if (!IdpError.is(error, 'proof_over')) throw error;
-      const now = await emailProofs.open(ref);
-      return now && now.state !== 'pending' ? show(ctx, now) : messages.unknown(ctx);
-    }
-    logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'e-mail address proven');
-    await artifact(used).put(mark(ctx, ref), {});
-    redirectByGet(ctx, action(ctx));
+/** Changes that the former address can stop, whether the account can be signed in to now or not. */
+const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'unavailable']);
+
+/** The link to the former address: it works without a sign-in, and tells nothing of the address that was asked for. */
+export function stopLinkRoutes(router: Router, context: ExtensionContext): void {
+  const { own, url, directory, view, brandingOf, logger, requestId } = context;
+  const { emailProofs } = directory;
+  const messages = createMessages(context);
+  const subjectOf = ({ id, serial }: LinkRef): string => `email stop ${id}.${serial}`;
+  const action = (ctx: Context): string => url(`${own}/email/stop/${String(ctx.params.token)}`);
+
+  linkPageRoutes<OpenedEmailProof>(router, context, {
+    path: `${own}/email/stop/:token`,
+    async open(token) {
+      const ref = emailProofs.readStop(token);
+      return ref && emailProofs.open(ref);
+    },
+    subject: ({ ref }) => subjectOf(ref),
+    async show(ctx, { state, ref, tenant, clientId }) {
+      const look = await brandingOf(tenant.id, clientId);
+      const said = (name: string) => ({ key: `passwords.stop.${name}`, values: { tenant: tenant.name } });
+      if (stoppable.has(state))
+        return view(ctx, {
+          ...look,
+          title: 'passwords.stop.title',
+          form: { action: action(ctx), subject: subjectOf(ref) },
+          parts: [
+            { part: 'text', text: said('text') },
+            { part: 'button', text: 'passwords.stop.submit' },
+          ],
+        });
+      // A newer change has a link of its own, in a newer mail.
+      const name = state === 'stopped' || state === 'used' || state === 'expired' ? state : 'replaced';
+      const status = state === 'stopped' ? 200 : 410;
+      await view(ctx, { ...look, title: `passwords.stop.${name}.title`, status, parts: [{ part: 'text', text: said(`${name}.text`) }] });
+    },
+    async take(ctx, { state, ref, tenant }) {
+      if (stoppable.has(state)) {
+        await emailProofs.stop(ref);
+        logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'change of an e-mail address stopped');
+      }
+      redirectByGet(ctx, action(ctx));
+    },
+    unknown: messages.unknown,
+    foreign: async (ctx, { tenant, clientId }) => messages.foreign(ctx, await brandingOf(tenant.id, clientId), action(ctx)),
   });
 }

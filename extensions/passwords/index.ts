@@ -1,11 +1,11 @@
 /** Passwords that were forgotten, e-mail addresses that are proven, and mails about changes to an account. */
 import type { Extension } from '../../lib/extension-door.js';
-import { emailLinkRoutes } from './email-link.js';
+import { emailLinkRoutes, stopLinkRoutes } from './email-link.js';
 import { forgottenPath, forgottenRoutes } from './forgotten.js';
 import { createSendNotice, listenForChanges } from './notices.js';
 import { errors, passwordOperations } from './operations.js';
-import { createSendProof, ownEmailClient, ownEmailRoutes } from './own-email.js';
-import { ADDRESS, asked, begun, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
+import { createSendProof, ownEmailClient, ownEmailPage, ownEmailRoutes } from './own-email.js';
+import { ADDRESS, asked, begun, emailAsked, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
 import { resetLinkRoutes } from './reset-link.js';
 import { createResets } from './resets.js';
 import { texts } from './texts/index.js';
@@ -14,7 +14,7 @@ import { createThrottle } from './throttle.js';
 export const passwords = (): Extension => ({
   name: 'passwords',
   errorCodes: errors.codes,
-  artifacts: [asked, wanted, begun, used, told],
+  artifacts: [asked, wanted, emailAsked, begun, used, told],
   texts,
   pageAdditions: [
     {
@@ -38,8 +38,10 @@ export const passwords = (): Extension => ({
     const throttle = createThrottle(context);
     forgottenRoutes(router, context, throttle);
     resetLinkRoutes(router, context, throttle);
-    ownEmailRoutes(router, context, throttle);
-    emailLinkRoutes(router, context);
+    const ownPage = ownEmailPage(context);
+    ownEmailRoutes(router, context, throttle, ownPage);
+    emailLinkRoutes(router, context, ownPage);
+    stopLinkRoutes(router, context);
   },
   deliveries(context) {
     const { mail } = context;

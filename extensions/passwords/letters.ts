@@ -67,6 +67,15 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
+/** To the former address, when another one is asked for. The language is that of the organisation, because whoever asked chose the page's. */
+export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
+  letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
+    { part: 'text', text: said('stop.text', values) },
+    { part: 'button', text: 'passwords.mail.stop.button', href: stop.url },
+    { part: 'note', text: said('until', values) },
+    { part: 'note', text: 'passwords.mail.stop.ignore' },
+  ]);
+
 /** To an address that somebody wanted, and another account has. */
 export const takenLetter = (due: DueLink, locale?: string): Letter =>
   letter({ ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [

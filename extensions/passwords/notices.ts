@@ -61,12 +61,11 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
   }
 
   async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {
-    const { formerEmails = [], emailVerified, emailProof } = person.user;
+    const { formerEmails = [] } = person.user;
     for (const address of formerEmails)
       if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, tenant)));
     await directory.emailProofs.told(oid, formerEmails);
-    const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === person.email);
-    if (!mail || isProven || person.email === undefined) return;
+    if (!mail || person.email === undefined || directory.accounts.provenEmailOf(person) === person.email) return;
     const due = await directory.emailProofs.begin(oid, { requestId: event });
     if (due) await once(`${event} proof`, () => mail.send(proofLetter(due)));
   }

@@ -16,29 +16,31 @@ import {
   type OwnPage,
   problemsOf,
   recordForms,
+  recordsOfBrowsers,
   redirectByGet,
   type Text,
   wantedLocale,
 } from '../../lib/extension-door.js';
-import { proofLetter, takenLetter } from './letters.js';
+import { proofLetter, stopLetter, takenLetter } from './letters.js';
 import { createMessages } from './messages.js';
-import { ADDRESS, type Wanted, wanted } from './records.js';
+import { ADDRESS, emailAsked, told, type Wanted, wanted } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** Seconds that a sign-in is recent. */
 const RECENT_SECONDS = 300;
 
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'passwords:email', `${context.own}/email`, RECENT_SECONDS);
+/** The page, for who signs in to get to it. */
+export const ownEmailPage = (context: ExtensionContext): OwnPage =>
+  createOwnPage(context, 'passwords:email', `${context.own}/email`, RECENT_SECONDS);
 
 /** The application that people sign in for here. */
-export const ownEmailClient = (context: ExtensionContext): InternalClients => pageOf(context).clients;
+export const ownEmailClient = (context: ExtensionContext): InternalClients => ownEmailPage(context).clients;
 
-export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, csrf, view, artifact, deliver, directory } = context;
+export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle, ownPage: OwnPage): void {
+  const { own, url, csrf, view, artifact, deliver, directory, lifetimes } = context;
   if (!context.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
-  const ownPage = pageOf(context);
   const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
 
   async function ask(ctx: Context, here: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
@@ -89,7 +91,9 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
     const locale = wantedLocale({ uiLocales: chosenLanguage(ctx), acceptLanguage: ctx.get('accept-language') }, context.locales);
-    await artifact(wanted).put(id, { oid: here.oid, address, ...(locale && { locale }) } satisfies Wanted);
+    const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
+    await artifact(wanted).put(id, { oid: here.oid, address, askedWith, ...(locale && { locale }) } satisfies Wanted);
+    await recordsOfBrowsers(context, emailAsked).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
     // Whether somebody has the address is not to be seen in the time of the page.
     const sending = await deliver(ADDRESS, { id });
     afterAnswer(ctx, () => sending.release());
@@ -104,14 +108,22 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   });
 }
 
-/** Mails the link to the address, or says there that it is another account's. */
+/**
+ * Tells the former address, and then mails the link to the new one, or says there that it is another account's. So nobody has the link before the former
+ * address was told, and the former address is told whether the new one is another account's or not.
+ */
 export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>
   async ({ data }) => {
     const requestId = String(data.id);
     const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
-    const due = await context.directory.emailProofs.begin(request.oid, { requestId, address: request.address });
-    if (due) await mail.send(due.isTaken ? takenLetter(due, request.locale) : proofLetter(due, request.locale));
+    const { oid, address, askedWith, locale } = request;
+    const due = await context.directory.emailProofs.begin(oid, { requestId, address, askedWith });
+    if (due?.stop && (await context.artifact(told).read(requestId)) === undefined) {
+      await mail.send(stopLetter(due, due.stop));
+      await context.artifact(told).put(requestId, {});
+    }
+    if (due) await mail.send(due.isTaken ? takenLetter(due, locale) : proofLetter(due, locale));
     await context.artifact(wanted).remove(requestId);
   };

@@ -1,10 +1,12 @@
 /** What waits for the queue, which holds ids alone, and what a browser did a moment ago. */
-import type { ArtifactKind, Attribution } from '../../lib/extension-door.js';
+import type { ArtifactKind, Attribution, Proof } from '../../lib/extension-door.js';
 
 /** A name that somebody typed who forgot a password, until it is looked up. */
 export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
 /** An address that somebody wants, until the link is on its way. */
 export const wanted: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
+/** Browsers in which a change of address was asked for: there its link needs no sign-in. */
+export const emailAsked: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that a reset was asked for in: the way back to the sign-in is for them, because the application would not know another. */
 export const begun: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
 /** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
@@ -23,6 +25,8 @@ export interface Asked {
 export interface Wanted {
   readonly oid: string;
   readonly address: string;
+  /** Of the sign-in that asked. */
+  readonly askedWith: Proof;
   /** Of the page. */
   readonly locale?: string;
 }

@@ -11,5 +11,11 @@ export const invitationRulesOf = ({ issuer, paths, lifetimes, mail, personalTena
 
 export function recoveryRulesOf({ issuer, paths, lifetimes }: ResolvedOptions): RecoveryRules {
   const pages = linkPages(issuer + paths.own);
-  return { resetSeconds: lifetimes.passwordReset, resetUrlOf: pages.reset, proofSeconds: lifetimes.emailProof, proofUrlOf: pages.proof };
+  return {
+    resetSeconds: lifetimes.passwordReset,
+    resetUrlOf: pages.reset,
+    proofSeconds: lifetimes.emailProof,
+    proofUrlOf: pages.proof,
+    stopUrlOf: pages.stop,
+  };
 }

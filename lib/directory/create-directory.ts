@@ -107,7 +107,13 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const invitationLinks = createMailedLinks(keyring, 'invitation link');
   const pages = linkPages(`${issuer}/idp`);
   const rules = options.invitations ?? { hasMail: false, lifetimeSeconds: 86_400, urlOf: pages.invitation };
-  const recovery = options.recovery ?? { resetSeconds: 3_600, resetUrlOf: pages.reset, proofSeconds: 86_400, proofUrlOf: pages.proof };
+  const recovery = options.recovery ?? {
+    resetSeconds: 3_600,
+    resetUrlOf: pages.reset,
+    proofSeconds: 86_400,
+    proofUrlOf: pages.proof,
+    stopUrlOf: pages.stop,
+  };
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
   const shared = {
     issuer,
@@ -136,9 +142,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
     emailProofs: createEmailProofs({
       context,
       accounts,
+      credentials,
       links: createMailedLinks(keyring, 'email proof link'),
+      stopLinks: createMailedLinks(keyring, 'email stop link'),
       lifetimeSeconds: recovery.proofSeconds,
       urlOf: recovery.proofUrlOf,
+      stopUrlOf: recovery.stopUrlOf,
     }),
     events,
     eventFeed: createEventFeed({

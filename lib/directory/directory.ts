@@ -92,6 +92,7 @@ export interface RecoveryRules {
   readonly resetUrlOf: (token: string) => string;
   readonly proofSeconds: number;
   readonly proofUrlOf: (token: string) => string;
+  readonly stopUrlOf: (token: string) => string;
 }
 
 /** Services bound to one tenant. To them a record of another tenant does not exist. */

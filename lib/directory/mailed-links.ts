@@ -38,6 +38,7 @@ export const linkPages = (base: string) => ({
   invitation: (token: string): string => `${base}/invitations/${token}`,
   reset: (token: string): string => `${base}/password/${token}`,
   proof: (token: string): string => `${base}/email/${token}`,
+  stop: (token: string): string => `${base}/email/stop/${token}`,
 });
 
 /** The id, the serial, and a keyed hash of both. */

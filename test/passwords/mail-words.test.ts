@@ -102,6 +102,11 @@ const letters: Readonly<Record<string, () => Promise<string>>> = {
     await ownEmail(userName, wanted);
     return wanted;
   },
+  async 'email-change'() {
+    const { email, userName } = await hostile(acme, { emailVerified: true });
+    await ownEmail(userName, `changed+${IN_AN_ADDRESS}@mail.test`);
+    return email;
+  },
   async 'email-taken'() {
     const taken = `taken+${IN_AN_ADDRESS}@mail.test`;
     const { persons } = service.idp.tenant(acme);

@@ -5,7 +5,7 @@
  * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `book`
  * what each user has of them, `requests` what may be done with them.
  */
-import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, SignedIn } from '../../../lib/extension-door.js';
+import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, Proof, SignedIn } from '../../../lib/extension-door.js';
 
 /** Seconds that a request is kept beyond its end, to answer `expired_token`. */
 export const KEPT_SECONDS = 600;
@@ -30,6 +30,11 @@ export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'p
   readonly method?: string;
 }
 
+/** An approval, and what has to hold until it is redeemed: once the sign-in behind it is revoked, it is worth nothing. */
+export interface KeptApproval extends Approval {
+  readonly proof: Proof;
+}
+
 export type { AuthenticationRequest, DenialReason };
 export type MessageFormat = AuthenticationRequest['messageFormat'];
 export type State = Exclude<AuthenticationRequest['state'], 'expired'>;
@@ -44,7 +49,7 @@ export interface KeptRequest extends Asked {
   readonly decidedBy?: Attribution;
   /** When the client redeemed the approval. */
   readonly redeemedAt?: number;
-  readonly approval?: Approval;
+  readonly approval?: KeptApproval;
   readonly denial?: DenialReason;
   /** Of a client that is to be notified. */
   readonly notification?: { readonly authReqId: string; readonly token: string };

@@ -178,7 +178,8 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
-      return decide(id, request, { state: 'approved', approval, decidedBy });
+      const proof = await directory.credentials.proofOf(account, new Date(provedAt * 1000));
+      return decide(id, request, { state: 'approved', approval: { ...approval, proof }, decidedBy });
     },
 
     async deny(id, why = 'host', decidedBy = {}) {

@@ -8,6 +8,7 @@ import {
   form,
   formField,
   type Interaction,
+  type Proof,
   redirectByGet,
   type SignInMethod,
 } from '../../../lib/extension-door.js';
@@ -21,8 +22,8 @@ export const PASSKEY = 'passkey';
 
 interface Choosing {
   readonly owner: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
+  /** What the passkey proved of each account, by its `oid`: a sign-out on the way to the choice counts. */
+  readonly proofs: Readonly<Record<string, Proof>>;
 }
 
 export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
@@ -76,9 +77,7 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     );
   }
 
-  async function signIn(ctx: Context, interaction: Interaction, account: Account, provenAt: Date): Promise<void> {
-    const proof = await directory.credentials.proofOf(account, provenAt);
-    const { id: oid } = account.person.user;
+  async function signIn(ctx: Context, interaction: Interaction, oid: string, proof: Proof): Promise<void> {
     const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pop', 'mfa'], idp: 'local', method: PASSKEY, proof });
     return target === undefined ? refused(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
   }
@@ -132,8 +131,13 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
       const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
       if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
-      if (others.length === 0) return signIn(ctx, interaction, account, provenAt);
-      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, at: provenAt.getTime() } satisfies Choosing);
+      const proven = async (each: Account): Promise<[string, Proof]> => [
+        each.person.user.id,
+        await directory.credentials.proofOf(each, provenAt),
+      ];
+      if (others.length === 0) return signIn(ctx, interaction, ...(await proven(account)));
+      const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
+      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, proofs } satisfies Choosing);
       return choice(ctx, interaction, [account, ...others]);
     });
 
@@ -142,9 +146,10 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       if (!interaction) return;
       const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
       const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
-      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
-      if (!kept || !chosen) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
-      return signIn(ctx, interaction, chosen, new Date(kept.at));
+      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'))?.person.user.id;
+      const proof = chosen === undefined ? undefined : kept?.proofs[chosen];
+      if (chosen === undefined || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
+      return signIn(ctx, interaction, chosen, proof);
     });
   }
 

@@ -50,6 +50,8 @@ export interface Accounts {
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
   emailOf(person: PersonWithUser): string | undefined;
+  /** The address that the person proved last; undefined where none was. */
+  provenEmailOf(person: PersonWithUser): string | undefined;
   /** What is privileged of what the user may do, and of what those may that are linked to it: who signs in as a parent signs in as its children. */
   privileges(person: PersonWithUser): Promise<readonly string[]>;
 }

@@ -1,7 +1,7 @@
 import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, userNameKey } from '../identifiers.js';
-import { accountEmailOf } from '../persons/email-addresses.js';
+import { accountEmailOf, provenEmailOf } from '../persons/email-addresses.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
@@ -116,5 +116,6 @@ export function createAccounts(
 
     groups: groupsOf,
     emailOf: accountEmailOf,
+    provenEmailOf,
   };
 }

@@ -7,6 +7,14 @@ import { withNewLink } from './user-record.js';
 /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
 export const accountEmailOf = ({ email, user }: PersonWithUser): string | undefined => user.provenEmail ?? email;
 
+/** The address that the person proved last; undefined where none was. */
+export function provenEmailOf({ email, user }: PersonWithUser): string | undefined {
+  const { provenEmail, emailVerified, emailProof } = user;
+  if (provenEmail !== undefined) return provenEmail;
+  const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === email) || emailProof?.former === email;
+  return isProven ? email : undefined;
+}
+
 /**
  * The document with another address: links that went to the one before are void, and it is told of the change.
  * @param before the document as it was.

@@ -1,33 +1,48 @@
 /**
  * Addresses that are proven by a mailed link: that of the person's record, or another one that takes its place by the proof.
+ *
+ * A change that was asked for by a sign-in ends when that sign-in is revoked, as {@link Credentials.holds} decides. The person's former address, where it
+ * was proven, gets a link that stops the change.
  */
 import { IdpError } from '../../errors.js';
 import type { EmailProof, PersonWithUser, Tenant } from '../../store/records/records.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
+import type { Credentials, Proof } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
 import { userNameKey } from '../identifiers.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { withChangedEmail, withProvenEmail } from '../persons/email-addresses.js';
+import { provenEmailOf, withChangedEmail, withProvenEmail } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { changedUser, hasUser } from '../persons/user-record.js';
 import type { DueLink } from './password-resets.js';
 
-/** `taken`: another user of the tenant has the address as a user name. */
-export type EmailProofState = LinkState | 'taken';
+/** `taken`: another user of the tenant has the address as a user name. `stopped`: by the former address, or with the sign-in that asked. */
+export type EmailProofState = LinkState | 'taken' | 'stopped';
 
 export interface EmailProofRequest {
   /** Names the request: the same one again answers the same link. */
   readonly requestId: string;
   /** An address that is to take the place of the one there is. @default that one is to be proven */
   readonly address?: string;
+  /** Of the sign-in that asks for the address. */
+  readonly askedWith?: Proof;
   /** Whose look mail and pages have. */
   readonly clientId?: string;
+}
+
+/** A link that is to be mailed now. */
+export interface DueEmailProof extends DueLink {
+  readonly isTaken: boolean;
+  /** The mail to the former address, with the link that stops the change; absent where no other address was proven. */
+  readonly stop?: Pick<DueLink, 'to' | 'url'>;
 }
 
 /** A proof, as who has its link sees it. */
 export interface OpenedEmailProof {
   readonly ref: LinkRef;
+  /** The request that it answers. */
+  readonly requestId: string;
   readonly state: EmailProofState;
   readonly address: string;
   readonly person: PersonWithUser;
@@ -38,13 +53,17 @@ export interface OpenedEmailProof {
 /** Proofs of users in whatever tenant. Reading changes nothing. */
 export interface EmailProofs {
   /** Makes a link, in the place of those before; undefined for a user who cannot sign in, or has no address. */
-  begin(userId: string, request: EmailProofRequest): Promise<(DueLink & { readonly isTaken: boolean }) | undefined>;
+  begin(userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
   read(token: string): LinkRef | undefined;
   /** Undefined when there is nothing of the proof any more. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /** The address is the person's, and proven. A user name that was the address before follows. @throws IdpError `proof_over`. */
   accept(ref: LinkRef): Promise<void>;
+  /** The link that stops a change, that a token is of; undefined for a token that was not made here. */
+  readStop(token: string): LinkRef | undefined;
+  /** Ends a change that waits for its proof. Done again, or once it is over, it changes nothing. */
+  stop(ref: LinkRef): Promise<void>;
   /** Former addresses were told of the change. */
   told(userId: string, addresses: readonly string[]): Promise<void>;
 }
@@ -52,12 +71,16 @@ export interface EmailProofs {
 interface Parts {
   readonly context: DirectoryContext;
   readonly accounts: Accounts;
+  readonly credentials: Pick<Credentials, 'holds'>;
   readonly links: MailedLinks;
+  readonly stopLinks: MailedLinks;
   readonly lifetimeSeconds: number;
   readonly urlOf: (token: string) => string;
+  readonly stopUrlOf: (token: string) => string;
 }
 
-export function createEmailProofs({ context, accounts, links, lifetimeSeconds, urlOf }: Parts): EmailProofs {
+export function createEmailProofs(parts: Parts): EmailProofs {
+  const { context, accounts, credentials, links, stopLinks, lifetimeSeconds, urlOf, stopUrlOf } = parts;
   const { persons } = context.collections;
 
   /** Whether the name of the user would be another's. */
@@ -67,16 +90,25 @@ export function createEmailProofs({ context, accounts, links, lifetimeSeconds, u
     return holder !== undefined && holder.id !== person.id;
   }
 
+  async function stateOf(ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
+    const { askedWith } = proof;
+    const state = stateByRecord(ref, proof, account);
+    // Who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
+    const isLive = state === 'pending' || state === 'unavailable';
+    if (isLive && askedWith && !(await credentials.holds(account, askedWith))) return 'stopped';
+    return state === 'pending' && (await isTaken(account.person, proof.address)) ? 'taken' : state;
+  }
+
   async function open(ref: LinkRef): Promise<(OpenedEmailProof & Pick<Account, 'owner'>) | undefined> {
     const account = await accounts.findByOid(ref.id);
     const proof = account?.person.user.emailProof;
     if (!account || !proof || ref.serial > proof.serial) return undefined;
     const { person, tenant } = account;
-    const { address, clientId } = proof;
-    const state = stateOf(ref, proof, account);
+    const { address, clientId, requestId } = proof;
     return {
       ref,
-      state: state === 'pending' && (await isTaken(person, address)) ? 'taken' : state,
+      requestId,
+      state: await stateOf(ref, proof, account),
       address,
       person,
       tenant,
@@ -89,47 +121,65 @@ export function createEmailProofs({ context, accounts, links, lifetimeSeconds, u
     read: links.read,
     open,
 
-    async begin(userId, { requestId, address: given, clientId }) {
+    async begin(userId, { requestId, address: given, askedWith, clientId }) {
       const account = await accounts.findByOid(userId);
-      if (!account || !isUsable(account)) return undefined;
+      if (!account || !isUsable(account) || (askedWith && !(await credentials.holds(account, askedWith)))) return undefined;
       const person = await persons.update(account.person.id, (row) => {
         const address = given ?? row.email;
         if (!hasUser(row) || row.user.id !== userId || row.user.emailProof?.requestId === requestId || address === undefined) return row;
+        const former = provenEmailOf(row);
         const emailProof: EmailProof = {
           serial: (row.user.emailProof?.serial ?? 0) + 1,
           requestId,
           address,
           expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
+          ...(askedWith && { askedWith }),
+          ...(former !== undefined && former !== address && { former }),
         };
         return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date() };
       });
       const proof = person?.user?.emailProof;
       if (!hasUser(person) || !proof || proof.requestId !== requestId) return undefined;
       const ref = { id: userId, serial: proof.serial };
-      if (stateOf(ref, proof, { ...account, person }) !== 'pending') return undefined;
-      const { address: to, expiresAt } = proof;
+      const state = await stateOf(ref, proof, { ...account, person });
+      if (state !== 'pending' && state !== 'taken') return undefined;
+      const { address: to, expiresAt, former } = proof;
       const { tenant } = account;
       const look = clientId === undefined ? {} : { clientId };
-      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, isTaken: await isTaken(person, to), ...look };
+      const stop = askedWith && former !== undefined && { to: former, url: stopUrlOf(stopLinks.tokenOf(ref)) };
+      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, isTaken: state === 'taken', ...look, ...(stop && { stop }) };
     },
 
     async accept(ref) {
       const opened = await open(ref);
       if (opened?.state !== 'pending') throw new IdpError('proof_over');
-      const { tenant, owner } = opened;
+      const { tenant, owner, person: judged } = opened;
       let isOurs = false;
       await createPersonRows(context, tenant.id)
         .update(opened.person.id, (row) => {
           const proof = row.user?.emailProof;
-          isOurs =
-            hasUser(row) && proof !== undefined && stateOf(ref, proof, { person: row, tenant, ...(owner && { owner }) }) === 'pending';
+          const isSame = hasUser(row) && isJudged(judged, row) && proof !== undefined;
+          isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...(owner && { owner }) }) === 'pending';
           return isOurs ? proven(row as PersonWithUser, proof as EmailProof) : row;
         })
         .catch((error: unknown) => {
           throw IdpError.is(error, 'user_name_taken', 'not_found') ? new IdpError('proof_over') : error;
         });
       if (!isOurs) throw new IdpError('proof_over');
+    },
+
+    readStop: stopLinks.read,
+
+    async stop({ id: userId, serial }) {
+      const account = await accounts.findByOid(userId);
+      if (!account) return;
+      await persons.update(account.person.id, (row) => {
+        const proof = row.user?.emailProof;
+        const isWaiting = proof?.serial === serial && proof.usedAt === undefined && proof.stoppedAt === undefined;
+        if (!hasUser(row) || row.user.id !== userId || !isWaiting) return row;
+        return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date() } }, updatedAt: new Date() };
+      });
     },
 
     async told(userId, addresses) {
@@ -157,4 +207,12 @@ function proven(row: PersonWithUser, proof: EmailProof): PersonWithUser {
   return withEvents(verified, pendingEvent('UserEmailVerified', row.tid, { AggregateId: user.id }));
 }
 
-const stateOf = (ref: LinkRef, proof: EmailProof, account: Account): LinkState => linkState(ref, proof, isUsable(account));
+/** The state as far as the person's document knows it. */
+const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account): EmailProofState =>
+  ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account));
+
+/** Whether nothing was written since that revokes a sign-in: then a proof of one that held still holds. */
+const isJudged = ({ user: judged }: PersonWithUser, { user: now }: PersonWithUser): boolean =>
+  judged.notBefore?.getTime() === now.notBefore?.getTime() &&
+  judged.newPassword?.serial === now.newPassword?.serial &&
+  judged.parentUserId === now.parentUserId;

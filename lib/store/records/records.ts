@@ -147,6 +147,12 @@ export interface PasswordReset extends MailedLink {
 
 export interface EmailProof extends MailedLink {
   readonly address: string;
+  /** Proof of the sign-in that asked for the address, where one did: once the sign-in is revoked, the link is worth nothing. */
+  readonly askedWith?: { readonly at: number; readonly credentials: string };
+  /** The address that was proven when another was asked for: mail told it then, with a link that stops the change. */
+  readonly former?: string;
+  /** When the change was stopped by that link. */
+  readonly stoppedAt?: Date;
 }
 
 /** What decides which invitation of a user is good, and which of its links. */

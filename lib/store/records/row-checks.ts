@@ -115,7 +115,15 @@ const user = record<records.User>({
   accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text), by: optional(text) })),
   newPassword: optional(record<records.NewPassword>({ serial: count, at: instant, credentialId: text, endsSignIns: flag })),
   passwordReset: optional(record<records.PasswordReset>({ ...mailedLink, uid: optional(text) })),
-  emailProof: optional(record<records.EmailProof>({ ...mailedLink, address: text })),
+  emailProof: optional(
+    record<records.EmailProof>({
+      ...mailedLink,
+      address: text,
+      askedWith: optional(record<Required<records.EmailProof>['askedWith']>({ at: count, credentials: text })),
+      former: optional(text),
+      stoppedAt: optional(instant),
+    }),
+  ),
   provenEmail: optional(text),
   formerEmails: optional(texts),
 });

@@ -1,0 +1,240 @@
+/** PG-MAILPENDING: what a sign-in began ends when that sign-in is revoked, and not when its person signs out. What is begun × how it is revoked. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { captureMail, tenantNamed } from '../../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
+import { testSeed } from '../../support/service/seed.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { cibaClient, createAsking, redeem } from '../../support/sign-in/ciba.js';
+import { codeOf, copied } from '../../support/sign-in/factors.js';
+import { linkIn, mailTo } from '../../support/sign-in/passwords.js';
+import { until } from '../../support/time/until.js';
+
+const captured = captureMail();
+const asking = createAsking(() => service.idp);
+const service = useIdp({
+  extensions: [asking.extension],
+  mail: captured.mail,
+  limits: { signInFailuresPerAddress: 100_000 },
+  seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech' }], clients: [...testSeed.clients, cibaClient('desk')] } as never,
+});
+const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+const tids: Record<string, string> = {};
+beforeAll(async () => {
+  for (const name of ['Acme', 'Globex', 'Initech']) tids[name] = await tenantNamed(service.idp, name);
+});
+
+/** An account, and that of whose credentials it is: its parent, or itself. */
+interface Subject {
+  readonly tid: string;
+  readonly oid: string;
+  readonly userName: string;
+  readonly owner: { readonly tid: string; readonly oid: string };
+  /** A user name that somebody of another tenant has, with the same password. */
+  readonly shared: string;
+}
+
+let count = 0;
+async function account(tenant: string, userName: string) {
+  const tid = tids[tenant] as string;
+  const made = await service.idp.tenant(tid).persons.create({
+    givenName: 'P',
+    familyName: 'P',
+    email: userName,
+    user: { userName, emailVerified: true, status: 'active' },
+  });
+  const oid = made.user?.id as string;
+  await service.idp.directory.credentials.seedPassword(oid, 'old');
+  return { tid, oid };
+}
+async function own(): Promise<Subject> {
+  count += 1;
+  const userName = `own-${count}@acme.test`;
+  const owner = await account('Acme', userName);
+  await account('Globex', userName);
+  return { ...owner, userName, owner, shared: userName };
+}
+async function child(): Promise<Subject> {
+  count += 1;
+  const userName = `child-${count}@globex.test`;
+  const owner = await account('Acme', `parent-${count}@acme.test`);
+  const made = await account('Globex', userName);
+  await service.idp.tenant(made.tid).linking.link(made.oid, { tid: owner.tid, userId: owner.oid });
+  await account('Initech', userName);
+  return { ...made, userName, owner, shared: userName };
+}
+
+const isPasswordPage = ({ body }: Answer): boolean => body.includes('name="password"') && !body.includes('name="identifier" type="text"');
+
+/** Signs in where a page asks for it, in the organisation of the account. */
+async function through(agent: Agent, page: Answer, { tid, userName }: Pick<Subject, 'tid' | 'userName'>): Promise<Answer> {
+  const second = isPasswordPage(page) ? page : await agent.submit(page, { identifier: userName });
+  const third = await agent.follow(await agent.submit(second, { password: 'old' }));
+  return titleOf(third) === 'Choose an organisation' ? choose(agent, third, tid) : third;
+}
+async function choose(agent: Agent, page: Answer, tid: string): Promise<Answer> {
+  const choices = [...page.body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, value = '']) => value);
+  for (const choice of choices) {
+    const found = await service.idp.directory.accounts.findByOid(choice.split('.')[0] as string);
+    if (found?.tenant.id === tid) return agent.follow(await agent.submit(page, { choice }));
+  }
+  throw new Error(`no choice of ${tid}`);
+}
+const ownPage = async (agent: Agent, path: string, subject: Subject): Promise<Answer> => {
+  const page = await agent.follow(await agent.get(service.issuer + path));
+  return page.url.includes('/interaction/') ? through(agent, page, subject) : page;
+};
+const accountOf = async (oid: string) => service.idp.directory.accounts.findByOid(oid);
+
+/** Begins something in a browser; what it answers ends it, and tells whether that took effect. */
+type Begin = (agent: Agent, subject: Subject) => Promise<() => Promise<boolean>>;
+
+/** What waits for another page, device or mail, and is bound to the sign-in that began it. */
+const begun: Readonly<Record<string, Begin>> = {
+  async 'a change of address'(agent, subject) {
+    count += 1;
+    const next = `next-${count}@mail.test`;
+    await agent.submit(await ownPage(agent, '/idp/email', subject), { email: next });
+    const page = await agent.get(linkIn(await mailTo(captured, next, 'email-proof')));
+    return async () => {
+      await agent.follow(await agent.submit(page, {}));
+      return (await accountOf(subject.oid))?.person.email === next;
+    };
+  },
+
+  async 'a link of accounts'(agent, subject) {
+    const tenant = subject.tid === tids.Acme ? 'Globex' : 'Initech';
+    count += 1;
+    const userName = `other-${count}@link.test`;
+    const other = { ...(await account(tenant, userName)), userName };
+    const list = await ownPage(agent, '/idp/linked-accounts', subject);
+    const signIn = await agent.follow(await agent.submit(list, { step: 'link' }));
+    const confirm = await through(agent, signIn, other);
+    expect(titleOf(confirm)).toBe('Link these accounts?');
+    return async () => {
+      const parent = /name="parent" value="([^"]+)"/.exec(confirm.body)?.[1] ?? '';
+      await agent.follow(await agent.submit(confirm, { parent }));
+      return (await accountOf(other.oid))?.person.user.parentUserId !== undefined;
+    };
+  },
+
+  async 'an approval of CIBA'(agent, subject) {
+    const { request, authReqId } = await startFor(subject);
+    const page = await ownPage(agent, `/idp/ciba/requests/${request.id}`, subject);
+    await agent.submit(page, { decision: 'approve' });
+    expect((await asking.requests.read(request.id))?.state).toBe('approved');
+    return async () => (await redeem(service.issuer, authReqId)).status === 200;
+  },
+
+  async 'a choice of organisation'(agent, { tid, shared }) {
+    const first = await agent.follow(await agent.get(authorizeUrl(service.issuer, pkce)));
+    const page = await agent.submit(await agent.submit(first, { identifier: shared }), { password: 'old' });
+    expect(titleOf(page)).toBe('Choose an organisation');
+    return async () => (await choose(agent, page, tid)).location?.includes('code=') ?? false;
+  },
+};
+
+async function startFor({ oid, tid }: Subject) {
+  // A cut-off of the tenant is up to a second ahead, and counts for what begins before it.
+  await until(async () => ((await service.idp.directory.tenants.get(tid))?.notBefore?.getTime() ?? 0) <= Date.now());
+  const started = await asking.requests.start(
+    { oid, tid, clientId: 'desk', scopes: ['openid'], messageFormat: 'plaintext', initiator: 'user' },
+    { lifetimeSeconds: 300 },
+  );
+  if (!started) throw new Error('one too many');
+  return started;
+}
+
+/** What goes on in the same browser alone, and ends with its session. */
+const ofSession: Readonly<Record<string, Begin>> = {
+  async 'an authenticator app that is set up'(agent, subject) {
+    await ownPage(agent, '/idp/factors', subject);
+    const page = await agent.get(`${service.issuer}/idp/factors/app`);
+    const [secret = ''] = copied(page);
+    return async () => titleOf(await agent.follow(await agent.submit(page, { code: codeOf(secret) }))) === 'Save your recovery codes';
+  },
+};
+
+interface Revocation {
+  readonly of: () => Promise<Subject>;
+  readonly revoke: (subject: Subject) => Promise<unknown>;
+  /** Sessions go on: only what is kept outside of one ends. */
+  readonly keepsSessions?: true;
+}
+
+const reset = async ({ owner }: Subject): Promise<void> => {
+  const { passwordResets } = service.idp.directory;
+  const due = await passwordResets.begin(owner.oid, { requestId: 'of a test' });
+  const ref = passwordResets.read((due?.url ?? '').split('/').at(-1) as string);
+  if (!ref) throw new Error('no link');
+  await passwordResets.accept(ref, 'a new password that is long');
+};
+const setPassword = ({ owner }: Subject) => service.idp.tenant(owner.tid).credentials.setPassword(owner.oid, 'a new password that is long');
+
+const revocations: Readonly<Record<string, Revocation>> = {
+  'a reset of the password': { of: own, revoke: reset },
+  'a password that the host sets': { of: own, revoke: setPassword, keepsSessions: true },
+  'sign-out everywhere': { of: own, revoke: ({ tid, oid }) => service.idp.tenant(tid).users.signOutEverywhere(oid) },
+  'disabling, and enabling again': {
+    of: own,
+    async revoke({ tid, oid }) {
+      await service.idp.tenant(tid).users.disable(oid);
+      await service.idp.tenant(tid).users.enable(oid);
+    },
+  },
+  'disabling of the tenant, and enabling again': {
+    of: child,
+    async revoke({ tid }) {
+      await service.idp.directory.tenants.disable(tid);
+      await service.idp.directory.tenants.enable(tid);
+    },
+  },
+  unlinking: { of: child, revoke: ({ tid, oid, owner }) => service.idp.tenant(tid).linking.unlink(oid, owner.oid) },
+  'a reset of the parent’s password': { of: child, revoke: reset },
+  'sign-out everywhere of the parent': {
+    of: child,
+    revoke: ({ owner }) => service.idp.tenant(owner.tid).users.signOutEverywhere(owner.oid),
+  },
+  'disabling of the parent, and enabling again': {
+    of: child,
+    async revoke({ owner }) {
+      await service.idp.tenant(owner.tid).users.disable(owner.oid);
+      await service.idp.tenant(owner.tid).users.enable(owner.oid);
+    },
+  },
+  'a password that the host sets for the parent': { of: child, revoke: setPassword, keepsSessions: true },
+};
+
+describe.each(Object.entries({ ...begun, ...ofSession }))('PG-MAILPENDING: %s', (name, begin) => {
+  test.each([
+    ['own', own],
+    ['child', child],
+  ] as const)('goes on where nothing is revoked, %s', async (_, of) => {
+    const finish = await begin(new Agent(), await of());
+    expect(await finish()).toBe(true);
+  });
+
+  const isOfSession = name in ofSession;
+  test.each(Object.entries(revocations).filter(([, { keepsSessions }]) => !(isOfSession && keepsSessions)))(
+    'ends with %s',
+    async (_, { of, revoke }) => {
+      const subject = await of();
+      const finish = await begin(new Agent(), subject);
+      await revoke(subject);
+      expect(await finish()).toBe(false);
+    },
+  );
+});
+
+test('PG-MAILPENDING: a sign-out ends neither a change of address nor an approval', async () => {
+  for (const name of ['a change of address', 'an approval of CIBA'] as const) {
+    const agent = new Agent();
+    const finish = await (begun[name] as Begin)(agent, await own());
+    const page = await agent.follow(await agent.get(`${service.issuer}/connect/endsession`));
+    await agent.follow(await agent.post(formOf(page).action, { ...formOf(page).fields, logout: 'yes' }));
+    expect([name, (await agent.follow(await agent.get(`${service.issuer}/idp/account`))).url.includes('/interaction/')]).toEqual([
+      name,
+      true,
+    ]);
+    expect([name, await finish()]).toEqual([name, true]);
+  }
+});
