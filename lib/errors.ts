@@ -60,6 +60,7 @@ export const errorTable = {
   link_self: { status: 422, description: 'A user cannot be linked to itself.' },
   link_chain: { status: 422, description: 'Links are one level deep: a parent has no parent, a child no children.' },
   link_same_tenant: { status: 422, description: 'The family already has an account in this tenant.' },
+  link_privileged: { status: 422, description: 'The user may administer, so nobody becomes its parent.' },
   already_linked: { status: 409, description: 'The user is linked to a parent already.' },
   not_linked: { status: 409, description: 'The user is not linked to this parent.' },
   undecipherable: {

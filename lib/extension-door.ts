@@ -87,8 +87,7 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isUsable } from './directory/accounts/accounts.js';
-export { isAdminScope } from './directory/clients/client-scopes.js';
-export type { Privileges } from './directory/context.js';
+export type { Authority, Privilege, Privileges } from './directory/accounts/privileges.js';
 export type {
   Account,
   Directory,
@@ -122,7 +121,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { type InputProblem, problemsOf, referenceToken } from './directory/input.js';
+export { type InputProblem, problemsOf, referenceToken, writeJudged } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
@@ -152,6 +151,7 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
+export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
 export { epochSeconds } from './times/epoch-seconds.js';

@@ -11,7 +11,11 @@ export const errors = defineErrors({
   },
   all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this.' },
   grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold.' },
-  link_privileged: { status: 422, description: 'The user may administer, so nobody becomes its parent.' },
+  policy_privileged: {
+    status: 403,
+    description:
+      'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than who weakens it.',
+  },
   rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
 });
 

@@ -1,18 +1,45 @@
-/** Nobody grants more than they hold: whoever can put somebody into a group, or sign in as them, gets what they may do. */
-import { isAdminScope, type OperationRequest } from '../../lib/extension-door.js';
+/**
+ * Nobody grants more than they hold: a caller that puts a user into a group, or could be signed in as a user, gets what the user may do. The rules are
+ * `directory.privileges`; here are their answers in the admin API.
+ */
+import { isAdminScope, type OperationRequest, type PersonWithUser } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
 
-/** @throws IdpError `grant_exceeds_own` unless the administrator holds all of what is privileged among these, or administers all tenants. */
-export function checkHolds({ administrator: { ofAllTenants, holds }, directory }: Request, permissionIds: readonly string[]): void {
-  if (!ofAllTenants && !permissionIds.filter(directory.privileges.isPrivileged).every(holds)) throw errors('grant_exceeds_own');
+/** @throws IdpError `grant_exceeds_own` unless the administrator may become the person. */
+export async function checkMayBecome({ administrator, directory }: Request, person: PersonWithUser): Promise<void> {
+  if (!(await directory.privileges.mayBecome(administrator, person))) throw errors('grant_exceeds_own');
 }
 
-/** @throws IdpError `all_tenants_required` where privileged permissions are put into a group. */
-export function checkPermissionsOfGroup({ administrator, directory }: Request, before: readonly string[], after: readonly string[]): void {
-  const isAdded = (id: string): boolean => directory.privileges.isPrivileged(id) && !before.includes(id);
-  if (!administrator.ofAllTenants && after.some(isAdded)) throw errors('all_tenants_required');
+/**
+ * @param user undefined for a new one
+ * @throws IdpError `grant_exceeds_own` unless the administrator may put the user into the groups; `all_tenants_required` where the user is linked.
+ */
+export async function checkGrant(
+  { administrator, directory }: Request,
+  groups: { readonly tid: string; readonly groupIds: readonly string[] },
+  user?: PersonWithUser['user'],
+): Promise<void> {
+  if (await directory.privileges.mayGrant(administrator, groups, user)) return;
+  throw errors(user?.parentUserId === undefined ? 'grant_exceeds_own' : 'all_tenants_required');
+}
+
+/** @throws IdpError `all_tenants_required` where privileged permissions are put into a group of the tenant. */
+export function checkPermissionsOfGroup(
+  { administrator, directory }: Request,
+  tid: string,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  const added = after.filter((id) => !before.includes(id));
+  if (!administrator.ofAllTenants && directory.privileges.ofGroups([{ tid, permissionIds: added }]).length > 0)
+    throw errors('all_tenants_required');
+}
+
+/** @throws IdpError `policy_privileged` unless the administrator may become every user of the tenant. */
+export async function checkWeakening({ administrator, directory }: Request, tid: string): Promise<void> {
+  if (!(await directory.privileges.mayBecomeAnyone(administrator, tid))) throw errors('policy_privileged');
 }
 
 /** @throws IdpError `grant_exceeds_own` for a client that may do more in the admin API than who changes it: its secret would be theirs. */

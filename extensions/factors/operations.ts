@@ -44,21 +44,11 @@ async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Acc
   return account;
 }
 
-/** Without a factor, a password is enough to be the user, and everybody linked to them: nobody weakens who may do more than they may themselves. */
-async function checkPrivileges({ directory, administrator }: Request, owner: Account): Promise<void> {
-  if (administrator.ofAllTenants) return;
-  for (const { person, tenant } of await directory.accounts.family(owner.person)) {
-    const groups = await directory.accounts.groups(person);
-    const privileged = directory.privileges.in(groups);
-    const isHeld = administrator.administers(tenant.id) && privileged.every((id) => administrator.holds(id));
-    if (privileged.length > 0 && !isHeld) throw errors('factor_privileged');
-  }
-}
-
 export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
   const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
     const owner = await ownerIn(request);
-    await checkPrivileges(request, owner);
+    // Without a factor, a password is enough to be the user.
+    if (!(await request.directory.privileges.mayBecome(request.administrator, owner.person))) throw errors('factor_privileged');
     await removal(owner);
     await signOutOf({ sessions, directory: request.directory }, owner, request.by);
   };

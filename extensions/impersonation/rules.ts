@@ -36,7 +36,7 @@ export function createRules({ directory, impersonation }: Pick<ExtensionContext,
       const family = await accounts.family(target.person);
       if (family.some(({ person }) => person.user.id === operator.person.user.id)) return 'target';
       const groups = await Promise.all(family.map(({ person }) => accounts.groups(person)));
-      return groups.some((ofOne) => privileges.in(ofOne).length > 0) ? 'target' : undefined;
+      return privileges.ofGroups(groups.flat()).length > 0 ? 'target' : undefined;
     },
   };
 }

@@ -54,12 +54,16 @@ export const errors = defineErrors({
   invitee_privileged: { status: 403, description: 'The user may do more in the admin API than who would get hold of the account.' },
 });
 
-/** Whoever gets the link can sign in as the user, and the parent of a linked account as well: nobody gets more than they hold by that. */
-async function checkPrivileges({ directory, administrator }: Request, person: Person | undefined, isLinked: boolean): Promise<void> {
+/** Whoever has the link can sign in as the user, and so can the parent of a user that is to be linked: no user with privileges is linked. */
+async function checkPrivileges(
+  { directory: { privileges }, administrator }: Request,
+  person: Person | undefined,
+  isLinked: boolean,
+): Promise<void> {
   if (!person?.user) return;
-  const privileged = await directory.accounts.privileges({ ...person, user: person.user });
-  const isHeld = administrator.ofAllTenants || privileged.every(administrator.holds);
-  if (isLinked ? privileged.length > 0 : !isHeld) throw errors('invitee_privileged');
+  const invitee = { ...person, user: person.user };
+  const isAllowed = isLinked ? (await privileges.of(invitee)).length === 0 : await privileges.mayBecome(administrator, invitee);
+  if (!isAllowed) throw errors('invitee_privileged');
 }
 
 /** The same for an invitation that is there. */

@@ -45,7 +45,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   }
 
   /** Linking makes nobody a parent of who may do something in the admin API. */
-  const isLinkable = async ({ person }: OpenedInvitation): Promise<boolean> => (await accounts.privileges(person)).length === 0;
+  const isLinkable = async ({ person }: OpenedInvitation): Promise<boolean> => (await directory.privileges.of(person)).length === 0;
 
   const isInTenant = async ({ person }: Account, tid: string): Promise<boolean> =>
     (await accounts.family(person)).some(({ tenant }) => tenant.id === tid);
@@ -75,7 +75,11 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     const parent = await parentOf(here.account);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
     try {
-      const { person } = await acceptance.acceptLinked(ref, { tid: parent.tenant.id, userId: parent.person.user.id });
+      const { person } = await acceptance.acceptLinked(
+        ref,
+        { tid: parent.tenant.id, userId: parent.person.user.id },
+        directory.privileges.checkNone,
+      );
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
       // The parent's credentials, which were proven a moment ago, are those of the child by now.
       const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
@@ -83,7 +87,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       await signInTo(ctx, { ...opened, person }, proof, { amr, idp, ...(mfaIn === undefined ? {} : { mfaIn }) });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
-      if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found'))
+      if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
         return pages.refused(ctx, opened, 'other', action, here.oid);
       if (!IdpError.is(error, 'invitation_over')) throw error;
       const now = await acceptance.open(ref);

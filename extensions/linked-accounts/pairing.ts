@@ -27,7 +27,7 @@ export async function pairingsOf(
   if (await shareTenant(directory, one, other)) return 'tenant';
   // Linking makes nobody a parent of who may do something in the admin API.
   const allowed: Pairing[] = [];
-  for (const pairing of pairings) if ((await directory.accounts.privileges(pairing.child.person)).length === 0) allowed.push(pairing);
+  for (const pairing of pairings) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';
   return allowed.sort((left, right) => Number(isPersonal(right)) - Number(isPersonal(left)));
 

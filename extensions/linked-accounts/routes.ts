@@ -99,9 +99,11 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
     try {
       const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)));
-      await by.forTenant(child.tenant.id).linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) });
+      const { linking } = by.forTenant(child.tenant.id);
+      await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
+      if (IdpError.is(error, 'link_privileged')) return pages.refused(ctx, other, 'privileged');
       if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
       throw error;
     }

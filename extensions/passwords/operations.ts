@@ -22,8 +22,7 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       const account = await directory.accounts.findByOid(user.id);
       if (!account) throw new IdpError('not_found');
       const { person } = account;
-      if (!administrator.ofAllTenants && !(await directory.accounts.privileges(person)).every(administrator.holds))
-        throw errors('user_privileged');
+      if (!(await directory.privileges.mayBecome(administrator, person))) throw errors('user_privileged');
       if (!mail) throw new IdpError('mail_not_configured');
       if (!directory.passwordResets.isPossible(account)) throw errors('reset_unavailable');
       if (directory.accounts.emailOf(person) === undefined) throw new IdpError('email_required');

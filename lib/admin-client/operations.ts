@@ -1521,6 +1521,7 @@ export type AdminErrorCode =
   | 'permission_unknown'
   | 'person_has_user'
   | 'personal_tenant_missing'
+  | 'policy_privileged'
   | 'precondition_failed'
   | 'rate_limited'
   | 'reset_unavailable'

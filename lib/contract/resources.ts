@@ -2,7 +2,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import type { Context } from 'koa';
 import type { Awaitable } from '../awaitable.js';
-import type { Account, Directory } from '../directory/index.js';
+import type { Account, Authority, Directory } from '../directory/index.js';
 import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
@@ -14,17 +14,12 @@ import { formatProblems } from './schema-formats.js';
 export const ADMIN_API = 'idp.admin';
 
 /** Who calls the admin API: a client by itself, or a person by a client. */
-export interface Administrator {
+export interface Administrator extends Authority {
   /** `client:hr-sync` or `user:<oid>`, as the events of its writes name it. */
   readonly actor: string;
   readonly client: Client;
   /** The person behind the token; they administer their own tenant alone. */
   readonly account?: Account;
-  /** Whether it administers all tenants, and with them what is of the instance. */
-  readonly ofAllTenants: boolean;
-  administers(tid: string): boolean;
-  /** Whether it may do what a permission, or a scope of the admin API, allows. */
-  holds(permissionId: string): boolean;
 }
 
 /** A request that may be made: the token, its scope and the tenant were checked, and all of its parts are of their schemas. */

@@ -66,14 +66,6 @@ export interface ClientRules {
   readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }
 
-/** Permissions that open more than an application to people. */
-export interface Privileges {
-  /** Whether a permission is of the admin API, or the one that lets people act as others. */
-  isPrivileged(permissionId: string): boolean;
-  /** Those that members of these groups have. */
-  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
-}
-
 /** What every service of the directory is made from. */
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
@@ -95,7 +87,6 @@ export interface DirectoryContext extends ClientRules {
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
-  readonly privileges: Privileges;
   readonly idpNames: IdpNames;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;

@@ -5,6 +5,7 @@ import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
 import { createLinking, createLinks } from './accounts/linking.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
+import { createPrivileges } from './accounts/privileges.js';
 import { createRegistration } from './accounts/registration.js';
 import { createSignInCutoffs, createWithCutoff } from './accounts/sign-in-cutoff.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
@@ -18,7 +19,6 @@ import { createPasswords } from './credentials/passwords.js';
 import type { Directory, DirectoryOptions, TenantDirectory } from './directory.js';
 import { createGroups } from './groups/groups.js';
 import { createPermissions } from './groups/permissions.js';
-import { createPrivileges } from './groups/privileges.js';
 import { createIdpNames } from './idp-names.js';
 import { createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
@@ -79,7 +79,6 @@ export function createDirectory(options: DirectoryOptions): Directory {
     identityScopes,
     ownApi: options.ownApi,
     means,
-    privileges: createPrivileges(options.privileged),
     isKeyed: keyCompletion.isKeyed,
     idpNames: createIdpNames(lease),
   };
@@ -120,7 +119,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     apiScopes: createApiScopes(context),
     pkceMethods: createPkceMethods(context),
     accounts,
-    privileges: context.privileges,
+    privileges: createPrivileges(context, options.privileged),
     policies,
     idpNames: context.idpNames,
     deliveries,

@@ -8,13 +8,14 @@ import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
 import type { Linking } from './accounts/linking.js';
+import type { Privileges } from './accounts/privileges.js';
 import type { Registration } from './accounts/registration.js';
 import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
 import type { ApiResources, ApiScopes } from './clients/api-resources.js';
 import type { Authenticate } from './clients/authenticate.js';
 import type { Clients } from './clients/clients.js';
 import type { Consents } from './clients/consents.js';
-import type { ClientRules, DirectoryContext, ForgottenPerson, Privileges, SignInMeans } from './context.js';
+import type { ClientRules, DirectoryContext, ForgottenPerson, SignInMeans } from './context.js';
 import type { PasswordRulesOptions } from './credentials/password-rules.js';
 import type { Passwords } from './credentials/passwords.js';
 import type { Groups } from './groups/groups.js';
@@ -128,7 +129,7 @@ export interface Directory {
    */
   as(by: Attribution): Directory;
   readonly accounts: Accounts;
-  /** What nobody gives who holds less. */
+  /** Permissions that nobody grants or reaches who does not hold them in the same tenant. */
   readonly privileges: Privileges;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;

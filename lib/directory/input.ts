@@ -4,6 +4,7 @@ import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@
 import { Value } from '@sinclair/typebox/value';
 import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
+import type { Row } from '../store/directory-store.js';
 import type { Stored } from '../store/records/records.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
@@ -13,6 +14,47 @@ export type Patch<Input> = {
 
 /** Gets the record that a change is about to write over, and throws where another was expected. It may be called again. */
 export type CheckCurrent<R> = (current: R) => void;
+
+/** Another write came between the judgement and the write. */
+const changed = new Error('the record changed');
+
+/**
+ * Writes a record only in the version that was judged. Where another write came between, the record is judged again as it is by then.
+ * @param write passes `check` on to the service, which calls it with the record that is about to be written over
+ * @example
+ * ```ts
+ * import { type Directory, IdpError, type PersonWithUser, writeJudged } from 'tenant-idp/extension';
+ *
+ * export const enableOld = (directory: Directory, person: PersonWithUser, before: Date) =>
+ *   writeJudged(
+ *     person,
+ *     ({ createdAt }) => {
+ *       if (createdAt > before) throw new IdpError('not_found');
+ *     },
+ *     (check) => directory.forTenant(person.tid).users.enable(person.user.id, check),
+ *   );
+ * ```
+ */
+export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
+  row: R,
+  judge: (row: R) => void | Promise<void>,
+  write: (check: CheckCurrent<R>, row: R) => Promise<Result>,
+): Promise<Result> {
+  for (let judged = row; ; ) {
+    await judge(judged);
+    const { version } = judged;
+    const check: CheckCurrent<R> = (current) => {
+      if (current.version === version) return;
+      judged = current;
+      throw changed;
+    };
+    try {
+      return await write(check, judged);
+    } catch (error) {
+      if (error !== changed) throw error;
+    }
+  }
+}
 
 const strict = { additionalProperties: false } as const;
 

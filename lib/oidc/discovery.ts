@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
-import { isAdminScope } from '../directory/index.js';
 import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
+import { isAdminScope } from '../store/records/admin-scopes.js';
 import type { Scopes } from './accounts/scopes.js';
 import type { OidcParts } from './context.js';
 

@@ -34,7 +34,7 @@ const rooms: readonly Room[] = [
       'lib/contract/',
       'lib/display/',
       'lib/directory/accounts/accounts.ts',
-      'lib/directory/clients/client-scopes.ts',
+      'lib/store/records/admin-scopes.ts',
       'lib/directory/input.ts',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',

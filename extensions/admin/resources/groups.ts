@@ -5,6 +5,7 @@ import { itemOf } from './shape/forms.js';
 
 interface Group {
   readonly id: string;
+  readonly version: number;
   readonly permissionIds: readonly string[];
 }
 
@@ -23,6 +24,6 @@ export const groups = crud<Group>({
   isRemovable: true,
   service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
   guard(request, group, { permissionIds = [] }) {
-    checkPermissionsOfGroup(request, group?.permissionIds ?? [], permissionIds as readonly string[]);
+    checkPermissionsOfGroup(request, request.params.tid as string, group?.permissionIds ?? [], permissionIds as readonly string[]);
   },
 });

@@ -1,5 +1,5 @@
-import { type Account, defineOperation, IdpError, type OperationRequest, Type } from '../../../lib/extension-door.js';
-import { errors } from '../errors.js';
+import { type Account, defineOperation, IdpError, type OperationRequest, Type, writeJudged } from '../../../lib/extension-door.js';
+import { checkMayBecome } from '../privileges.js';
 import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
 
@@ -33,10 +33,8 @@ export const links = [
     async handle(request) {
       const { params, directory } = request;
       const { person, tenant } = await parentOf(request);
-      const { linking, users } = directory.forTenant(params.tid);
-      // The parent signs in as the child, and so may do what it may.
-      if ((await directory.accounts.privileges(await users.require(params.id))).length > 0) throw errors('link_privileged');
-      return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }));
+      const { linking } = directory.forTenant(params.tid);
+      return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }, directory.privileges.checkNone));
     },
   }),
   defineOperation({
@@ -45,11 +43,19 @@ export const links = [
     path: LINK,
     summary: 'Ends a link, and every sign-in of the child',
     answer: userItem,
-    errors: ['not_linked'],
+    errors: ['not_linked', 'grant_exceeds_own'],
     async handle(request) {
-      const { person } = await parentOf(request);
+      const { person: parent } = await parentOf(request);
       const { params, directory } = request;
-      return userView(await directory.forTenant(params.tid).linking.unlink(params.id, person.user.id));
+      const { linking, users } = directory.forTenant(params.tid);
+      // From then on the child's own credentials sign in to it.
+      return userView(
+        await writeJudged(
+          await users.require(params.id),
+          (child) => checkMayBecome(request, child),
+          (check) => linking.unlink(params.id, parent.user.id, check),
+        ),
+      );
     },
   }),
   defineOperation({

@@ -1,5 +1,5 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkHolds } from '../privileges.js';
+import { checkMayBecome } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -54,7 +54,7 @@ function checkAttributes({ attributes }: Fields): void {
 async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
   checkAttributes(members);
   if (person?.user && 'email' in members && (members.email ?? undefined) !== person.email)
-    checkHolds(request, await request.directory.accounts.privileges({ ...person, user: person.user }));
+    await checkMayBecome(request, { ...person, user: person.user });
   if (members.user && !person) await checkGroups(request, (members.user as Fields).groups as never);
 }
 

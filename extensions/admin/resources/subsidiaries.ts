@@ -2,7 +2,7 @@ import { recordForms, type Tenant } from '../../../lib/extension-door.js';
 import { crud } from './shape/crud.js';
 import { itemOf } from './shape/forms.js';
 
-export const subsidiaries = crud<Pick<Tenant, 'id' | 'name'>>({
+export const subsidiaries = crud<Pick<Tenant, 'id' | 'version' | 'name'>>({
   name: 'subsidiaries',
   noun: 'a subsidiary',
   path: '/tenants/{tid}/subsidiaries',

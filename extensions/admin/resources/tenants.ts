@@ -1,4 +1,5 @@
 import { defineOperation, IdpError, recordForms, type Tenant, Type } from '../../../lib/extension-door.js';
+import { checkWeakening } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { itemOf, viewOf } from './shape/forms.js';
 
@@ -16,6 +17,13 @@ const switched = (verb: 'disable' | 'enable', summary: string) =>
     answer: item,
     handle: async ({ params, directory }) => view(await directory.tenants[verb](params.tid)),
   });
+
+type SignIn = NonNullable<Tenant['signIn']>;
+
+/** Whether a sign-in is enough with the policy that is given that was not enough before. Self-registration signs nobody in to an account that exists. */
+const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
+  (before.requireMfa === true && !requireMfa) ||
+  (before.methods !== undefined && (methods === undefined || methods.some((name) => !before.methods?.includes(name))));
 
 interface Query {
   readonly limit?: number;
@@ -54,6 +62,11 @@ export const tenants = [
     listReach: 'any',
     form: recordForms.tenant,
     changeable: recordForms.tenant,
+    errors: ['policy_privileged'],
+    async guard(request, tenant, members) {
+      const after = (members.signIn ?? undefined) as SignIn | undefined;
+      if (tenant && 'signIn' in members && isWeaker(tenant.signIn, after)) await checkWeakening(request, tenant.id);
+    },
     isRemovable: true,
     removeReach: 'instance',
     service: (request) => ({ ...request.directory.tenants, ...(request.administrator.ofAllTenants ? {} : { list: ownTenants(request) }) }),

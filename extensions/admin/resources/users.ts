@@ -1,5 +1,14 @@
-import { type Directory, defineOperation, type PersonWithUser, recordForms, Type } from '../../../lib/extension-door.js';
-import { checkHolds } from '../privileges.js';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Directory,
+  defineOperation,
+  type PersonWithUser,
+  recordForms,
+  Type,
+  type User,
+  writeJudged,
+} from '../../../lib/extension-door.js';
+import { checkMayBecome } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -10,7 +19,7 @@ const write = { scope: 'idp.users:write' } as const;
 /** A user is found by its own id, and changed in the document of its person. */
 interface UserRow extends PersonWithUser {}
 
-const switched = (verb: 'disable' | 'enable' | 'sign-out', summary: string) =>
+const ended = (verb: 'disable' | 'sign-out', summary: string) =>
   defineOperation({
     ...write,
     method: 'POST',
@@ -19,9 +28,12 @@ const switched = (verb: 'disable' | 'enable' | 'sign-out', summary: string) =>
     answer: userItem,
     async handle({ params, directory }) {
       const { users } = directory.forTenant(params.tid);
-      return userView(await (verb === 'sign-out' ? users.signOutEverywhere : users[verb])(params.id));
+      return userView(await (verb === 'sign-out' ? users.signOutEverywhere : users.disable)(params.id));
     },
   });
+
+/** Members by which somebody could be signed in as the user; sign-in methods of a host may go by the name. */
+const signsIn = ['userName', 'emailVerified', 'externalIdentities'] as const satisfies readonly (keyof User)[];
 
 const GroupList = Type.Object(
   { items: Type.Array(form({ id: Type.String(), name: Type.String() })) },
@@ -37,13 +49,16 @@ const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'ad
     summary,
     body: recordForms.groupRefs,
     answer: GroupList,
-    errors: ['group_refs_mixed', 'group_unknown', ...(method === 'DELETE' ? [] : ['grant_exceeds_own'])],
+    errors: ['group_refs_mixed', 'group_unknown', ...(method === 'DELETE' ? [] : ['grant_exceeds_own', 'all_tenants_required'])],
     async handle(request) {
       const { params, body, directory } = request;
-      const tenant = directory.forTenant(params.tid);
-      await tenant.users.require(params.id);
-      if (method !== 'DELETE') await checkGroups(request as never, body);
-      return groupsOf(directory, await tenant.users[service](params.id, body));
+      const { users: all } = directory.forTenant(params.tid);
+      const changed = await writeJudged(
+        await all.require(params.id),
+        ({ user }) => (method === 'DELETE' ? undefined : checkGroups(request as never, body, user)),
+        (check) => all[service](params.id, body, check),
+      );
+      return groupsOf(directory, changed);
     },
   });
 
@@ -65,9 +80,9 @@ export const users = [
     errors: ['user_name_taken', 'grant_exceeds_own'],
     isRemovable: true,
     service: ({ directory, params }) => directory.forTenant(params.tid as string).users,
-    // An identity of somebody's own would sign them in as the user.
     async guard(request, person, members) {
-      if (person && 'externalIdentities' in members) checkHolds(request, await request.directory.accounts.privileges(person));
+      const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], person?.user[name]));
+      if (person && isChanged) await checkMayBecome(request, person);
     },
   }),
   defineOperation({
@@ -88,9 +103,26 @@ export const users = [
       return userView(before ?? (await all.create(params.id, { ...body, id: body.id ?? newId() } as never)));
     },
   }),
-  switched('disable', 'Ends every sign-in of a user, and allows no other'),
-  switched('enable', 'Gives a disabled user the status from before'),
-  switched('sign-out', 'Ends every sign-in of a user'),
+  ended('disable', 'Ends every sign-in of a user, and allows no other'),
+  defineOperation({
+    ...write,
+    method: 'POST',
+    path: '/tenants/{tid}/users/{id}/enable',
+    summary: 'Gives a disabled user the status from before',
+    answer: userItem,
+    errors: ['grant_exceeds_own'],
+    async handle(request) {
+      const { users: all } = request.directory.forTenant(request.params.tid);
+      return userView(
+        await writeJudged(
+          await all.require(request.params.id),
+          (person) => checkMayBecome(request, person),
+          (check) => all.enable(request.params.id, check),
+        ),
+      );
+    },
+  }),
+  ended('sign-out', 'Ends every sign-in of a user'),
   defineOperation({
     method: 'GET',
     path: `${USER}/groups`,

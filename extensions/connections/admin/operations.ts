@@ -29,9 +29,17 @@ export const errors = defineErrors({
   operator_required: { status: 403, description: 'Only who administers all tenants says the id and the domains of a connection.' },
   connection_privileged: {
     status: 403,
-    description: 'People who could be signed in by the connection may do more in the admin API than who writes it.',
+    description:
+      'People who could be signed in by the connection, or accounts that are linked to theirs, may do more in the admin API than who writes it.',
   },
 });
+
+/** Members that sign nobody in, whatever they say. A secret and a key are no members: they prove the service to the provider, and nobody to the service. */
+const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
+
+/** Whether a change lets a provider sign people in, or says whom. Every member does that is not known to be harmless; disabling lets nobody in. */
+const decidesWhoSignsIn = (patch: object): boolean =>
+  Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
 interface Parts {
   readonly context: ExtensionContext;
@@ -75,11 +83,10 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
     };
   }
 
-  /** Who writes a connection can have anybody signed in by it: nobody gets more than they hold by that. */
-  async function checkPrivileges({ administrator, params }: Request): Promise<void> {
-    if (administrator.ofAllTenants) return;
-    const groups = await directory.forTenant((params as { readonly tid: string }).tid).groups.find();
-    if (!directory.privileges.in(groups).every(administrator.holds)) throw errors('connection_privileged');
+  /** Who says how a connection finds people can have anybody of the tenant signed in by it. @throws IdpError `connection_privileged` */
+  async function checkPrivileges(request: Request): Promise<void> {
+    const { tid } = placeOf(request);
+    if (!(await directory.privileges.mayBecomeAnyone(request.administrator, tid))) throw errors('connection_privileged');
   }
 
   /** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */
@@ -151,7 +158,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       errors: ['conflict', 'operator_required', 'connection_privileged'],
       async handle(request) {
         checkOperator(request, request.body.domains === undefined ? {} : { domains: request.body.domains });
-        await checkPrivileges(request);
+        if (decidesWhoSignsIn(request.body)) await checkPrivileges(request);
         const before = await found(request);
         request.checkMatch(view(before));
         const { createUsersIn = before.createUsersIn, ...members } = request.body;
@@ -168,9 +175,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Gives a connection the client secret that its provider issued',
       body: secretForm,
       answer: ConnectionItem,
-      errors: ['connection_privileged'],
       async handle(request) {
-        await checkPrivileges(request);
         await found(request);
         return view(await writes.setSecret(placeOf(request), request.body.clientSecret, request.by));
       },
@@ -181,9 +186,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       path: `${one}/rotate-key`,
       summary: 'Gives a connection with private_key_jwt a new key; the one before stays in its key set',
       answer: ConnectionItem,
-      errors: ['connection_privileged'],
       async handle(request) {
-        await checkPrivileges(request);
         await found(request);
         return view(await writes.rotateKey(placeOf(request), request.by));
       },
@@ -193,9 +196,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       method: 'DELETE',
       path: one,
       summary: 'Removes a connection; identities that were recorded for it open nothing any more',
-      errors: ['connection_privileged'],
       async handle(request) {
-        await checkPrivileges(request);
         request.checkMatch(view(await found(request)));
         await writes.remove(placeOf(request), request.by);
       },

@@ -1,5 +1,5 @@
 /** Claims of a provider as fields of a person here. */
-import type { ExtensionContext, PersonWithUser } from '../../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, type PersonWithUser } from '../../../lib/extension-door.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims } from '../upstream/answer.js';
 
@@ -55,6 +55,11 @@ export function groupsOf(
   return { named: ids(groups.values.filter(({ value }) => told.includes(value))), all: ids(groups.values) };
 }
 
+/** A linked account signs in by its parent's identities, and gets no groups by them. */
+function checkOwner({ user }: PersonWithUser): void {
+  if (user.parentUserId !== undefined) throw new IdpError('already_linked');
+}
+
 /** Brings the fields that the mapping marks up to what the provider says; never the user name, and groups only where they are mapped. */
 export async function updatePerson(
   { directory, logger }: ExtensionContext,
@@ -76,7 +81,7 @@ export async function updatePerson(
     const others = person.user.groupIds.filter((id) => !groups.all.includes(id));
     const next = [...others, ...groups.named].filter((id) => existing.has(id));
     const isSame = next.length === person.user.groupIds.length && next.every((id) => person.user.groupIds.includes(id));
-    if (!isSame) await tenant.users.setGroups(person.user.id, { ids: next });
+    if (!isSame) await tenant.users.setGroups(person.user.id, { ids: next }, checkOwner);
   } catch (err) {
     // Who may sign in signs in, though a field of theirs cannot be written.
     logger.warn({ err, connection: connectionId, user: person.user.id }, 'what a provider says of a user could not be kept');

@@ -2,7 +2,7 @@
  * Accounts: a user together with the person and the tenant, as sign-in and the protocol see them.
  *
  * Here are how accounts are found (`find-accounts`, `candidates`), linked accounts, their credentials and self-registration, and the cut-off that
- * invalidates sign-ins. `linking` proves at its top that no order of steps breaks a family.
+ * invalidates sign-ins. `linking` proves at its top that no order of steps breaks a family. `privileges` says which callers may become which person.
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
@@ -52,8 +52,6 @@ export interface Accounts {
   emailOf(person: PersonWithUser): string | undefined;
   /** The address that the person proved last; undefined where none was. */
   provenEmailOf(person: PersonWithUser): string | undefined;
-  /** What is privileged of what the user may do, and of what those may that are linked to it: who signs in as a parent signs in as its children. */
-  privileges(person: PersonWithUser): Promise<readonly string[]>;
 }
 
 /** The subject identifier of a sign-in now. A grant keeps the one it was made with. */

@@ -8,11 +8,7 @@ import type { Tenants } from '../tenants/tenants.js';
 import { type Account, type Accounts, isUsable } from './accounts.js';
 import { createCandidates } from './candidates.js';
 
-export function createAccounts(
-  { collections, caches, means, privileges }: DirectoryContext,
-  tenants: Tenants,
-  policies: PolicyWatch,
-): Accounts {
+export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
@@ -103,11 +99,6 @@ export function createAccounts(
       if (!account) return [];
       const all = account.person.user.isParent ? await family(account.person) : [account];
       return all.filter((one) => isUsable(one));
-    },
-
-    async privileges(person) {
-      const all = person.user.isParent ? (await family(person)).map((account) => account.person) : [person];
-      return privileges.in((await Promise.all(all.map(groupsOf))).flat());
     },
 
     nameKey: userNameKey,

@@ -14,6 +14,7 @@ import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Person, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
+import type { CheckCurrent } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser } from '../persons/user-record.js';
 
@@ -26,33 +27,42 @@ export interface ParentRef {
 export interface Linking {
   /**
    * Links a user of this tenant to a parent of another. Doing it again changes nothing.
+   * @param judge throws where the child is not to be linked. The link holds for the very version of the child that was judged.
    * @returns the child.
    * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`; `already_linked` when it has another parent.
    */
-  link(childUserId: string, parent: ParentRef): Promise<PersonWithUser>;
+  link(childUserId: string, parent: ParentRef, judge?: JudgeChild): Promise<PersonWithUser>;
   /**
    * Ends the link, and all sign-ins of the child; its clients are told. The parent may be in any tenant.
    * @returns the child.
    * @throws IdpError `not_found`, `not_linked`.
    */
-  unlink(childUserId: string, parentUserId: string): Promise<PersonWithUser>;
+  unlink(childUserId: string, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
 }
+
+/** Throws where the child is not to be linked. */
+export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 const same: JoinedChange = (child) => child;
 
 export const createLinking = (links: Links, tid: string): Linking => ({
-  link: (childUserId, parent) => links.link({ tid, userId: childUserId }, parent),
-  unlink: (childUserId, parentUserId) => links.unlink({ tid, userId: childUserId }, parentUserId),
+  link: (childUserId, parent, judge) => links.link({ tid, userId: childUserId }, parent, { judge }),
+  unlink: (childUserId, parentUserId, check) => links.unlink({ tid, userId: childUserId }, parentUserId, check),
 });
 
 /** It may run again when another write came between, so it has no effects of its own. */
 export type JoinedChange = (child: PersonWithUser) => PersonWithUser;
 
+export interface LinkRules {
+  /** A change of the child that is written with its link, or not at all. It throws where the child is not to be linked. */
+  readonly joined?: JoinedChange;
+  readonly judge?: JudgeChild | undefined;
+}
+
 /** Links between any tenants: for services of the directory that are bound to the tenant they name. */
 export interface Links {
-  /** @param joined a change of the child that is written with its link, or not at all. It throws where the child is not to be linked. */
-  link(child: ParentRef, parent: ParentRef, joined?: JoinedChange): Promise<PersonWithUser>;
-  unlink(child: ParentRef, parentUserId: string): Promise<PersonWithUser>;
+  link(child: ParentRef, parent: ParentRef, rules?: LinkRules): Promise<PersonWithUser>;
+  unlink(child: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Ends every link of a person's user, as a child and as a parent. */
   endAll(person: Person): Promise<void>;
 }
@@ -64,7 +74,7 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
     return person;
   };
 
-  async function link(childRef: ParentRef, parentRef: ParentRef, joined: JoinedChange = same): Promise<PersonWithUser> {
+  async function link(childRef: ParentRef, parentRef: ParentRef, { joined = same, judge }: LinkRules = {}): Promise<PersonWithUser> {
     let entered = false;
     try {
       for (let swept = false; ; ) {
@@ -82,6 +92,7 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
           continue;
         }
         checkLink(child, parent);
+        await judge?.(child);
         entered = true;
         await enter(parent, child.user.id);
         const linked = await giveParent(changed, parent);
@@ -131,11 +142,12 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
     return hasUser(row) && row.user.parentUserId === parent.user.id ? row : undefined;
   }
 
-  async function unlink(childRef: ParentRef, parentUserId: string): Promise<PersonWithUser> {
+  async function unlink(childRef: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser> {
     const { id } = await requireUser(childRef);
     const child = await withCutoff({ oid: childRef.userId }, (nextNotBefore) =>
       persons.update(id, (row) => {
         if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
+        check?.(row as PersonWithUser);
         const { parentUserId: _, ...rest } = row.user;
         const now = new Date();
         const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };

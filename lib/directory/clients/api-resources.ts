@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { locales } from '../../display/locales.js';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
@@ -25,7 +26,6 @@ import {
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { isAdminScope } from './client-scopes.js';
 import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);

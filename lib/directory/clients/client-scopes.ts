@@ -1,19 +1,8 @@
 /** Scopes that a client may be allowed: those that exist when it gets them. A scope that is removed later may stay, because it grants nothing. */
 import { nearest } from '../../nearest.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
-
-/**
- * Whether a scope is of the admin API. These belong to the service's own API resource, are granted only when they are asked for by name, and discovery lists
- * none.
- * @example
- * ```ts
- * import { isAdminScope } from 'tenant-idp/extension';
- *
- * console.log(isAdminScope('idp.users:read'), isAdminScope('orders.read')); // true false
- * ```
- */
-export const isAdminScope = (scope: string): boolean => scope.startsWith('idp.');
 
 /** Identity scopes, those of the admin API, and the API scopes of all API resources as they are kept now, past every cache; disabled ones count. */
 export async function existingScopes({

@@ -42,8 +42,7 @@ export function createPermissions(context: DirectoryContext): Permissions {
   const event = (type: 'PermissionCreated' | 'PermissionUpdated' | 'PermissionRemoved', id: string) =>
     pendingEvent(type, undefined, { AggregateId: id });
   const takeFromGroups = async (id: string): Promise<void> => {
-    const holders = (await collections.groups.find({})).filter(({ permissionIds }) => permissionIds.includes(id));
-    for (const group of holders) {
+    for (const group of await collections.groups.find({ byPermission: [id] })) {
       await groups.update(group.id, (row) =>
         changed(
           row,

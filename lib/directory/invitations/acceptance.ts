@@ -2,7 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
-import { createLinks, type ParentRef } from '../accounts/linking.js';
+import { createLinks, type JudgeChild, type ParentRef } from '../accounts/linking.js';
 import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
@@ -61,9 +61,10 @@ export interface Acceptance {
   accept(ref: LinkRef, password: string | undefined, from?: readonly string[], by?: string): Promise<AcceptedAccount>;
   /**
    * Makes the user active, and links it to the parent, in one write. With the same parent it succeeds again.
+   * @param judge throws where the user is not to be linked
    * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant` …
    */
-  acceptLinked(ref: LinkRef, parent: ParentRef): Promise<AcceptedAccount>;
+  acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild): Promise<AcceptedAccount>;
   /**
    * Makes an invited user active who proved to have an external identity that is recorded for them; an invitation that is open is accepted by that. A user
    * of another status stays as they are.
@@ -172,7 +173,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account) }) };
     },
 
-    async acceptLinked(ref, parent) {
+    async acceptLinked(ref, parent, judge) {
       const opened = await open(ref);
       if (opened?.state === 'accepted' && opened.takes === 'link' && opened.person.user.parentUserId === parent.userId) {
         await settling.settle(ref.id);
@@ -182,10 +183,11 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       if (takes !== 'link') throw new IdpError('invitation_over');
       await settling.announce({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
-      const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, (child) => {
+      const joined = (child: PersonWithUser): PersonWithUser => {
         if (!isOpen(child.user, ref)) throw new IdpError('invitation_over');
         return activated(child, invitation);
-      });
+      };
+      const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, { joined, judge });
       await settling.settle(ref.id);
       return { person: linked };
     },

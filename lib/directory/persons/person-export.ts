@@ -88,7 +88,7 @@ export function createPersonExports({ collections, keyring }: Pick<DirectoryCont
   }
 }
 
-const derived = ['nameKey', 'emailKey', 'secondEmailKey', 'hasUser'] as const;
+const derived = ['nameKey', 'emailKey', 'secondEmailKey', 'hasUser', 'isLinked'] as const;
 
 const omitted = <R extends object, Name extends keyof R>(record: R, ...names: readonly Name[]): Omit<R, Name> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name as Name))) as Omit<R, Name>;

@@ -41,15 +41,15 @@ export interface Users {
   /** @throws IdpError `not_found`. */
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
-  setGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
+  setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Adds the user to these groups, beside its others. @throws as {@link setGroups}. */
-  addGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
+  addGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Takes the user out of these groups. @throws as {@link setGroups}. */
   removeGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
   /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
   /** Gives a disabled user the status from before, `invited` or `active`. @throws IdpError `not_found`. */
-  enable(userId: string): Promise<PersonWithUser>;
+  enable(userId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Lets an invited user sign in; a disabled one once it is enabled. @throws IdpError `not_found`. */
   activate(userId: string): Promise<PersonWithUser>;
   /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
@@ -97,13 +97,17 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     userId: string,
     refs: GroupRefs,
     next: (current: readonly string[], given: readonly string[]) => readonly string[],
+    check?: CheckCurrent<PersonWithUser>,
   ) => {
     checkInput(groupRefs, refs);
     await rows.requireByUser(userId);
     const given = await resolveGroupIds(groups, refs);
     return change(
       userId,
-      ({ user }) => ({ groupIds: next(user.groupIds, given) }),
+      (row) => {
+        check?.(row);
+        return { groupIds: next(row.user.groupIds, given) };
+      },
       ({ user }) => pendingEvent('UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
     );
   };
@@ -161,8 +165,8 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       );
     },
 
-    setGroups: (userId, refs) => regroup(userId, refs, (_, given) => given),
-    addGroups: (userId, refs) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])]),
+    setGroups: (userId, refs, check) => regroup(userId, refs, (_, given) => given, check),
+    addGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])], check),
     removeGroups: (userId, refs) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id))),
 
     remove: (userId) => removeUser(tid, userId),
@@ -176,8 +180,9 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
           return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
         }),
       ),
-    enable: (userId) =>
+    enable: (userId, check) =>
       rows.updateByUser(userId, (row) => {
+        check?.(row);
         const { statusBefore = 'active', ...user } = row.user;
         if (user.status !== 'disabled') return row;
         const event = pendingEvent('UserEnabled', tid, { AggregateId: userId });

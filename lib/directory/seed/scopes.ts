@@ -1,6 +1,7 @@
 /** Scopes of the clients of a seed. A scope that a seed gave before, or that the client has, is no mistake after its API resource was removed. */
 import type { ConfigProblem } from '../../errors.js';
-import { findScopeProblems, isAdminScope } from '../clients/client-scopes.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
+import { findScopeProblems } from '../clients/client-scopes.js';
 import type { Directory } from '../directory.js';
 import { seedEntryId } from '../seed-ledger.js';
 import { type Seed, seedPath } from './schema.js';

@@ -35,6 +35,7 @@ export const collections = {
       byExternalIdentity: { fields: ['user.externalIdentityKeys'] },
       byNationalId: { fields: ['tid', 'nationalIdHash'], unique: true },
       byGroup: { fields: ['user.groupIds'] },
+      ofGroupLinked: { fields: ['user.groupIds', 'isLinked'] },
       byOutbox,
       byEmail: { fields: ['tid', 'emailKey'] },
       byEmailAnywhere: { fields: ['emailKey'] },
@@ -58,7 +59,14 @@ export const collections = {
   credentials: { name: 'credentials', indexes: {} },
   groups: {
     name: 'groups',
-    indexes: { byTenant: { fields: ['tid'] }, byName: { fields: ['tid', 'name'], unique: true }, ...listed('tid'), byOutbox },
+    indexes: {
+      byTenant: { fields: ['tid'] },
+      byName: { fields: ['tid', 'name'], unique: true },
+      byPermission: { fields: ['permissionIds'] },
+      withAdminScope: { fields: ['givesAdminScope'] },
+      ...listed('tid'),
+      byOutbox,
+    },
   },
   permissions: { name: 'permissions', indexes: { ...listed(), byOutbox } },
   clients: { name: 'clients', indexes: { ...listed(), ...listedByStatus('status'), byOutbox } },

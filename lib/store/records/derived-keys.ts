@@ -1,10 +1,11 @@
 /** Members that are derived from others, for look-ups and lists. Each write of a row makes them anew, so no service has to. */
 import { normalForm } from '../../text/normal-form.js';
 import type { Row } from '../directory-store.js';
+import { isAdminScope } from './admin-scopes.js';
 import type { CollectionName } from './collections.js';
 
 /** One more with each change of what is derived: then all rows are due to be written anew. */
-export const KEYS_VERSION = 1;
+export const KEYS_VERSION = 2;
 
 /** A text as it is compared. @see Unicode Standard Annex #15 (NFKC) */
 export const comparedText = (text: string): string => normalForm(text, 'NFKC').trim().toLowerCase();
@@ -24,8 +25,12 @@ const derivations = {
     emailKey: keyOf(email),
     secondEmailKey: keyOf(secondEmail),
     hasUser: user === undefined ? undefined : 'yes',
+    isLinked: typeof (user as Members | undefined)?.parentUserId === 'string' ? 'yes' : undefined,
   }),
-  groups: named,
+  groups: ({ name, permissionIds }: Members): Keys => ({
+    nameKey: keyOf(name),
+    givesAdminScope: Array.isArray(permissionIds) && permissionIds.some((id) => isAdminScope(String(id))) ? 'yes' : undefined,
+  }),
   permissions: named,
   clients: named,
   apiResources: named,

@@ -200,6 +200,8 @@ export interface Person extends Named {
   readonly user?: User;
   /** `yes` of a person with a user, derived as {@link nameKey} is. */
   readonly hasUser?: 'yes';
+  /** `yes` of a person whose user is linked to a parent, derived as {@link nameKey} is. */
+  readonly isLinked?: 'yes';
   readonly pendingEvents: readonly PendingEvent[];
   /** `yes` while {@link pendingEvents} has any, for the index. */
   readonly outbox?: 'yes';
@@ -243,6 +245,8 @@ export interface Group extends Named {
   readonly tid: string;
   readonly name: string;
   readonly permissionIds: readonly string[];
+  /** `yes` of a group with a permission of the admin API, derived as {@link nameKey} is. */
+  readonly givesAdminScope?: 'yes';
 }
 
 /** Its id is the value of the claim `perm`; not a UUID. */

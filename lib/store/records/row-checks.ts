@@ -162,6 +162,7 @@ const rowChecks: {
     emailKey: optional(text),
     secondEmailKey: optional(text),
     hasUser: optional(oneOf('yes')),
+    isLinked: optional(oneOf('yes')),
     phoneNumber: optional(text),
     phoneNumberVerified: flag,
     nationalId: optional(text),
@@ -186,7 +187,13 @@ const rowChecks: {
     acceptedAt: optional(instant),
   } satisfies Checks<records.Invitation>,
   credentials: { ...row, passwordHash: optional(text), serial: optional(count) } satisfies Checks<records.Credential>,
-  groups: { ...named, tid: text, name: text, permissionIds: texts } satisfies Checks<records.Group>,
+  groups: {
+    ...named,
+    tid: text,
+    name: text,
+    permissionIds: texts,
+    givesAdminScope: optional(oneOf('yes')),
+  } satisfies Checks<records.Group>,
   permissions: { ...named, name: text, description: optional(text) } satisfies Checks<records.Permission>,
   clients: {
     ...named,

@@ -1,12 +1,17 @@
 /** The operations that most resources have, made of what differs: the form of a record, what is answered of it, and the service that keeps it. */
-import { isDeepStrictEqual } from 'node:util';
 import type { TObject } from '@sinclair/typebox';
-import { IdpError, type Operation, type OperationRequest, pageOf, type Reach } from '../../../../lib/extension-door.js';
+import { IdpError, type Operation, type OperationRequest, pageOf, type Reach, writeJudged } from '../../../../lib/extension-door.js';
 import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
 type Params = Readonly<Record<string, string>>;
 export type Request = OperationRequest<Params, Fields, Fields>;
+
+/** What every record has. */
+interface Stored {
+  readonly id: string;
+  readonly version: number;
+}
 
 /** What a service of the directory does for one resource. */
 interface Service<Row> {
@@ -18,7 +23,7 @@ interface Service<Row> {
   remove(id: string): Promise<unknown>;
 }
 
-interface CrudOptions<Row extends { readonly id: string }> {
+interface CrudOptions<Row extends Stored> {
   /** As in its scopes: `groups`. */
   readonly name: string;
   /** As in the summaries: `a group`. */
@@ -54,11 +59,8 @@ interface CrudOptions<Row extends { readonly id: string }> {
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void>;
 }
 
-/** The record was written since it was read. */
-const changed = new Error('the record changed');
-
 /** Lists, reads, creates, changes and removes, each as far as the options have what it takes. */
-export function crud<Row extends { readonly id: string }>(options: CrudOptions<Row>): readonly Operation[] {
+export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Operation[] {
   const { name, noun, path, idParam = 'id', item, view = viewOf<Row>(item), query, form, changeable, always = [], guard } = options;
   const one = `${path}/{${idParam}}`;
   const read = { scope: `idp.${name}:read` };
@@ -86,25 +88,20 @@ export function crud<Row extends { readonly id: string }>(options: CrudOptions<R
     return view(before ?? (await service(request).create({ ...body, id })));
   }
 
-  /** The record may come from a cache, and others write it too: what is written over is looked at once more, in the same step. */
+  /** The record may come from a cache, and others write it too: the guard judges the version that is written over. */
   async function change(request: Request): Promise<Fields> {
-    let row = await found(request);
-    for (;;) {
-      const members = mergedMembers(row as unknown as Fields, request.body);
-      await guard?.(request, row, members);
-      try {
-        return view(
-          await service(request).update(idOf(request), members, (current) => {
+    const membersOf = (row: Row): Fields => mergedMembers(row as unknown as Fields, request.body);
+    return view(
+      await writeJudged(
+        await found(request),
+        (row) => guard?.(request, row, membersOf(row)),
+        (check, row) =>
+          service(request).update(idOf(request), membersOf(row), (current) => {
             request.checkMatch(view(current));
-            if (isDeepStrictEqual(view(current), view(row))) return;
-            row = current;
-            throw changed;
+            check(current);
           }),
-        );
-      } catch (error) {
-        if (error !== changed) throw error;
-      }
-    }
+      ),
+    );
   }
 
   async function remove(request: Request): Promise<void> {

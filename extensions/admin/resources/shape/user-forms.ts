@@ -1,6 +1,6 @@
 /** Users as they are made and answered, within their person and by themselves. */
 import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
-import { checkHolds } from '../../privileges.js';
+import { checkGrant } from '../../privileges.js';
 import type { Request } from './crud.js';
 import { instant, without } from './forms.js';
 
@@ -41,15 +41,18 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
   updatedAt: updatedAt.toISOString(),
 });
 
-/** @throws IdpError `grant_exceeds_own` for groups that allow what the administrator may not do. Groups that there are not, the service refuses. */
+/**
+ * Groups that the user has already are no grant. Groups that do not exist are for the service to refuse.
+ * @param user undefined for a new one
+ * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not put the user into.
+ */
 export async function checkGroups(
   request: Pick<Request, 'directory' | 'params' | 'administrator'>,
-  refs: Static<typeof recordForms.groupRefs> | undefined,
+  { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
+  user?: PersonWithUser['user'],
 ): Promise<void> {
-  const { groups } = request.directory.forTenant(request.params.tid as string);
-  const found = await Promise.all([...(refs?.ids ?? []).map(groups.get), ...(refs?.names ?? []).map(groups.findByName)]);
-  checkHolds(
-    request,
-    found.flatMap((group) => group?.permissionIds ?? []),
-  );
+  const { tid = '' } = request.params;
+  const named = await Promise.all(names.map(request.directory.forTenant(tid).groups.findByName));
+  const groupIds = [...ids, ...named.flatMap((group) => group?.id ?? [])].filter((id) => !user?.groupIds.includes(id));
+  await checkGrant(request, { tid, groupIds }, user);
 }

@@ -1,6 +1,6 @@
 /** Which scopes a token request may ask for. */
 
-import { isAdminScope } from '../../../directory/index.js';
+import { isAdminScope } from '../../../store/records/admin-scopes.js';
 import type { Client } from '../../../store/records/records.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { checkScopes } from '../../authorize/checks.js';

@@ -1,0 +1,147 @@
+/**
+ * Privileges, and which callers may grant or reach them. A privilege is a permission that opens more than an application, in the tenant where an account
+ * has it. The two belong together: `idp.users:write` of one tenant is nothing in another.
+ *
+ * The rules read the store, past every cache, because another node may have granted a permission a moment ago. What cannot be read counts as a privilege
+ * that no caller holds.
+ */
+import { IdpError } from '../../errors.js';
+import type { Page } from '../../store/directory-store.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
+import type { Group, Person, PersonWithUser } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+
+/** A permission of an account, in the tenant of the account. */
+export interface Privilege {
+  readonly tid: string;
+  /** Absent where the record that says it cannot be read: no caller holds it. */
+  readonly permissionId?: string;
+}
+
+/** Where a caller may act, and what it may do there. */
+export interface Authority {
+  /** Whether it administers all tenants, and with them what is of the instance. */
+  readonly ofAllTenants: boolean;
+  administers(tid: string): boolean;
+  /** Whether it may do what a permission, or a scope of the admin API, allows: in the tenants that it administers. */
+  holds(permissionId: string): boolean;
+}
+
+/** Groups of a tenant, by their ids. */
+export interface GroupsOfTenant {
+  readonly tid: string;
+  readonly groupIds: readonly string[];
+}
+
+export interface Privileges {
+  /** Privileges that these groups give to their members. */
+  ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
+  /** Privileges that a sign-in as the person opens: of a parent, those of the whole family; of a linked child, its own alone. */
+  of(person: PersonWithUser): Promise<readonly Privilege[]>;
+  /**
+   * Whether the caller may do something by which somebody could be signed in as the person: write an address or an identity, mail a link, remove a factor,
+   * enable the user. The caller administers the tenant of each privilege of {@link of}, and holds its permission; a caller of all tenants always may.
+   */
+  mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean>;
+  /**
+   * The same for all users of a tenant at once: whether the caller may change how they sign in. Each group of the tenant counts, whoever its members are,
+   * because users join it later.
+   */
+  mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
+  /** Whether the caller may put a user into the groups. A linked user gets privileges from a caller of all tenants alone. @param user absent for a new one */
+  mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
+  /** For a link, whose parent signs in as the child. @throws IdpError `link_privileged` for a person who has any privilege. */
+  checkNone(person: PersonWithUser): Promise<void>;
+}
+
+const PAGE = 200;
+/** Groups whose linked members are looked for at the same time. */
+const AT_ONCE = 20;
+
+/** @param others permissions that count as those of the admin API do */
+export function createPrivileges({ collections }: Pick<DirectoryContext, 'collections'>, others: readonly string[] = []): Privileges {
+  const groups = collections.groups;
+  const allGroups = groups.withUnreadable();
+  const allPersons = collections.persons.withUnreadable();
+  const isPrivileged = (permissionId: string): boolean => isAdminScope(permissionId) || others.includes(permissionId);
+
+  const ofGroups: Privileges['ofGroups'] = (all) =>
+    all.flatMap(({ tid, permissionIds }) => permissionIds.filter(isPrivileged).map((permissionId) => ({ tid, permissionId })));
+  const ofRow = (group: Group): readonly Privilege[] => (allGroups.isReadable(group) ? ofGroups([group]) : [{ tid: group.tid }]);
+
+  async function ofGroupIds({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
+    const found = await Promise.all(
+      groupIds.map(async (id) => {
+        const group = await groups.get(id);
+        if (group) return group.tid === tid ? ofGroups([group]) : [];
+        return (await groups.isUnreadable(id)) ? [{ tid }] : [];
+      }),
+    );
+    return found.flat();
+  }
+
+  const of: Privileges['of'] = async (person) => {
+    const isChild = person.user.parentUserId !== undefined;
+    const children = isChild ? [] : await allPersons.find({ byParent: [person.user.id] });
+    const ofFamily = [person, ...children].map((row: Person) => {
+      const groupIds = allPersons.isReadable(row) ? row.user?.groupIds : undefined;
+      return groupIds === undefined ? [{ tid: row.tid }] : ofGroupIds({ tid: row.tid, groupIds });
+    });
+    return (await Promise.all(ofFamily)).flat();
+  };
+
+  /** Whether a parent in the tenant has a child in the group, which may be of any tenant. */
+  async function hasChildOf(tid: string, group: Group): Promise<boolean> {
+    for await (const children of pages((page) => allPersons.find({ ofGroupLinked: [group.id, 'yes'] }, page)))
+      for (const { user } of children) {
+        const [parent] = await allPersons.find({ byUser: [String(user?.parentUserId)] });
+        if (parent?.tid === tid) return true;
+      }
+    return false;
+  }
+
+  return {
+    ofGroups,
+    of,
+    mayBecome: async (caller, person) => caller.ofAllTenants || isHeld(caller, await of(person)),
+
+    async mayBecomeAnyone(caller, tid) {
+      if (caller.ofAllTenants) return true;
+      const own = await allGroups.find({ byTenant: [tid] });
+      if (!isHeld(caller, own.flatMap(ofRow))) return false;
+      // Only a caller of all tenants makes such groups, and puts linked users into them: nobody else makes this long.
+      for (const where of [{ withAdminScope: ['yes'] }, ...others.map((id) => ({ byPermission: [id] }))])
+        for await (const found of pages((page) => allGroups.find(where, page))) {
+          const exceeding = found.filter((group) => group.tid !== tid && !isHeld(caller, ofRow(group)));
+          while (exceeding.length > 0) {
+            const answers = await Promise.all(exceeding.splice(0, AT_ONCE).map((group) => hasChildOf(tid, group)));
+            if (answers.includes(true)) return false;
+          }
+        }
+      return true;
+    },
+
+    async mayGrant(caller, given, user) {
+      if (caller.ofAllTenants) return true;
+      const granted = await ofGroupIds(given);
+      return user?.parentUserId === undefined ? isHeld(caller, granted) : granted.length === 0;
+    },
+
+    async checkNone(person) {
+      if ((await of(person)).length > 0) throw new IdpError('link_privileged');
+    },
+  };
+}
+
+/** The comparison: a permission is held in the tenant that it is of, or not at all. */
+const isHeld = ({ administers, holds }: Authority, privileges: readonly Privilege[]): boolean =>
+  privileges.every(({ tid, permissionId }) => permissionId !== undefined && administers(tid) && holds(permissionId));
+
+async function* pages<R extends { readonly id: string }>(read: (page: Page) => Promise<readonly R[]>): AsyncGenerator<readonly R[]> {
+  for (let after: string | undefined; ; ) {
+    const rows = await read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    yield rows;
+    after = rows.at(-1)?.id;
+    if (rows.length < PAGE) return;
+  }
+}
