@@ -1,0 +1,380 @@
+/**
+ * Authority is compared with its tenant: every write of the admin API by which somebody could be signed in as a user, for each place of the privilege and each
+ * kind of caller. The writes are compared with the operations of the service, so that no new one is forgotten.
+ */
+import { describe, expect, test } from '@jest/globals';
+import { recordForms } from 'tenant-idp/extension';
+import { type AdminAnswer, type AdminCall, documented } from '../../support/administration/admin.js';
+import { callerNames, type Scenes, sceneNames, scenes, type Target, useScenes, VAULT } from './scene.js';
+
+const at = useScenes();
+
+interface Call extends AdminCall {
+  readonly path: string;
+}
+
+/** A write about one user. */
+interface Write {
+  readonly operation: string;
+  readonly name?: string;
+  readonly refusal: string;
+  readonly status?: 'invited';
+  /** What else has to be there; by an administrator of all tenants. */
+  readonly call: (target: Target, given: Scenes) => Call | Promise<Call>;
+}
+
+const user = (operation: string, member: string, value: (target: Target) => unknown): Write => ({
+  operation,
+  name: member,
+  refusal: 'grant_exceeds_own',
+  call: (target) => ({
+    method: 'PATCH',
+    path: operation.includes('persons')
+      ? `/tenants/${target.tid}/persons/${target.personId}`
+      : `/tenants/${target.tid}/users/${target.userId}`,
+    body: { [member]: value(target) },
+  }),
+});
+const invitation = async ({ tid, userId }: Target, { root }: Scenes): Promise<string> =>
+  (await root.post(`/tenants/${tid}/invitations`, { userId, send: false })).json.id;
+
+const PERSON = 'PATCH /tenants/{tid}/persons/{id}';
+const USER = 'PATCH /tenants/{tid}/users/{id}';
+const writes: readonly Write[] = [
+  user(PERSON, 'email', ({ email }) => `evil-${email}`),
+  user(PERSON, 'email', () => null),
+  user(USER, 'userName', ({ email }) => `evil-${email}`),
+  user(USER, 'emailVerified', () => true),
+  user(USER, 'externalIdentities', ({ userId }) => [{ idp: 'up', subject: userId }]),
+  {
+    operation: 'POST /tenants/{tid}/users/{id}/enable',
+    refusal: 'grant_exceeds_own',
+    async call({ tid, userId }, { service }) {
+      await service.idp.tenant(tid).users.disable(userId);
+      return { method: 'POST', path: `/tenants/${tid}/users/${userId}/enable` };
+    },
+  },
+  {
+    operation: 'POST /tenants/{tid}/users/{id}/password-reset',
+    refusal: 'user_privileged',
+    call: ({ tid, userId }) => ({ method: 'POST', path: `/tenants/${tid}/users/${userId}/password-reset` }),
+  },
+  {
+    operation: 'DELETE /tenants/{tid}/users/{id}/factors',
+    refusal: 'factor_privileged',
+    call: ({ tid, userId }) => ({ method: 'DELETE', path: `/tenants/${tid}/users/${userId}/factors` }),
+  },
+  {
+    operation: 'DELETE /tenants/{tid}/users/{id}/factors/{factorId}',
+    refusal: 'factor_privileged',
+    call: ({ tid, userId }) => ({ method: 'DELETE', path: `/tenants/${tid}/users/${userId}/factors/${userId}` }),
+  },
+  {
+    operation: 'POST /tenants/{tid}/invitations',
+    refusal: 'invitee_privileged',
+    status: 'invited',
+    call: ({ tid, userId }) => ({ method: 'POST', path: `/tenants/${tid}/invitations`, body: { userId, send: false } }),
+  },
+  {
+    operation: 'GET /tenants/{tid}/invitations/{id}/link',
+    refusal: 'invitee_privileged',
+    status: 'invited',
+    call: async (target, given) => ({ path: `/tenants/${target.tid}/invitations/${await invitation(target, given)}/link` }),
+  },
+  {
+    operation: 'POST /tenants/{tid}/invitations/{id}/resend',
+    refusal: 'invitee_privileged',
+    status: 'invited',
+    call: async (target, given) => ({
+      method: 'POST',
+      path: `/tenants/${target.tid}/invitations/${await invitation(target, given)}/resend`,
+    }),
+  },
+];
+
+const UNLINK = 'DELETE /tenants/{tid}/users/{id}/link/{parentId}';
+const LINK = 'POST /tenants/{tid}/users/{id}/link/{parentId}';
+
+/** Writes about how all users of a tenant sign in. */
+const doors = {
+  'POST /tenants/{tid}/connections': 'connection_privileged',
+  'PATCH /tenants/{tid}/connections/{id}': 'connection_privileged',
+  'PATCH /tenants/{tid}': 'policy_privileged',
+} as const;
+
+/** Writes that give permissions. */
+const grants = [
+  'POST /tenants/{tid}/persons',
+  'POST /tenants/{tid}/persons/{id}/user',
+  'PUT /tenants/{tid}/users/{id}/groups',
+  'POST /tenants/{tid}/users/{id}/groups',
+  'POST /tenants/{tid}/groups',
+  'PATCH /tenants/{tid}/groups/{id}',
+] as const;
+
+const TAKES_AWAY = 'takes access away';
+const NOBODY = 'signs nobody in';
+const APPLICATION = 'is about an application that people sign in to';
+/** Writes that every administrator of the tenant may make with the scope alone, with the reason. */
+const open: Readonly<Record<string, string>> = {
+  'DELETE /tenants/{tid}/persons/{id}': TAKES_AWAY,
+  'DELETE /tenants/{tid}/users/{id}': TAKES_AWAY,
+  'POST /tenants/{tid}/users/{id}/disable': TAKES_AWAY,
+  'POST /tenants/{tid}/users/{id}/sign-out': TAKES_AWAY,
+  'DELETE /tenants/{tid}/users/{id}/groups': TAKES_AWAY,
+  'DELETE /tenants/{tid}/users/{id}/sessions': TAKES_AWAY,
+  'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': TAKES_AWAY,
+  'POST /tenants/{tid}/impersonations/{id}/end': TAKES_AWAY,
+  'DELETE /tenants/{tid}/groups/{id}': TAKES_AWAY,
+  'POST /tenants/{tid}/invitations/{id}/revoke': TAKES_AWAY,
+  'DELETE /tenants/{tid}/connections/{id}': TAKES_AWAY,
+  'PUT /tenants/{tid}/connections/{id}/secret': 'proves the service to the provider, and nobody to the service',
+  'POST /tenants/{tid}/connections/{id}/rotate-key': 'proves the service to the provider, and nobody to the service',
+  'POST /tenants/{tid}/subsidiaries': NOBODY,
+  'PATCH /tenants/{tid}/subsidiaries/{id}': NOBODY,
+  'DELETE /tenants/{tid}/subsidiaries/{id}': NOBODY,
+  'POST /tenants/{tid}/webhooks': NOBODY,
+  'PATCH /tenants/{tid}/webhooks/{id}': NOBODY,
+  'DELETE /tenants/{tid}/webhooks/{id}': NOBODY,
+  'POST /tenants/{tid}/saml-service-providers': APPLICATION,
+  'PATCH /tenants/{tid}/saml-service-providers/{id}': APPLICATION,
+  'DELETE /tenants/{tid}/saml-service-providers/{id}': APPLICATION,
+  'POST /tenants/{tid}/saml-service-providers/{id}/refresh': APPLICATION,
+  'POST /tenants/{tid}/webhooks/{id}/replay': NOBODY,
+  'POST /tenants/{tid}/webhooks/{id}/rotate-secret': NOBODY,
+  'POST /tenants/{tid}/webhooks/{id}/test': NOBODY,
+};
+
+/** Operations of a tenant that the instance keeps to itself. */
+const ofInstance = ['POST /tenants/{tid}/disable', 'POST /tenants/{tid}/enable', 'DELETE /tenants/{tid}'];
+/** Guarded though it writes nothing that is answered: who reads the link has it. */
+const LINK_OF_INVITATION = 'GET /tenants/{tid}/invitations/{id}/link';
+
+describe('every write of the admin API', () => {
+  const writesOf = async () => {
+    const { operations } = await documented(at.service.issuer);
+    const all = operations.map(({ method, path }) => ({ name: `${method} ${path}`, method, path }));
+    return all.filter(({ name, method }) => method !== 'GET' || name === LINK_OF_INVITATION);
+  };
+  const isOfTenant = ({ name, path }: { readonly name: string; readonly path: string }): boolean =>
+    path.startsWith('/tenants/{tid}') && !ofInstance.includes(name);
+
+  test('of a tenant is compared with what the caller holds, or is open for a reason', async () => {
+    const guarded = [...new Set([...writes.map(({ operation }) => operation), LINK, UNLINK, ...Object.keys(doors), ...grants])];
+    const ofTenant = (await writesOf()).filter(isOfTenant).map(({ name }) => name);
+    expect(ofTenant.toSorted()).toEqual([...guarded, ...Object.keys(open)].toSorted());
+  });
+
+  test.each(callerNames)('of the instance refuses a %s of tenants', async (caller) => {
+    const ask = at.caller(caller, 'nowhere');
+    // SAML has scopes of its own, which `saml/service-providers/who-may` tries.
+    const refused = (await writesOf()).filter((one) => !isOfTenant(one) && !one.path.includes('/saml-'));
+    expect(refused.length).toBeGreaterThan(15);
+    for (const { method, path, name } of refused) {
+      const { json } = await ask(path.replace('{tid}', at.tids.nowhere ?? '').replace(/\{\w+\}/g, 'x'), { method });
+      expect([name, json.code]).toEqual([name, 'all_tenants_required']);
+    }
+  });
+});
+
+const refusalOf = ({ status, json }: AdminAnswer): unknown => (status === 403 ? json.code : 'allowed');
+
+describe.each(callerNames)('a write by a %s', (caller) => {
+  describe.each(sceneNames)('where the privilege is: %s', (scene) => {
+    test.each(writes.map((write) => [`${write.operation} ${write.name ?? ''}`, write] as const))(
+      '%s',
+      async (_, { status, call, refusal }) => {
+        const { path, ...rest } = await call(await at.target(scene, status), at);
+        const answer = await at.caller(caller, scene)(path, rest);
+        expect(refusalOf(answer)).toBe(scenes[scene].mayBecome ? 'allowed' : refusal);
+        // Allowed means done, but for what a target has not: a factor, or a password of its own.
+        const isDone = answer.status < 300 || ['not_found', 'reset_unavailable'].includes(answer.json.code);
+        expect([answer.status, answer.json?.code, scenes[scene].mayBecome]).toEqual([answer.status, answer.json?.code, isDone]);
+      },
+    );
+  });
+});
+
+describe('the end of a link is compared with the child, whose own credentials sign in from then on', () => {
+  test.each(['sibling', 'ownOfChild'] as const)('%s', async (scene) => {
+    const { tid, userId, parentId } = await at.target(scene);
+    const path = `/tenants/${tid}/users/${userId}/link/${parentId}`;
+    expect(refusalOf(await at.caller('client', scene).remove(path))).toBe(scenes[scene].mayBecome ? 'allowed' : 'grant_exceeds_own');
+    // A link has ends in two tenants, so it is no person's.
+    expect((await at.caller('person', scene).remove(path)).status).toBe(404);
+    const status = (await at.service.idp.tenant(tid).users.require(userId)).user.parentUserId === undefined;
+    expect(status).toBe(scenes[scene].mayBecome);
+  });
+});
+
+describe('a new link: nobody becomes the parent of a user with a privilege', () => {
+  test.each(['nowhere', 'own', 'held'] as const)('%s', async (scene) => {
+    const { tid, userId } = await at.target(scene);
+    const parent = await at.service.idp.tenant(at.tids.Parents ?? '').persons.create({
+      givenName: 'P',
+      familyName: 'P',
+      user: { userName: `parent-of-${userId}`, status: 'active' },
+    });
+    const path = `/tenants/${tid}/users/${userId}/link/${parent.user?.id}`;
+    const answers = [await at.caller('client', scene).post(path), await at.root.post(path)];
+    expect(answers.map(({ json }) => json.code)).toEqual(
+      scene === 'nowhere' ? [undefined, undefined] : ['link_privileged', 'link_privileged'],
+    );
+  });
+});
+
+describe.each(callerNames)('how all users of a tenant sign in, changed by a %s', (caller) => {
+  const provider = { name: 'P', issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
+  /** Of a connection, each with a value that it may be changed to; those of the operator alone are left out. */
+  const deciding = {
+    status: 'active',
+    clientId: 'them',
+    createUsersIn: null,
+    scopes: ['email'],
+    subjectClaim: 'employee',
+    requiredClaims: [],
+    requireVerifiedEmail: false,
+    mapping: {},
+    linkBySignIn: true,
+    mfa: { amr: ['pwd'], acr: [] },
+    parameters: [],
+    renamed: [],
+  };
+  const harmless = {
+    name: 'Q',
+    status: 'disabled',
+    clientAuth: 'client_secret_post',
+    keyAlgorithm: 'ES256',
+    hasButton: false,
+    endSession: true,
+  };
+  // A parent of the tenant has a privileged child in another, or a group of the tenant has what the caller lacks.
+  const isRefused = (scene: (typeof sceneNames)[number]): boolean => ['own', 'child', 'ownOfChild'].includes(scene);
+
+  test.each(sceneNames)('XT-CONN: members of a connection, where the privilege is: %s', async (scene) => {
+    const { tid } = await at.target(scene);
+    const ask = at.caller(caller, scene);
+    const expected = isRefused(scene) ? doors['PATCH /tenants/{tid}/connections/{id}'] : 'allowed';
+    const path = `/tenants/${tid}/connections`;
+    expect(refusalOf(await ask.post(path, provider))).toBe(expected);
+    const one = `${path}/${(await at.root.post(path, provider)).json.id}`;
+    for (const [member, value] of Object.entries(deciding)) {
+      const answer = await ask.patch(one, { [member]: value });
+      expect([member, refusalOf(answer)]).toEqual([member, expected]);
+    }
+    for (const [member, value] of Object.entries(harmless)) {
+      const answer = await ask.patch(one, { [member]: value });
+      expect([member, answer.status]).toEqual([member, 200]);
+    }
+    expect((await ask(`${one}/secret`, { method: 'PUT', body: { clientSecret: 'new' } })).status).toBe(200);
+    expect((await ask.remove(one)).status).toBe(204);
+  });
+
+  test('every member of a connection is in one of the two lists', async () => {
+    const { document } = await documented(at.service.issuer);
+    const { schema } = document.paths['/tenants/{tid}/connections/{id}'].patch.requestBody.content['application/merge-patch+json'];
+    const ofOperator = ['domains'];
+    expect(Object.keys(schema.properties).toSorted()).toEqual(
+      [...new Set([...Object.keys(deciding), ...Object.keys(harmless), ...ofOperator])].toSorted(),
+    );
+  });
+
+  test.each(sceneNames)('T3-CHAIN-MFA: a weaker policy, where the privilege is: %s', async (scene) => {
+    const { tid } = await at.target(scene);
+    const ask = at.caller(caller, scene);
+    const path = `/tenants/${tid}`;
+    // A person who signed in by a password has no token while a second factor is required, so those are a client's.
+    const ofMfa = [{ requireMfa: false }, { requireMfa: null }];
+    const ofMethods = [{ methods: ['password', 'connections'] }, { methods: ['connections'] }, { methods: null }, null];
+    const set = async (signIn: object | null) => expect((await at.root.patch(path, { signIn })).status).toBe(200);
+    for (const signIn of caller === 'client' ? [...ofMfa, ...ofMethods] : ofMethods) {
+      await set({ requireMfa: caller === 'client', methods: ['password'], selfRegistration: false });
+      expect([signIn, refusalOf(await ask.patch(path, { signIn }))]).toEqual([
+        signIn,
+        isRefused(scene) ? doors['PATCH /tenants/{tid}'] : 'allowed',
+      ]);
+    }
+    await set(null);
+    for (const signIn of [{ selfRegistration: true }, { methods: ['password', 'connections'] }, { methods: ['password'] }])
+      expect([signIn, (await ask.patch(path, { signIn, locale: 'nb' })).status]).toEqual([signIn, 200]);
+    if (caller === 'client') expect((await ask.patch(path, { signIn: { requireMfa: true } })).status).toBe(200);
+    await set(null);
+  });
+
+  test('every member of the policy is among those that are compared, or is no weakening', () => {
+    expect(Object.keys(recordForms.tenant.properties.signIn.properties).toSorted()).toEqual(['methods', 'requireMfa', 'selfRegistration']);
+  });
+});
+
+describe.each(callerNames)('permissions that a %s gives', (caller) => {
+  const groupsOf = async (tid: string) =>
+    Object.fromEntries((await at.service.idp.tenant(tid).groups.find()).map(({ name, id }) => [name, id]));
+
+  test.each(['PUT', 'POST'] as const)('%s groups of a user, linked or not, by id and by name', async (method) => {
+    for (const scene of ['own', 'ownOfChild'] as const) {
+      const ask = at.caller(caller, scene);
+      const { tid, userId } = await at.target(scene);
+      const { Vault, Callers, Staff } = await groupsOf(tid);
+      const path = `/tenants/${tid}/users/${userId}/groups`;
+      const give = async (body: object, by = ask) => refusalOf(await by(path, { method, body }));
+      const { isLinked } = scenes[scene];
+      // It is in the vault already, which is no grant, and its other groups change.
+      expect(await give({ ids: [Vault, Staff] })).toBe('allowed');
+      for (const body of [{ ids: [Vault, Callers] }, { names: ['Vault', 'Callers'] }])
+        expect([scene, await give(body)]).toEqual([scene, isLinked ? 'all_tenants_required' : 'allowed']);
+      await at.root(path, { method: 'PUT', body: { ids: [Staff] } });
+      for (const body of [{ ids: [Vault] }, { names: ['Vault'] }])
+        expect([scene, await give(body)]).toEqual([scene, isLinked ? 'all_tenants_required' : 'grant_exceeds_own']);
+      const { user } = await at.service.idp.tenant(tid).users.require(userId);
+      expect(user.groupIds).toEqual([Staff]);
+      // An administrator of all tenants, the seed and the code of the host may.
+      expect(await give({ ids: [Vault] }, at.root)).toBe('allowed');
+      expect((await ask(path, { method: 'DELETE', body: { ids: [Vault] } })).status).toBe(200);
+      await at.service.idp.tenant(tid).users.addGroups(userId, { ids: [Vault ?? '', Callers ?? ''] });
+    }
+  });
+
+  test('new persons and users', async () => {
+    const ask = at.caller(caller, 'own');
+    const { tid } = await at.target('own');
+    const { Vault, Callers } = await groupsOf(tid);
+    for (const [id, expected] of [
+      [Vault, 'grant_exceeds_own'],
+      [Callers, 'allowed'],
+    ]) {
+      const user = { userName: `new-${caller}-${id}`, groups: { ids: [id] } };
+      expect(refusalOf(await ask.post(`/tenants/${tid}/persons`, { givenName: 'N', familyName: 'N', user }))).toBe(expected);
+      const { json } = await ask.post(`/tenants/${tid}/persons`, { givenName: 'N', familyName: 'N' });
+      const other = { ...user, userName: `other-${caller}-${id}` };
+      expect(refusalOf(await ask.post(`/tenants/${tid}/persons/${json.id}/user`, other))).toBe(expected);
+    }
+  });
+
+  test('permissions of a group are given by an administrator of all tenants, to groups with linked members as well', async () => {
+    const ask = at.caller(caller, 'ownOfChild');
+    const { tid, userId } = await at.target('ownOfChild');
+    const { json } = await ask.post(`/tenants/${tid}/groups`, { name: `G-${caller}` });
+    await ask.post(`/tenants/${tid}/users/${userId}/groups`, { ids: [json.id] });
+    const path = `/tenants/${tid}/groups/${json.id}`;
+    for (const permissionIds of [[VAULT], ['idp.users:write']])
+      expect(refusalOf(await ask.patch(path, { permissionIds }))).toBe('all_tenants_required');
+    expect(refusalOf(await ask.post(`/tenants/${tid}/groups`, { name: `H-${caller}`, permissionIds: [VAULT] }))).toBe(
+      'all_tenants_required',
+    );
+    expect((await at.root.patch(path, { permissionIds: [VAULT] })).status).toBe(200);
+    expect((await ask.patch(path, { permissionIds: [VAULT, 'orders.view'] })).status).toBe(200);
+  });
+});
+
+describe('a member that the request does not change is not compared', () => {
+  test.each(callerNames)('by a %s', async (caller) => {
+    const { tid, personId, userId, email } = await at.target('child');
+    const ask = at.caller(caller, 'child');
+    expect((await ask.patch(`/tenants/${tid}/persons/${personId}`, { email, givenName: 'Other' })).status).toBe(200);
+    const same = { userName: email, emailVerified: false, externalIdentities: [] };
+    expect((await ask.patch(`/tenants/${tid}/users/${userId}`, same)).status).toBe(200);
+    expect((await ask.post(`/tenants/${tid}/users/${userId}/disable`)).status).toBe(200);
+    expect((await ask.post(`/tenants/${tid}/users/${userId}/sign-out`)).status).toBe(200);
+    expect((await ask.remove(`/tenants/${tid}/persons/${personId}`)).status).toBe(204);
+  });
+});
