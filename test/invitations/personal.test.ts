@@ -1,6 +1,6 @@
 /** Service specification 4.12 “link=true”; threat G10: the invited user signs in or creates a personal account, and both are linked. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
 import { invite, invitingSeed, PASSWORD, personalTenant, postRegistrationUri } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
@@ -68,6 +68,23 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
     const second = await agent.submit(confirm, { step: 'link' });
     expect([first.status, second.status]).toEqual([303, 303]);
     expect(titleOf(await agent.follow(second))).toBe('Your account is ready');
+  });
+
+  test('a user who gets a privilege after the page compared it is refused by the link itself', async () => {
+    const invited = await invite(service.idp, { link: true });
+    const { permissions, privileges } = service.idp.directory;
+    await permissions.create({ id: 'idp.users:write', name: 'Change users' });
+    const { groups, users } = service.idp.tenant(invited.tid);
+    const { id } = await groups.create({ name: 'Later', permissionIds: ['idp.users:write'] });
+    const agent = new Agent();
+    const confirm = await asPersonal(agent, invited.url, 'paula@home.test', 'paula');
+    await users.addGroups((await personOf(invited))?.user.id ?? '', { ids: [id] });
+    const before = jest.spyOn(privileges as { of: unknown } as { of: () => Promise<readonly []> }, 'of').mockResolvedValue([]);
+    const refused = await agent.follow(await agent.submit(confirm, { step: 'link' }));
+    before.mockRestore();
+    expect(titleOf(refused)).not.toBe('Your account is ready');
+    expect((await personOf(invited))?.user).toMatchObject({ status: 'invited' });
+    expect((await personOf(invited))?.user.parentUserId).toBeUndefined();
   });
 
   test('creates one: the invitation alone opens the personal tenant to registration', async () => {

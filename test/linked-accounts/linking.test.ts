@@ -1,6 +1,6 @@
 /** People link their own accounts, and end links: design §6, threats G1, G10 and H4. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
 import { captureMail, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
@@ -108,6 +108,22 @@ describe('accounts are linked by who proves both', () => {
     const confirm = await begin(new Agent(), other, boss);
     expect(confirm.body).toContain(`value="${boss.oid}"`);
     expect(confirm.body).not.toContain(`value="${other.oid}"`);
+  });
+
+  test('an account that gets a privilege after the page compared it is refused by the link itself', async () => {
+    const { permissions, privileges } = service.idp.directory;
+    await permissions.create({ id: 'idp.users:write', name: 'Change users' }).catch(() => undefined);
+    const { groups } = service.idp.tenant(await tenantNamed(service.idp, 'Acme'));
+    const { id: group } = await groups.create({ name: 'Later', permissionIds: ['idp.users:write'] });
+    const [boss, other] = [await made('Acme', group), await made('Globex')];
+    const before = jest.spyOn(privileges as { of: unknown } as { of: () => Promise<readonly []> }, 'of').mockResolvedValue([]);
+    const agent = new Agent();
+    const confirm = await begin(agent, other, boss);
+    expect(confirm.body).toContain(`value="${other.oid}"`);
+    const refused = await agent.follow(await agent.submit(confirm, { parent: other.oid }));
+    expect(titleOf(refused)).toBe('These accounts cannot be linked');
+    before.mockRestore();
+    expect([(await userOf(boss))?.parentUserId, (await userOf(other))?.isParent]).toEqual([undefined, false]);
   });
 
   test('G10: a link that was begun counts in its browser alone, and for a sign-in after it', async () => {

@@ -334,6 +334,11 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
     }
   });
 
+  test('a seed puts a linked user into a group with privileges', async () => {
+    const seeded = await at.service.idp.tenant(at.tids.Elsewhere ?? '').users.findByUserName('seeded');
+    expect([seeded?.user.groupIds.length, seeded?.user.parentUserId === undefined]).toEqual([1, false]);
+  });
+
   test('new persons and users', async () => {
     const ask = at.caller(caller, 'own');
     const { tid } = await at.target('own');

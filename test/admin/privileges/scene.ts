@@ -64,6 +64,8 @@ const tenantOf = (name: string, groups: readonly object[] = []) => ({
   ],
 });
 
+const elsewhere = tenantOf('Elsewhere', [{ name: 'Admins', permissions: ['idp.users:write'] }]);
+
 export function useScenes() {
   const captured = captureMail();
   const service = useIdp({
@@ -74,7 +76,16 @@ export function useScenes() {
         ...adminSeed.tenants,
         ...sceneNames.map((name) => tenantOf(name, name.startsWith('own') ? [callers, vault] : [callers])),
         tenantOf('Parents'),
-        tenantOf('Elsewhere', [{ name: 'Admins', permissions: ['idp.users:write'] }]),
+        {
+          ...elsewhere,
+          persons: [
+            {
+              givenName: 'S',
+              familyName: 'S',
+              user: { userName: 'seeded', groups: ['Admins'], linkedTo: { userName: 'caller@Parents.test', tenant: 'Parents' } },
+            },
+          ],
+        },
       ],
       // The parents' tenant is among its tenants, so that it may end links.
       clients: [...adminSeed.clients, adminClient('client', [...sceneNames, 'Parents'])],
