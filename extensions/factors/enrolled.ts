@@ -25,10 +25,13 @@ export interface Added {
   readonly addedIn?: string;
 }
 
+/** The user whose credentials sign in to the account now. */
+const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
+
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
 export function createEnrolled(context: ExtensionContext) {
-  const { directory, seal, emit, logger } = context;
+  const { seal, emit, logger } = context;
   const secrets = seal('factors totp');
   const rows = createFactorRows(context);
   const { rowsOf, of, add, change } = rows;
@@ -57,26 +60,23 @@ export function createEnrolled(context: ExtensionContext) {
       amr.includes('mfa') ||
       (unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime))),
 
-    /** The account whose credential signs this one in; undefined where it is gone. */
-    async ownerOf(account: Account): Promise<Account | undefined> {
-      const { parentUserId } = account.person.user;
-      return parentUserId === undefined ? account : directory.accounts.findByOid(parentUserId);
-    },
+    /** The account whose credential the sign-in rests on; undefined where it cannot be read. */
+    ownerOf: (account: Account, { owner = credentialOwner(account) }: Pick<SignedIn, 'owner'>): Account | undefined =>
+      [account, account.owner].find((each) => each !== undefined && idOf(each) === owner),
 
     /**
      * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. The first answer of a sign-in is read from the
      * store, on whichever node. After that, the node remembers for a while that there was none: a first factor ends the other sign-ins by itself.
      */
-    asks(account: Account, { session, authTime }: Pick<SignedIn, 'session' | 'authTime'>): Awaitable<boolean> {
-      const { id, parentUserId = id } = account.person.user;
+    asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>): Awaitable<boolean> {
+      const { session, authTime } = signedIn;
+      const owner = this.ownerOf(account, signedIn);
       const name = session && signInName(session, authTime);
-      if (name !== undefined && without.has(`${parentUserId} ${name}`)) return false;
-      return this.ownerOf(account).then(async (owner) => {
-        if (!owner) return false;
-        const { all, unreadable } = await of(owner);
+      if (!owner || (name !== undefined && without.has(`${idOf(owner)} ${name}`))) return false;
+      return of(owner).then(({ all, unreadable }) => {
         const asked =
           unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
-        if (!asked && name !== undefined) without.set(`${parentUserId} ${name}`, true);
+        if (!asked && name !== undefined) without.set(`${idOf(owner)} ${name}`, true);
         return asked;
       });
     },

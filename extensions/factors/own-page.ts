@@ -55,7 +55,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
   /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
   async function here(ctx: Context): Promise<Here | undefined> {
     const found = await ownPage.present(ctx, base);
-    const owner = found && (await enrolled.ownerOf(found.account));
+    const owner = found && enrolled.ownerOf(found.account, found);
     if (!found || !owner) {
       if (found) await ownPage.signIn(ctx, base);
       return undefined;

@@ -73,7 +73,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     },
 
     async mayChange(account, signedIn) {
-      const owner = await enrolled.ownerOf(account);
+      const owner = enrolled.ownerOf(account, signedIn);
       return owner !== undefined && enrolled.isProvenIn(await enrolled.of(owner), signedIn);
     },
 

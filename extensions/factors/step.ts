@@ -32,7 +32,7 @@ export function createSteps(context: ExtensionContext, enrolled: Enrolled) {
     const { uid, oid, authTime, act } = interaction;
     if (interaction.requirement !== REQUIREMENT || oid === undefined || act) return undefined;
     const account = await directory.accounts.findByOid(oid);
-    const owner = account && (await enrolled.ownerOf(account));
+    const owner = account && enrolled.ownerOf(account, interaction);
     return account && owner && { interaction, account, owner, own: await enrolled.of(owner), key: `${uid} ${oid} ${authTime}` };
   }
 

@@ -33,7 +33,9 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   async function personalIn(ctx: Context, admittedAt: number): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     const isPersonal = here?.account.tenant.id === personalTenant;
-    if (here && isPersonal && here.authTime >= Math.floor(admittedAt / 1000)) return here;
+    // A sign-in by a credential that a link has replaced proves nothing of the parent, whom the invited account is linked to.
+    const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
+    if (here && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000)) return here;
     await pages.lost(ctx);
     return undefined;
   }

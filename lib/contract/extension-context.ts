@@ -29,7 +29,7 @@ import type { MountedOperation } from './resources.js';
 import type { ActingHere } from './sign-in/acting.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, SignInToEnd, SignOutAsk } from './sign-in/logout-participant.js';
-import type { AskedElsewhere } from './sign-in/requirement.js';
+import type { AskedElsewhere, SignedIn } from './sign-in/requirement.js';
 import type { Sessions } from './sign-in/sessions.js';
 import type { OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { ExtensionKeys, Seal } from './work.js';
@@ -110,12 +110,13 @@ export interface ExtensionContext {
    */
   isSufficient(
     account: Account,
-    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method' | 'owner'>,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'> & Pick<SignedIn, 'owner'>,
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**
    * Whether a sign-in may change how its account is signed in to (factors, password, address, links, identities), as the requirement that serves `mfa` says:
-   * a user who has a second factor proves it before. `createOwnPage` asks it for every page that takes a recent sign-in.
+   * a user who has a second factor proves it before. A sign-in by a credential that no longer signs in to the account, because the account was linked, changes
+   * nothing. `createOwnPage` asks it for every page that takes a recent sign-in.
    */
   mayChange(signIn: BrowserSignIn): Promise<boolean>;
   /**

@@ -62,13 +62,19 @@ export function createOwnPage(
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || mayChange(here);
+  /** What a sign-in that changes nothing is asked for: a new one where its credential no longer signs in to the account, else a factor. */
+  const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
+    if (await isProven(here)) return {};
+    const { account, owner, oid } = here;
+    return owner === (account.person.user.parentUserId ?? oid) ? { acrValues: `mfa tenant:${account.tenant.id}` } : { prompt: 'login' };
+  };
   const isRecent: OwnPage['isRecent'] = ({ authTime }) => now() / 1000 - authTime <= recentSeconds;
   const signIn: OwnPage['signIn'] = async (ctx, next, here, more = {}) =>
     requireSignIn(ctx, {
       client: id,
       state: next,
       ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
-      ...(here && !(await isProven(here)) && { acrValues: `mfa tenant:${here.account.tenant.id}` }),
+      ...(here && (await proofAskedOf(here))),
       ...more,
     });
   return {

@@ -5,13 +5,14 @@ import { decodeJwt } from 'jose';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Extension, GrantedSignIn } from 'tenant-idp/extension';
 import { withCollections } from '../store/with-collections.js';
-import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
+import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn, titleOf } from '../support/client/agent.js';
+import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
 import { credentialsOf, endpointsOf, isActive } from '../support/client/endpoints.js';
 import { type LogoutReceiver, startLogoutReceiver } from '../support/client/receivers/logout-receiver.js';
 import { redeem } from '../support/client/steps.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { enrolOn } from '../support/sign-in/factors.js';
 import { impersonatingAt, operatorOptions } from '../support/sign-in/impersonating.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { until } from '../support/time/until.js';
@@ -128,6 +129,24 @@ describe('LK-DISABLED: whose credential it was', () => {
     await service.idp.tenant(child.tid).users.signOutEverywhere(child.oid);
     expect(await silently(agent)).toMatchObject({ error: 'login_required' });
     expect((await endpoints().refresh(refreshed.refresh_token, 'app')).status).toBe(400);
+  });
+
+  test('such a sign-in changes nothing of the parent: neither factors nor links, and a factor that it sets up is the child’s own', async () => {
+    const [parent, child] = [await member(), await member()];
+    const { agent } = await browserOf(child, child);
+    await link(child, parent);
+    const factors = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
+    expect(isSignInPage(factors) || factors.body.includes('name="password"')).toBe(true);
+    const list = await agent.follow(await agent.get(`${service.issuer}/idp/linked-accounts`));
+    const asked = await agent.follow(await agent.submit(list, { step: 'link' }));
+    expect(isSignInPage(asked) || asked.body.includes('name="password"')).toBe(true);
+    const step = await agent.follow(await agent.get(urlOf({ acr_values: 'mfa' })));
+    const { response } = await enrolOn(agent, step);
+    expect(decodeJwt((await tokensOf(response)).id_token)).toMatchObject({ sub: child.oid, amr: ['pwd', 'mfa'] });
+    // The parent is asked for none, and still sets up the first one.
+    const fresh = new Agent();
+    expect(titleOf(await signIn(fresh, urlOf({ acr_values: 'mfa' }), parent.userName, parent.password))).toBe('Set up a second factor');
+    expect((await browserOf(child, parent)).tokens).toHaveProperty('access_token');
   });
 
   test('a parent whose row cannot be read refuses, and ends nothing for good', async () => {

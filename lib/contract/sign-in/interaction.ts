@@ -66,6 +66,8 @@ export interface Interaction {
   readonly session?: string;
   /** When that user signed in, in seconds since the epoch. */
   readonly authTime?: number;
+  /** The user whose credential that sign-in rests on. */
+  readonly owner?: string;
   /** Who acts as that user. */
   readonly act?: SignIn['act'];
   /** Whether the application can be sent a response: its redirect URI is still registered. */

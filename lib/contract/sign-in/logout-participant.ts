@@ -9,6 +9,8 @@ export interface BrowserSignIn extends SignedIn {
   /** Names the session, as `sessions.list` does; it opens nothing. */
   readonly session: string;
   readonly account: Account;
+  /** As in {@link SignedIn}: the child itself where its own credential signed it in before it was linked. */
+  readonly owner: string;
   /** As in {@link SignIn}: hand it on with `amr` where the sign-in is to begin another one. */
   readonly mfaIn?: string;
   /** The name of its acting, where an extension gave it one. */

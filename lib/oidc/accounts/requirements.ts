@@ -7,7 +7,7 @@ import { type Awaitable, onceThere } from '../../awaitable.js';
 import { Deadline } from '../../claims/deadline.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
-import { type Account, isUsable } from '../../directory/index.js';
+import { type Account, credentialOwner, isUsable } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { Client } from '../../store/records/records.js';
@@ -155,6 +155,8 @@ export const createSufficient =
 export const createMayChange =
   ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['mayChange'] =>
   async (signIn) => {
+    // A link took the place of the child's own credential: its sign-in of before stays the child's, and changes nothing of the parent.
+    if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;
     const requirement = offers.requirements().find(({ serves }) => serves === 'mfa');
     return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;
   };

@@ -73,6 +73,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
+        ...(signedIn?.accountId ? { owner: signedIn.owner ?? signedIn.accountId } : {}),
         ...(signedIn?.act ? { act: signedIn.act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };

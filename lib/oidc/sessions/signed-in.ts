@@ -44,7 +44,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
-    const { method, acting, endsAt, mfaIn, owner = oid } = session;
+    const { method, acting, endsAt, mfaIn, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -53,7 +53,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       idp,
       authTime,
       provenAt,
-      ...(owner === undefined ? {} : { owner }),
+      owner,
       ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
       ...(method === undefined ? {} : { method }),
       ...(act ? { act } : {}),
