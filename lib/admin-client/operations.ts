@@ -1448,7 +1448,11 @@ export interface Operations {
   /** Lists the second factors and passkeys of a user. Scope `idp.factors:read`. */
   'GET /tenants/{tid}/users/{id}/factors': {
     readonly params: { readonly tid: string; readonly id: string };
-    readonly answer: { readonly items: readonly Factor[] };
+    readonly answer: {
+      readonly items: readonly Factor[];
+      /** ids of factors whose records cannot be read: each counts as one that nobody can prove, until it is removed */
+      readonly unreadable?: readonly string[];
+    };
   };
   /** Removes all factors of a user, and signs the user out everywhere. Scope `idp.factors:write`. */
   'DELETE /tenants/{tid}/users/{id}/factors': {
