@@ -8,7 +8,7 @@ export type { AccountEvents } from './accounts/account-events.js';
 export { type Account, type Accounts, credentialOwner, isUsable, isVoid, type Narrowed, notBeforeOf, subOf } from './accounts/accounts.js';
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
-export type { Authority, Privilege, Privileges } from './accounts/privileges.js';
+export type { Authority } from './accounts/privileges.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
