@@ -66,7 +66,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.stop.used.title': 'Adressen er allerede ændret',
   'passwords.stop.used.text': 'Dette link kan ikke fortryde det. Sig det til {tenant} med det samme, hvis det ikke var dig.',
   'passwords.stop.expired.title': 'Der er ikke længere noget at stoppe',
-  'passwords.stop.expired.text': 'Den anden adresse blev ikke bekræftet i tide. Den for din konto hos {tenant} bliver, som den er.',
+  'passwords.stop.expired.text': 'Den anden adresse blev ikke bekræftet, og kan ikke længere blive det.',
   'passwords.stop.replaced.title': 'Der er en nyere anmodning',
   'passwords.stop.replaced.text': 'Der er siden bedt om en anden adresse. Brug linket i den seneste e-mail for at stoppe det.',
   'passwords.addressTaken.title': 'Denne adresse er i brug',

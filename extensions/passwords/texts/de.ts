@@ -67,7 +67,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.stop.used.title': 'Die Adresse wurde bereits geändert',
   'passwords.stop.used.text': 'Dieser Link kann das nicht rückgängig machen. Wenn Sie das nicht waren, sagen Sie es sofort {tenant}.',
   'passwords.stop.expired.title': 'Es gibt nichts mehr zu stoppen',
-  'passwords.stop.expired.text': 'Die andere Adresse wurde nicht rechtzeitig bestätigt. Die Ihres Kontos bei {tenant} bleibt, wie sie ist.',
+  'passwords.stop.expired.text': 'Die andere Adresse wurde nicht bestätigt und kann es nicht mehr werden.',
   'passwords.stop.replaced.title': 'Es gibt eine neuere Anfrage',
   'passwords.stop.replaced.text':
     'Seitdem wurde eine andere Adresse angefordert. Verwenden Sie den Link aus der neuesten E-Mail, um das zu stoppen.',

@@ -65,7 +65,7 @@ export const en = {
   'passwords.stop.used.title': 'The address was changed already',
   'passwords.stop.used.text': 'This link cannot undo that. If it was not you, tell {tenant} now.',
   'passwords.stop.expired.title': 'There is nothing to stop any more',
-  'passwords.stop.expired.text': 'The other address was not confirmed in time. The one of your account at {tenant} stays as it is.',
+  'passwords.stop.expired.text': 'The other address was not confirmed, and cannot be any more.',
   'passwords.stop.replaced.title': 'There is a newer request',
   'passwords.stop.replaced.text': 'Another address was asked for since. Use the link of the latest e-mail to stop that.',
   'passwords.addressTaken.title': 'This address is in use',

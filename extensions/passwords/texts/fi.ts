@@ -66,7 +66,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.stop.used.title': 'Osoite on jo vaihdettu',
   'passwords.stop.used.text': 'Tämä linkki ei voi perua sitä. Jos se et ollut sinä, ilmoita heti: {tenant}.',
   'passwords.stop.expired.title': 'Pysäytettävää ei enää ole',
-  'passwords.stop.expired.text': 'Toista osoitetta ei vahvistettu ajoissa. Tilisi osoite pysyy ennallaan, {tenant}.',
+  'passwords.stop.expired.text': 'Toista osoitetta ei vahvistettu, eikä sitä voi enää vahvistaa.',
   'passwords.stop.replaced.title': 'On olemassa uudempi pyyntö',
   'passwords.stop.replaced.text': 'Sen jälkeen on pyydetty toista osoitetta. Pysäytä se uusimman sähköpostin linkillä.',
   'passwords.addressTaken.title': 'Tämä osoite on käytössä',

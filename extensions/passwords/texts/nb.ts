@@ -66,7 +66,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.stop.used.title': 'Adressen er allerede endret',
   'passwords.stop.used.text': 'Denne lenken kan ikke gjøre det om. Si fra til {tenant} med en gang hvis det ikke var deg.',
   'passwords.stop.expired.title': 'Det er ikke lenger noe å stoppe',
-  'passwords.stop.expired.text': 'Den andre adressen ble ikke bekreftet i tide. Den til kontoen din hos {tenant} blir som den er.',
+  'passwords.stop.expired.text': 'Den andre adressen ble ikke bekreftet, og kan ikke lenger bli det.',
   'passwords.stop.replaced.title': 'Det finnes en nyere forespørsel',
   'passwords.stop.replaced.text': 'Det er siden bedt om en annen adresse. Bruk lenken i den siste e-posten for å stoppe det.',
   'passwords.addressTaken.title': 'Denne adressen er i bruk',

@@ -66,7 +66,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.stop.used.title': 'Adressen har redan ändrats',
   'passwords.stop.used.text': 'Den här länken kan inte ångra det. Säg till {tenant} genast om det inte var du.',
   'passwords.stop.expired.title': 'Det finns inte längre något att stoppa',
-  'passwords.stop.expired.text': 'Den andra adressen bekräftades inte i tid. Den för ditt konto hos {tenant} förblir som den är.',
+  'passwords.stop.expired.text': 'Den andra adressen bekräftades inte, och kan inte längre bekräftas.',
   'passwords.stop.replaced.title': 'Det finns en nyare begäran',
   'passwords.stop.replaced.text': 'En annan adress har begärts sedan dess. Använd länken i det senaste e-brevet för att stoppa det.',
   'passwords.addressTaken.title': 'Adressen används redan',

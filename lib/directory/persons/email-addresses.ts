@@ -2,7 +2,7 @@
 import type { Person, PersonWithUser, User } from '../../store/records/records.js';
 import { userNameKey } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { withNewLink } from './user-record.js';
+import { hasUser, withNewLink } from './user-record.js';
 
 /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
 export const accountEmailOf = ({ email, user }: PersonWithUser): string | undefined => user.provenEmail ?? email;
@@ -16,14 +16,14 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
 }
 
 /**
- * The document with another address: links that went to the one before are void, and it is told of the change.
+ * The document with another address: links that were mailed because of the one before are void, and it is told of the change.
  * @param before the document as it was.
  */
 export function withChangedEmail(before: Person, next: Person): Person {
   const { user } = next;
   if (before.email === next.email) return next;
   if (!user) return next;
-  const { provenEmail = before.user?.emailVerified ? before.email : undefined, formerEmails = [], passwordReset, ...rest } = user;
+  const { provenEmail = hasUser(before) ? provenEmailOf(before) : undefined, formerEmails = [], passwordReset, emailProof, ...rest } = user;
   const former = before.email === undefined ? formerEmails : [...formerEmails.filter((address) => address !== before.email), before.email];
   const changed: User = {
     ...rest,
@@ -31,6 +31,8 @@ export function withChangedEmail(before: Person, next: Person): Person {
     ...(provenEmail !== undefined && next.email !== undefined && provenEmail !== next.email && { provenEmail }),
     ...(former.length > 0 && { formerEmails: former.slice(-MOST) }),
     ...(passwordReset && { passwordReset: { ...passwordReset, expiresAt: new Date(0) } }),
+    // One that was used is why the address is another.
+    ...(emailProof && { emailProof: emailProof.usedAt ? emailProof : { ...emailProof, expiresAt: new Date(0) } }),
   };
   const event = pendingEvent('UserEmailChanged', next.tid, { AggregateId: user.id });
   return withEvents(withNewLink({ ...next, user: changed }), event);
