@@ -218,6 +218,7 @@ const autocompletes = { givenName: 'given-name', familyName: 'family-name', emai
 
 /** Accepts by signing in at a provider. */
 const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
-const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
+/** What the forms of a link are about. */
+export const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
 const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
 const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

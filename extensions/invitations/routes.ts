@@ -3,16 +3,16 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
-  form,
   formField,
   IdpError,
   type LinkRef,
+  linkPageRoutes,
   type OpenedInvitation,
   type Proof,
   turnsOf,
 } from '../../lib/extension-door.js';
 import { createFinish } from './finish.js';
-import { accepted, createPages, nameOf, type Other, ofRules } from './pages.js';
+import { accepted, createPages, formSubject, nameOf, type Other, ofRules } from './pages.js';
 import { personalRoutes } from './personal.js';
 
 /** How an acceptance that was just made is signed in, when its form comes a second time. */
@@ -21,7 +21,7 @@ interface JustAccepted {
 }
 
 export function invitationRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, artifact, signedIn, inPerson, logger, requestId } = context;
+  const { own, url, directory, csrf, artifact, signedIn, logger, requestId } = context;
   const { acceptance } = directory;
   const base = `${own}/invitations`;
   const pages = createPages(context);
@@ -29,14 +29,6 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
 
   router.get(`${base}/return`, finish.arrive);
   const personal = personalRoutes(router, context, { base, pages, signInTo: finish.signInTo });
-
-  /** What the link in the path is of; undefined once a page was shown instead. */
-  async function opened(ctx: Context): Promise<OpenedInvitation | undefined> {
-    const ref = acceptance.read(String(ctx.params.token));
-    const found = ref && (await acceptance.open(ref));
-    if (!found) await pages.unknown(ctx);
-    return found;
-  }
 
   const action = (ctx: Context): string => url(`${base}/${String(ctx.params.token)}`);
 
@@ -48,18 +40,24 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };
   }
 
-  router.get(`${base}/:token`, inPerson, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    if (found.state !== 'pending') return pages.over(ctx, found);
-    return pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) });
+  linkPageRoutes<OpenedInvitation>(router, context, {
+    path: `${base}/:token`,
+    async open(token) {
+      const ref = acceptance.read(token);
+      return ref && acceptance.open(ref);
+    },
+    subject: ({ ref }) => formSubject(ref),
+    async show(ctx, found) {
+      if (found.state !== 'pending') return pages.over(ctx, found);
+      return pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) });
+    },
+    take,
+    unknown: pages.unknown,
+    foreign: (ctx, found) => pages.foreign(ctx, found, action(ctx)),
   });
 
-  router.post(`${base}/:token`, inPerson, form, async (ctx: Context) => {
-    const found = await opened(ctx);
-    if (!found) return;
-    const { ref, takes } = found;
-    if (!pages.isOfForm(ctx, ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, found, action(ctx));
+  async function take(ctx: Context, found: OpenedInvitation): Promise<void> {
+    const { takes } = found;
     if (found.state === 'accepted' && takes !== 'link') {
       if (!(await wentOn(ctx, found))) await accept(ctx, found, undefined);
       return;
@@ -71,7 +69,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     if (takes === 'link') return personal.begin(ctx, found);
     if (formField(ctx, 'step') === 'provider' && found.providers.length > 0) return finish.signInAt(ctx, found);
     await accept(ctx, found, other);
-  });
+  }
 
   async function accept(ctx: Context, found: OpenedInvitation, other: Other | undefined): Promise<void> {
     const { ref, takes } = found;
