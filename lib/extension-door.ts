@@ -154,6 +154,7 @@ export type { Logger } from './logger.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
+export { isEmailAddress } from './text/email-address.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';

@@ -3,6 +3,7 @@ import type { ExtensionContext } from '../contract/extension-context.js';
 import type { Mail, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';
+import { isEmailAddress } from '../text/email-address.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
 const HOUR_MS = 3_600_000;
@@ -21,6 +22,8 @@ export function createMail({ options, write, attempts, brandingOf, logger }: Mai
   return {
     async send(letter) {
       const { to, kind, tid, clientId } = letter;
+      // What a store has may be older than the rule, and no attempt would end otherwise.
+      if (!isEmailAddress(to)) return logger.warn({ kind, tid }, 'a mail was not sent, because the record has no valid e-mail address');
       const counter = JSON.stringify(['mail', to.toLowerCase()]);
       const uncount = () => attempts(counter, HOUR_MS, -1);
       const { count } = await attempts(counter, HOUR_MS);

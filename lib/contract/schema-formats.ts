@@ -1,6 +1,7 @@
 /** Formats of texts that schemas name. To typebox every value of an unknown format is wrong, so a schema with one is refused when the service starts. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../errors.js';
+import { isEmailAddress } from '../text/email-address.js';
 
 type Check = (text: string) => boolean;
 
@@ -15,7 +16,8 @@ const formats: Readonly<Record<string, Check>> = {
   date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text),
   'date-time': (text) =>
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
-  email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  email: isEmailAddress,
+  'idn-email': isEmailAddress,
   uri: (text) => URL.canParse(text),
   uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
 };

@@ -1,11 +1,12 @@
 /** Input of callers, checked here against schemas. The services trust checked input. */
 import { isDeepStrictEqual } from 'node:util';
-import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
+import { Kind, type TObject, type TProperties, type TSchema, Type, TypeGuard, TypeRegistry } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
 import type { Stored } from '../store/records/records.js';
+import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
 export type Patch<Input> = {
@@ -60,7 +61,11 @@ const strict = { additionalProperties: false } as const;
 
 /** One line, without control characters. */
 export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
-export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
+
+/** The kind of schema for an e-mail address. To typebox a format is whatever the host's own code registered under its name. */
+const ADDRESS = 'e-mail address';
+TypeRegistry.Set(ADDRESS, (_schema, value) => typeof value === 'string' && isEmailAddress(value));
+export const email = () => Type.Unsafe<string>({ [Kind]: ADDRESS, type: 'string', format: 'idn-email', maxLength: LONGEST_ADDRESS });
 /**
  * A language, with a script, a region and one variant at most. `Intl` takes every such tag, and throws for others when a mail is written.
  * @see RFC 5646 §2.1
@@ -137,7 +142,8 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
 }
 
 /** typebox tells it in sentences: "Expected required property". */
-function expectedOf(message: string): string {
+export function expectedOf(message: string): string {
+  if (message === `Expected kind '${ADDRESS}'`) return 'an e-mail address: a name, @ and a domain';
   if (message === 'Expected required property') return 'a value, which is required';
   return message === 'Unexpected property' ? 'no member of this name' : message.replace(/^Expected /, '');
 }

@@ -1,5 +1,5 @@
 /** Claims of a provider as fields of a person here. */
-import { type ExtensionContext, IdpError, type PersonWithUser } from '../../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser } from '../../../lib/extension-door.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims } from '../upstream/answer.js';
 
@@ -7,10 +7,10 @@ const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictur
 type PersonField = (typeof personFields)[number];
 
 /** What a claim may fill a field with: anything else is left out, because a provider's mistake stops nobody who is here already. */
-const limits: Readonly<Record<PersonField, RegExp>> = {
+const limits: Readonly<Record<PersonField, { test(value: string): boolean }>> = {
   givenName: /^\P{Cc}{1,200}$/u,
   familyName: /^\P{Cc}{1,200}$/u,
-  email: /^(?=.{3,254}$)[^\s@]+@[^\s@]+$/,
+  email: { test: isEmailAddress },
   phoneNumber: /^\P{Cc}{1,40}$/u,
   pictureUrl: /^https?:\/\/[^\s]{1,1990}$/,
   externalId: /^\P{Cc}{1,200}$/u,

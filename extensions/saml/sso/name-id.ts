@@ -1,5 +1,5 @@
 /** What a service provider calls a user. @see SAML Core §8.3 */
-import { type Account, type ExtensionContext, isUsable } from '../../../lib/extension-door.js';
+import { type Account, type ExtensionContext, isEmailAddress, isUsable } from '../../../lib/extension-door.js';
 import type { Entity } from '../entities/entity.js';
 import type { AuthnRequest, NameId } from '../messages/inbound.js';
 import { isSameNameId, nameIdUris } from '../messages/name-id.js';
@@ -32,8 +32,10 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
     const { email, user } = account.person;
     const { claim } = serviceProvider.nameId;
     if (!user.emailVerified) return undefined;
-    if (claim === undefined) return email;
-    const own = [email, user.userName].flatMap((address) => (address?.includes('@') ? [address.toLowerCase()] : []));
+    if (claim === undefined) return email !== undefined && isEmailAddress(email) ? email : undefined;
+    const own = [email, user.userName].flatMap((address) =>
+      address !== undefined && isEmailAddress(address) ? [address.toLowerCase()] : [],
+    );
     const found = (await claimOf(account, serviceProvider, claim)).find((value) => own.includes(String(value).toLowerCase()));
     return found === undefined ? undefined : String(found);
   }

@@ -1,6 +1,7 @@
 /** Whom a name or an address that somebody typed can mean. */
 import { comparedText } from '../../store/records/derived-keys.js';
 import type { PersonWithUser } from '../../store/records/records.js';
+import { isEmailAddress } from '../../text/email-address.js';
 import { normalForm } from '../../text/normal-form.js';
 import type { DirectoryContext } from '../context.js';
 import { USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
@@ -78,8 +79,8 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
     },
 
     async withEmail(email, tids) {
+      if (!isEmailAddress(email.trim())) return [];
       const key = comparedText(email);
-      if (key === '') return [];
       const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
       const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
         (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));

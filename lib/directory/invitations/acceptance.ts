@@ -1,5 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
+import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import { createLinks, type JudgeChild, type ParentRef } from '../accounts/linking.js';
@@ -226,7 +227,12 @@ function activated(
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
   // Who has the link has the mail, unless somebody else saw the link.
-  const isProven = open?.send === true && !open.isFetched && row.email !== undefined && userNameKey(row.email) === user.userNameKey;
+  const isProven =
+    open?.send === true &&
+    !open.isFetched &&
+    row.email !== undefined &&
+    isEmailAddress(row.email) &&
+    userNameKey(row.email) === user.userNameKey;
   const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
   const next: PersonWithUser = {
     ...row,

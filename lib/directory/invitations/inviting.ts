@@ -4,6 +4,7 @@ import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, newRecord } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import type { PersonInput } from '../persons/persons.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
@@ -73,7 +74,7 @@ export function createInviting(
       checkInput(invitationInput, input);
       const person = await personRows.requireByUser(userId);
       if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
-      const client = await checked(input, person);
+      const client = await checked(input, { email: mailable(person.email) });
       const row = rowFor(input, client, { personId: person.id, userId });
       const { release, withdraw } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));

@@ -2,6 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
@@ -39,11 +40,11 @@ export function createOpenInvitations(
     async resend(id) {
       const row = await requireRow(id);
       const person = await createPersonRows(context, tid).get(row.personId);
-      checkSending(rules, person ?? {});
+      checkSending(rules, { email: mailable(person?.email) });
       const serial = (person?.user?.invitation?.serial ?? 0) + 1;
       const { release } = await settling.announce({ id, serial, by: context.by });
       await change(row, (open, current) => {
-        checkSending(rules, current);
+        checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
         const invitation = { id, serial, expiresAt: expiryOf(rules), send: true };

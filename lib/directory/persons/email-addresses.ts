@@ -1,11 +1,18 @@
 /** What becomes of a user when the e-mail address of its person changes. */
 import type { Person, PersonWithUser, User } from '../../store/records/records.js';
+import { isEmailAddress } from '../../text/email-address.js';
 import { userNameKey } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser, withNewLink } from './user-record.js';
 
 /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
-export const accountEmailOf = ({ email, user }: PersonWithUser): string | undefined => user.provenEmail ?? email;
+export function accountEmailOf({ email, user }: PersonWithUser): string | undefined {
+  return mailable(user.provenEmail ?? email);
+}
+
+/** Returns a stored address that mail can go to: a row may be older than the rule about addresses. */
+export const mailable = (address: string | undefined): string | undefined =>
+  address !== undefined && isEmailAddress(address) ? address : undefined;
 
 /** The address that the person proved last; undefined where none was. */
 export function provenEmailOf({ email, user }: PersonWithUser): string | undefined {
@@ -43,7 +50,7 @@ const MOST = 5;
 
 /** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
 export function withProvenEmail(person: PersonWithUser, address: string): PersonWithUser {
-  if (address !== person.email) return person;
+  if (address !== person.email || !isEmailAddress(address)) return person;
   const { provenEmail: _, ...user } = person.user;
   const emailVerified = user.emailVerified || userNameKey(address) === user.userNameKey;
   return { ...person, user: { ...user, emailVerified } };

@@ -6,10 +6,12 @@
  */
 import { IdpError } from '../../errors.js';
 import type { EmailProof, PersonWithUser, Tenant } from '../../store/records/records.js';
+import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
 import { userNameKey } from '../identifiers.js';
+import { checkInput, email } from '../input.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { provenEmailOf, withChangedEmail, withProvenEmail } from '../persons/email-addresses.js';
@@ -52,7 +54,10 @@ export interface OpenedEmailProof {
 
 /** Proofs of users in whatever tenant. Reading changes nothing. */
 export interface EmailProofs {
-  /** Makes a link, in the place of those before; undefined for a user who cannot sign in, or has no address. */
+  /**
+   * Makes a link, in the place of those before; undefined for a user who cannot sign in, or has no address.
+   * @throws IdpError `invalid_record` for an `address` that is none.
+   */
   begin(userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
   read(token: string): LinkRef | undefined;
@@ -122,11 +127,13 @@ export function createEmailProofs(parts: Parts): EmailProofs {
     open,
 
     async begin(userId, { requestId, address: given, askedWith, clientId }) {
+      if (given !== undefined) checkInput(email(), given);
       const account = await accounts.findByOid(userId);
       if (!account || !isUsable(account) || (askedWith && !(await credentials.holds(account, askedWith)))) return undefined;
       const person = await persons.update(account.person.id, (row) => {
         const address = given ?? row.email;
         if (!hasUser(row) || row.user.id !== userId || row.user.emailProof?.requestId === requestId || address === undefined) return row;
+        if (!isEmailAddress(address)) return row;
         const former = provenEmailOf(row);
         const emailProof: EmailProof = {
           serial: (row.user.emailProof?.serial ?? 0) + 1,

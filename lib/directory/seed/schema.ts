@@ -6,7 +6,7 @@ import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
 import { USER_NAME_LENGTH } from '../identifiers.js';
-import { inputSchema, line, strings } from '../input.js';
+import { expectedOf, inputSchema, line, strings } from '../input.js';
 import { personProperties } from '../persons/persons.js';
 import { userStatus } from '../persons/user-record.js';
 import { subsidiaryInput } from '../tenants/subsidiaries.js';
@@ -88,7 +88,10 @@ const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[
 function toProblem({ type, path, message, schema }: ValueError, within: readonly string[]): ConfigProblem {
   const parts = [...within, ...path.split('/').slice(1)];
   if (type !== ValueErrorType.ObjectAdditionalProperties)
-    return { path: seedPath(...parts), expected: message.charAt(0).toLowerCase() + message.slice(1) };
+    return {
+      path: seedPath(...parts),
+      expected: type === ValueErrorType.Kind ? expectedOf(message) : message.charAt(0).toLowerCase() + message.slice(1),
+    };
   const names = Object.keys(schema.properties as object);
   const didYouMean = nearest(parts.at(-1) ?? '', names);
   const expected = didYouMean === undefined ? `a member that exists: ${names.join(', ')}` : 'a member that exists';

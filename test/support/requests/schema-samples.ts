@@ -79,7 +79,7 @@ export function sample(schema: Json, options: SampleOptions, name = ''): unknown
     const number = Math.floor(next() * 1e9).toString(36);
     if (format === 'uuid' || /(^|\W)id$|Id$/.test(member)) return '01890a5d-ac96-774b-bcce-b302099a8057';
     if (format === 'date-time') return '2030-01-01T00:00:00Z';
-    if (pattern.includes('@') && /email/i.test(member)) return `${number}@acme.test`;
+    if (format === 'idn-email') return `${number}@acme.test`;
     if (pattern.startsWith('^https?')) return `https://acme.test/${number}`;
     if (pattern.startsWith('^#')) return '#112233';
     return member === 'locale' ? 'nb' : `s${number}`;
