@@ -39,8 +39,19 @@ function statusOf(pid: number): { readonly state: string; readonly parent: numbe
   return { state, parent: Number(parent), startedAt: more[17] ?? '' };
 }
 
+interface Seen {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** Its number may be another's by now. */
+function hasEnded({ pid, startedAt }: Seen): boolean {
+  const now = statusOf(pid);
+  return now.startedAt !== startedAt || now.state === 'Z';
+}
+
 /** The processes above one that npm started, up to the npm that a person or a script called. */
-function npmsAbove(pid: number): { readonly pid: number; readonly startedAt: string }[] {
+function npmsAbove(pid: number): Seen[] {
   const isOfNpm = environmentOf(pid).some((variable) => variable.startsWith('npm_lifecycle_event='));
   const { parent } = statusOf(pid);
   if (!isOfNpm || parent <= 1) return [];
@@ -66,7 +77,7 @@ async function main(folder: string, jest: number): Promise<void> {
   const hasProc = existsSync('/proc/self/environ');
   const above = hasProc ? npmsAbove(jest) : [];
   const look = setInterval(() => {
-    if (above.some(({ pid, startedAt }) => statusOf(pid).startedAt !== startedAt)) kill(jest, 'SIGKILL');
+    if (above.some(hasEnded)) kill(jest, 'SIGKILL');
   }, LOOK_MS);
   await ended;
   clearInterval(look);
