@@ -123,6 +123,19 @@ describe('pages with a password, as routes answer them', () => {
     expect([savedAs(page), savedAs(refused)]).toEqual([undefined, 'nina@new.test']);
   });
 
+  test('PG-PREHIJACK: a new account whose link is opened in another browser is saved under its address', async () => {
+    const begun = new Agent();
+    const form = await begun.follow(
+      await begun.get(authorizeUrl(service.issuer, { ...pkce, prompt: 'create', acr_values: `tenant:${acme}` })),
+    );
+    await begun.submit(form, { givenName: 'Nora', familyName: 'New', email: 'nora@new.test', password: 'long enough for anybody' });
+    const link = linkIn(await mailTo(captured, 'nora@new.test', 'registration'));
+    expect(hasPassword((await begun.get(link)).body)).toBe(false);
+    const agent = new Agent();
+    const page = await agent.get(link);
+    expect([savedAs(page), savedAs(await again(agent, page, { password: 'short' }))]).toEqual(['nora@new.test', 'nora@new.test']);
+  });
+
   test('an invitation is accepted under the user name that it is for', async () => {
     const { url, userName } = await invite(service.idp);
     const agent = new Agent();
