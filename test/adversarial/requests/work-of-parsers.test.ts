@@ -62,7 +62,7 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
 /** Characters of the shortest text that is measured. */
 const LENGTH = 4000;
 /** Milliseconds that are too few to be compared. */
-const CHEAP_MS = 2;
+const CHEAP_MS = 5;
 const MOST = 3;
 const BEST_OF = 5;
 
