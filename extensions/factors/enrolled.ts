@@ -1,4 +1,5 @@
 /** The factors of users: added, proven, removed. A linked user's are those of the account whose credential signs in. */
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
   type Account,
@@ -23,15 +24,33 @@ const USED_MS = 3_600_000;
 export interface Added {
   readonly by: Attribution;
   readonly addedIn?: string;
+  /** The session of that sign-in. */
+  readonly session?: string;
+  /** Whether there was none. Such a factor ends the sign-ins that were made without one. */
+  readonly isFirst: boolean;
 }
 
 /** The user whose credentials sign in to the account now. */
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
+/** What is left to do where a node ended between a first factor and the end of the other sign-ins. */
+interface First {
+  readonly oid: string;
+  readonly factorId: string;
+  /** The session that goes on. */
+  readonly session: string;
+  /** When the factor was to be added, in milliseconds since the epoch. */
+  readonly at: number;
+}
+/** How long adding a factor may take, in milliseconds. */
+const PATIENCE_MS = 60_000;
+/** The delivery of {@link First}. */
+export const FIRST = 'factors.first';
+
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
 export function createEnrolled(context: ExtensionContext) {
-  const { seal, emit, logger } = context;
+  const { directory, seal, emit, sessions, deliver, now, logger } = context;
   const secrets = seal('factors totp');
   const rows = createFactorRows(context);
   const { rowsOf, of, add, change } = rows;
@@ -48,7 +67,20 @@ export function createEnrolled(context: ExtensionContext) {
   /** Sign-ins that had no factor to prove, by owner. Each has a size of one, because `max` allocates all room at the start. */
   const without = new LRUCache<string, true>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
-  return {
+  /** Adds a factor. After a first one, the sign-ins that were made without it end, also where this node ends in between. */
+  async function addIn(
+    owner: Account,
+    row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
+    { by, isFirst, session, addedIn }: Added,
+  ): Promise<void> {
+    const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
+    const held = first && (await deliver(FIRST, { ...first }));
+    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...(addedIn === undefined ? {} : { addedIn }) }, by);
+    if (first) await enrolled.endOthers(first, by);
+    held?.release();
+  }
+
+  const enrolled = {
     of,
     recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
 
@@ -81,17 +113,27 @@ export function createEnrolled(context: ExtensionContext) {
       });
     },
 
-    /** @throws IdpError `conflict` where the user has an authenticator app. */
+    /** @throws IdpError `conflict` where the user has an authenticator app, or another factor came first. */
     addTotp: (
       owner: Account,
       { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
-      { by, ...added }: Added,
-    ) =>
-      add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp: { secret: secrets.seal(id, secret), lastStep }, ...added }, by),
+      added: Added,
+    ) => addIn(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp: { secret: secrets.seal(id, secret), lastStep } }, added),
 
-    /** @throws IdpError `conflict` where somebody of the tenant has the passkey, or the user has too many. */
-    addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, { by, ...added }: Added) =>
-      add(owner, { kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey, ...added }, by),
+    /** @throws IdpError `conflict` where somebody of the tenant has the passkey, the user has too many factors, or another factor came first. */
+    addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, added: Added) =>
+      addIn(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added),
+
+    /** Ends the sign-ins that a first factor has to end. Done again, it changes nothing. */
+    async endOthers({ oid, factorId, session, at }: First, by?: Attribution): Promise<void> {
+      const owner = await directory.accounts.findByOid(oid);
+      if (!owner) return;
+      if (!(await rowsOf(owner).get(factorId))) {
+        if (now() - at < PATIENCE_MS && !(await of(owner)).isEnrolled) throw new Error('the factor is being added');
+        return;
+      }
+      await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by);
+    },
 
     /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
     async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
@@ -145,4 +187,5 @@ export function createEnrolled(context: ExtensionContext) {
       for (const gone of [...all, ...unreadable.map((id) => ({ id }))]) await rows.remove(owner, gone, by);
     },
   };
+  return enrolled;
 }

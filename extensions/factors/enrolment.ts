@@ -57,6 +57,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
         { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
         { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
         { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...(problem === undefined ? {} : { problem }) },
+        ...(enrolling.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
         { part: 'button', text: 'factors.app.submit' },
       ];
     },

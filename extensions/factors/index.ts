@@ -1,6 +1,6 @@
 /** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
 import { type Extension, perContext } from '../../lib/extension-door.js';
-import { createEnrolled, type Enrolled } from './enrolled.js';
+import { createEnrolled, type Enrolled, FIRST } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
 import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
 import { createPasskeySignIn } from './passkeys/sign-in.js';
@@ -26,6 +26,9 @@ export function factors(): Extension {
     name: 'factors',
     errorCodes: errors.codes,
     collections: [collection],
+    deliveries: (context) => ({
+      [FIRST]: ({ data }) => partsOf(context).enrolled.endOthers(data as unknown as Parameters<Enrolled['endOthers']>[0]),
+    }),
     artifacts: [pending, proven, seen, spent, choosing],
     events: ['FactorAdded', 'FactorRemoved', 'FactorCodesGuessed', 'PasskeyCounterWentBack'],
     texts,

@@ -61,8 +61,9 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       return undefined;
     }
     const { session, authTime } = found;
-    const added = { by: attributionOf(found), addedIn: signInName(session, authTime) };
-    return { signedIn: found, enrolling: { owner, own: await enrolled.of(owner), key: `own ${session} ${authTime}`, added } };
+    const own = await enrolled.of(owner);
+    const added = { by: attributionOf(found), session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled };
+    return { signedIn: found, enrolling: { owner, own, key: `own ${session} ${authTime}`, added } };
   }
 
   const page = async (ctx: Context, { tenant }: Account, model: View): Promise<void> =>
@@ -106,6 +107,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
         ...(entries.length > 0 ? [{ part: 'entries' as const, entries }] : []),
         ...(own.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
         ...(passkey ? [passkey] : []),
+        ...(own.isEnrolled ? [] : [{ part: 'text' as const, text: 'factors.enrol.ends' }]),
         ...(own.isEnrolled
           ? [{ part: 'button' as const, text: 'factors.own.newCodes', name: 'add', value: 'codes', look: 'quiet' as const }]
           : []),

@@ -20,6 +20,8 @@ const Factor = Type.Object(
     slot: Type.String(),
     name: Type.Optional(Type.String()),
     createdAt: Type.String(),
+    /** The user, of a factor that was added where there was none: of two at the same time, one is the first. */
+    first: Type.Optional(Type.String()),
     /** The sign-in that added it, by `signInName`. */
     addedIn: Type.Optional(Type.String()),
     lastUsedAt: Type.Optional(Type.String()),
@@ -56,6 +58,7 @@ export const factors = defineCollection({
     byUser: { fields: ['userId'], ofAllTenants: true },
     byPerson: { fields: ['personId'], ofAllTenants: true },
     bySlot: { fields: ['slot'], unique: true },
+    byFirst: { fields: ['first'], unique: true },
   },
   events: true,
   async erase(rows, { personId }) {

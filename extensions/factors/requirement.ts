@@ -26,7 +26,8 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     key,
     added: {
       by: attributionOf({ oid: account.person.user.id }),
-      ...(session === undefined ? {} : { addedIn: signInName(session, authTime) }),
+      isFirst: !factors.isEnrolled,
+      ...(session === undefined ? {} : { session, addedIn: signInName(session, authTime) }),
     },
   });
 

@@ -110,7 +110,7 @@ export interface ExtensionContext {
    */
   isSufficient(
     account: Account,
-    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'> & Pick<SignedIn, 'owner'>,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'> & Pick<SignedIn, 'owner' | 'session'>,
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**

@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import Router from '@koa/router';
 import { captureMail } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn, titleOf } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { refresh } from '../support/client/steps.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, namedPeople, submit } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, enrolOn, namedPeople, submit } from '../support/sign-in/factors.js';
 import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
@@ -138,5 +140,58 @@ describe('MFA-OLDSESSION', () => {
     const again = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
     expect(isChallenge(await submit(agent, again, { password: me }))).toBe(true);
     backToPresent();
+  });
+});
+
+describe('MFA-OLDSSO: a first factor ends the sign-ins that were made without one', () => {
+  const offline = { scope: 'openid offline_access' };
+  const tokensOf = async (agent: Agent) =>
+    (await obtainTokens(service.issuer, { agent, userName: me, password: me, ...offline })).tokens.refresh_token as string;
+  const isLive = async (token: string) => (await refresh(service.issuer, token)).status === 200;
+  const silent = async (agent: Agent) => membersOf(await agent.get(url({ prompt: 'none' })));
+
+  test.each(['on the own page', 'at a sign-in'])('%s: the sign-in that adds it and the grants of its browser go on', async (where) => {
+    const [here, elsewhere] = [new Agent(), new Agent()];
+    const [own, other] = [await tokensOf(here), await tokensOf(elsewhere)];
+    passTime(5);
+    const page = await here.follow(
+      await here.get(where === 'on the own page' ? `${service.issuer}/idp/factors/app` : url({ acr_values: 'mfa' })),
+    );
+    expect(page.body).toContain('You are signed out everywhere else.');
+    const { secret } = await enrolOn(here, page);
+    passTime(65);
+    expect(await silent(elsewhere)).toMatchObject({ error: 'login_required' });
+    expect([await isLive(own), await isLive(other)]).toEqual([true, false]);
+    expect(await silent(here)).toHaveProperty('code');
+    // A second factor ends nothing more; and “sign out everywhere” ends this session as any.
+    expect(secret).not.toBe('');
+    await service.idp.tenant(account.tid).users.signOutEverywhere(account.oid);
+    passTime(70);
+    expect(await silent(here)).toMatchObject({ error: 'login_required' });
+  });
+
+  test('so does the sign-in to a linked account that rests on the same credential', async () => {
+    const child = new Agent();
+    await signIn(child, url(), `${me}@globex.test`, me);
+    expect(await silent(child)).toHaveProperty('code');
+    await enrol(new Agent(), url({ acr_values: 'mfa' }), me, me);
+    passTime(5);
+    expect(await silent(child)).toMatchObject({ error: 'login_required' });
+  });
+
+  test('of two that are set up at the same time, in two browsers, one is the first, and its browser goes on', async () => {
+    const agents = [new Agent(), new Agent()];
+    const pages: Answer[] = [];
+    for (const agent of agents) {
+      await signIn(agent, url(), me, me);
+      pages.push(await agent.follow(await agent.get(`${service.issuer}/idp/factors/app`)));
+    }
+    const answers = await Promise.all(
+      agents.map((agent, at) => agent.submit(pages[at] as Answer, { code: codeOf(copied(pages[at] as Answer)[0] ?? '') })),
+    );
+    expect(answers.filter((answer) => copied(answer).length === 10)).toHaveLength(1);
+    passTime(5);
+    const going = await Promise.all(agents.map(async (agent) => 'code' in (await silent(agent))));
+    expect(going).toEqual(answers.map((answer) => copied(answer).length === 10));
   });
 });

@@ -25,6 +25,7 @@ export const da = {
   'factors.passkey.script': 'Adgangsnøgler kræver JavaScript, som er slået fra i denne browser.',
   'factors.enrol.title': 'Opret en ekstra faktor',
   'factors.enrol.lead': 'Scan koden med en godkendelsesapp, og indtast de seks cifre, den viser.',
+  'factors.enrol.ends': 'Du bliver logget ud alle andre steder. Her forbliver du logget ind.',
   'factors.enrol.passkey': 'Brug en adgangsnøgle i stedet',
   'factors.app.qr': 'QR-kode til en godkendelsesapp',
   'factors.app.secret': 'Kan du ikke scanne? Indtast denne nøgle i appen:',

@@ -26,6 +26,7 @@ export const de = {
   'factors.passkey.script': 'Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.',
   'factors.enrol.title': 'Zweiten Faktor einrichten',
   'factors.enrol.lead': 'Scannen Sie den Code mit einer Authentifizierungs-App und geben Sie die 6 Ziffern ein, die sie anzeigt.',
+  'factors.enrol.ends': 'Sie werden überall sonst abgemeldet. Hier bleiben Sie angemeldet.',
   'factors.enrol.passkey': 'Stattdessen einen Passkey verwenden',
   'factors.app.qr': 'QR-Code für eine Authentifizierungs-App',
   'factors.app.secret': 'Scannen geht nicht? Geben Sie diesen Schlüssel in der App ein:',

@@ -25,6 +25,7 @@ export const en = {
   'factors.passkey.script': 'Passkeys need JavaScript, which is off in this browser.',
   'factors.enrol.title': 'Set up a second factor',
   'factors.enrol.lead': 'Scan the code with an authenticator app, and enter the 6 digits that it shows.',
+  'factors.enrol.ends': 'You are signed out everywhere else. You stay signed in here.',
   'factors.enrol.passkey': 'Use a passkey instead',
   'factors.app.qr': 'QR code for an authenticator app',
   'factors.app.secret': 'Can’t scan? Enter this key in the app:',

@@ -25,6 +25,7 @@ export const fi = {
   'factors.passkey.script': 'Avainkoodit vaativat JavaScriptin, joka ei ole käytössä tässä selaimessa.',
   'factors.enrol.title': 'Ota käyttöön toinen tunniste',
   'factors.enrol.lead': 'Skannaa koodi todennussovelluksella ja kirjoita sen näyttämät kuusi numeroa.',
+  'factors.enrol.ends': 'Sinut kirjataan ulos kaikkialta muualta. Täällä pysyt kirjautuneena.',
   'factors.enrol.passkey': 'Käytä sen sijaan avainkoodia',
   'factors.app.qr': 'QR-koodi todennussovellukselle',
   'factors.app.secret': 'Etkö voi skannata? Kirjoita tämä avain sovellukseen:',

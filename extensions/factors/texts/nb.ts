@@ -26,6 +26,7 @@ export const nb = {
   'factors.passkey.script': 'Passnøkler krever JavaScript, som er slått av i denne nettleseren.',
   'factors.enrol.title': 'Sett opp en ekstra faktor',
   'factors.enrol.lead': 'Skann koden med en autentiseringsapp, og skriv inn de seks sifrene den viser.',
+  'factors.enrol.ends': 'Du blir logget ut alle andre steder. Her forblir du innlogget.',
   'factors.enrol.passkey': 'Bruk en passnøkkel i stedet',
   'factors.app.qr': 'QR-kode for en autentiseringsapp',
   'factors.app.secret': 'Kan du ikke skanne? Skriv inn denne nøkkelen i appen:',

@@ -26,6 +26,7 @@ export const sv = {
   'factors.passkey.script': 'Nycklar kräver JavaScript, som är avstängt i den här webbläsaren.',
   'factors.enrol.title': 'Lägg till en andra faktor',
   'factors.enrol.lead': 'Skanna koden med en autentiseringsapp och ange de sex siffror som den visar.',
+  'factors.enrol.ends': 'Du loggas ut överallt annars. Här förblir du inloggad.',
   'factors.enrol.passkey': 'Använd en nyckel i stället',
   'factors.app.qr': 'QR-kod för en autentiseringsapp',
   'factors.app.secret': 'Kan du inte skanna? Ange den här nyckeln i appen:',

@@ -28,4 +28,10 @@ export interface Sessions {
   end(user: UserRef, id: string, by?: Attribution): Promise<boolean>;
   /** Signs the user out everywhere: voids every sign-in and every token before this moment, and tells the clients. */
   endAll(user: UserRef, by?: Attribution): Promise<void>;
+  /**
+   * Signs the user out everywhere but in one session, whose grants go on too; and so the users linked to them, whose sign-ins rest on the same credential.
+   * Asked again for the same cause, nothing changes.
+   * @param spared the session, as {@link UserSession.id}, and a name of what the others end for
+   */
+  endOthers(user: UserRef, spared: { readonly session: string; readonly cause: string }, by?: Attribution): Promise<void>;
 }

@@ -64,6 +64,7 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
  * Whether the account may sign in, or go on with what began at `loginAt`. A sign-in rests on its credential's owner: it is usable while the account and that
  * owner are, each with its tenant.
  * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
+ * @param session the name of the session that it is of, which a cut-off may have spared. @default none
  * @example
  * ```ts
  * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
@@ -74,20 +75,21 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
  * }
  * ```
  */
-export const isUsable = (account: Account, loginAt?: Date, owner?: string): boolean => {
+export const isUsable = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean => {
   const basis = basisOf(account, owner);
-  return basis.isWhole && basis.accounts.every((each) => !isEnded(each, loginAt) && each.unmetPolicy === undefined);
+  return basis.isWhole && basis.accounts.every((each) => !isEnded(each, loginAt, session) && each.unmetPolicy === undefined);
 };
 
 /**
  * Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. An owner that cannot be read
  * ends none either.
  */
-export const isVoid = (account: Account, loginAt?: Date, owner?: string): boolean =>
-  basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt));
+export const isVoid = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean =>
+  basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
 /** The time of the first sign-in that counts, in milliseconds since the epoch. */
-export const notBeforeOf = (account: Account, owner?: string): number => Math.max(...basisOf(account, owner).accounts.map(ownNotBefore));
+export const notBeforeOf = (account: Account, owner?: string): number =>
+  Math.max(...basisOf(account, owner).accounts.map((each) => ownNotBefore(each)));
 
 /** The accounts that a sign-in rests on; not whole where the owner of its credential is neither the account nor its parent. */
 function basisOf(
@@ -99,13 +101,17 @@ function basisOf(
   return parent ? { accounts: [account, parent], isWhole: true } : { accounts: [account], isWhole: false };
 }
 
-const isEnded = (account: Account, loginAt: Date | undefined): boolean =>
+const isEnded = (account: Account, loginAt: Date | undefined, session: string | undefined): boolean =>
   account.person.user.status !== 'active' ||
   account.tenant.status !== 'active' ||
-  (loginAt !== undefined && ownNotBefore(account) > loginAt.getTime());
+  (loginAt !== undefined && ownNotBefore(account, isSpared(account, session)) > loginAt.getTime());
 
-const ownNotBefore = ({ person: { user }, tenant }: Account): number =>
-  Math.max(user.notBefore?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
+/** Whether the last cut-off of the user spared this session. */
+const isSpared = ({ person: { user } }: Account, session: string | undefined): boolean =>
+  session !== undefined && user.spared?.session === session && user.spared.notBefore.getTime() === user.notBefore?.getTime();
+
+const ownNotBefore = ({ person: { user }, tenant }: Account, isSpared = false): number =>
+  Math.max((isSpared ? user.spared?.before : user.notBefore)?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
 
 /** Distinct credentials that a password is tried against. */
 export const MAX_CREDENTIAL_OWNERS = 3;

@@ -55,6 +55,11 @@ export interface Users {
   /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
   /**
+   * Ends every sign-in before this moment, except that of one session, whose grants go on too. Asked again for the same cause, nothing changes.
+   * @param spared the session's name, as `sessions.list` has it. @throws IdpError `not_found`.
+   */
+  signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
+  /**
    * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and links. The person stays.
    * @throws IdpError `not_found`.
    */
@@ -197,6 +202,20 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {
           const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() };
+          return withEvents(next, pendingEvent('UserSignedOut', tid, { AggregateId: userId }));
+        }),
+      ),
+    signOutOthers: (userId, { session, cause }) =>
+      context.withCutoff({ oid: userId }, (nextNotBefore) =>
+        rows.updateByUser(userId, (row) => {
+          const { spared: last, notBefore: before } = row.user;
+          if (last?.cause === cause) return row;
+          const notBefore = nextNotBefore(row.user);
+          // A session that the cut-off before spared goes on as far back as it did.
+          const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
+          const since = isOn ? last.before : before;
+          const spared = { session, cause, notBefore, ...(since && { before: since }) };
+          const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date() };
           return withEvents(next, pendingEvent('UserSignedOut', tid, { AggregateId: userId }));
         }),
       ),

@@ -15,7 +15,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
-import { type OurGrant, type OurSession, ownerOf, type PinnedLogin, pinnedLogin } from './login-context.js';
+import { type OurGrant, type OurSession, ownerOf, type PinnedLogin, pinnedLogin, sessionNameOf } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
 import type { Scopes } from './scopes.js';
@@ -138,7 +138,8 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
-    if (!account || !isUsable(account, instant(login?.authTime), ownerOf(oid, login)) || !maySignInTo(client, account)) return undefined;
+    if (!account || !isUsable(account, instant(login?.authTime), ownerOf(oid, login), login?.session) || !maySignInTo(client, account))
+      return undefined;
     if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
     if (!isStrongEnough(account, login)) return undefined;
@@ -171,8 +172,10 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
       const session = token ? undefined : (here as OurSession);
-      const [since, owner] = token ? [login?.authTime, ownerOf(oid, login)] : [session?.loginTs, ownerOf(oid, session)];
-      if (!account || !isUsable(account, instant(since), owner)) return undefined;
+      const [since, owner, name] = token
+        ? [login?.authTime, ownerOf(oid, login), login?.session]
+        : [session?.loginTs, ownerOf(oid, session), session && sessionNameOf(session)];
+      if (!account || !isUsable(account, instant(since), owner, name)) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,

@@ -1,9 +1,10 @@
 import { type Account, type Directory, isUsable, subOf } from '../../directory/index.js';
-import { ownerOf, type PinnedLogin } from './login-context.js';
+import { ownerOf, type PinnedLogin, sessionNameOf } from './login-context.js';
 import { isAllowedMethod } from './requirements.js';
 
 /** What a session says about its sign-in. */
 interface SignedIn {
+  readonly uid?: string | undefined;
   readonly accountId?: string | undefined;
   readonly loginTs?: number | undefined;
   readonly sub?: string | undefined;
@@ -21,14 +22,15 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
   const since = new Date(loginTs * 1000);
   const owner = accountId === undefined ? undefined : ownerOf(accountId, session);
-  if (!current || !isUsable(current, since, owner)) return [];
+  const name = sessionNameOf(session);
+  if (!current || !isUsable(current, since, owner, name)) return [];
   // Who acts as somebody does not go on as somebody else.
   if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
   return family.filter(
     (account) =>
       account.person.user.id === accountId ||
-      (subOf(account.person.user) === sub && isUsable(account, since, owner) && isAllowedMethod(account, session)),
+      (subOf(account.person.user) === sub && isUsable(account, since, owner, name) && isAllowedMethod(account, session)),
   );
 }
 

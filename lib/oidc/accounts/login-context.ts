@@ -1,7 +1,8 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import { digestOfKey } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { createSalt } from '../artifacts/ids.js';
+import { createSalt, keyOf } from '../artifacts/ids.js';
 import { type SessionExtras, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
 
@@ -13,6 +14,8 @@ export interface PinnedLogin extends LoginContext {
   readonly method?: string;
   /** The user whose credential the sign-in rests on, where that is not the account of the grant. */
   readonly owner?: string;
+  /** The name of the session that the grant is of. */
+  readonly session?: string;
   /** Names the acting, for the extension that began it. */
   readonly acting?: string;
   /** When it ends, in seconds since the epoch: no token outlives it. */
@@ -51,6 +54,12 @@ interface Owned {
 export const ownerOf = (oid: string, signIn: Owned | undefined): string | undefined =>
   signIn === undefined || signIn.act ? undefined : (signIn.owner ?? oid);
 
+/** Names a session to extensions, administrators and cut-offs; it opens nothing. */
+export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): string | undefined {
+  const key = uid === undefined ? undefined : keyOf('Session', uid);
+  return key && digestOfKey(key);
+}
+
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
@@ -78,6 +87,8 @@ export function strengthenSignIn(session: OurSession, { oid, loginTs, provenAt }
 export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | undefined =>
   (ctx?.oidc.entities.Grant as OurGrant | undefined)?.login;
 
+const named = (session: string | undefined): Pick<PinnedLogin, 'session'> => (session === undefined ? {} : { session });
+
 /** How the user of this browser signed in. */
 export function loginOfSession(session: OurSession, sub: string, sessionAbsolute: number): PinnedLogin {
   const authTime = session.loginTs ?? 0;
@@ -86,6 +97,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     idp: session.idp ?? 'local',
     amr: session.amr ?? [],
     authTime,
+    ...named(sessionNameOf(session)),
     ...(session.method ? { method: session.method } : {}),
     ...(session.owner && session.owner !== session.accountId ? { owner: session.owner } : {}),
     ...(session.act ? { act: session.act } : {}),

@@ -9,11 +9,9 @@ import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, credentialOwner, isUsable } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
-import { digestOfKey } from '../../store/artifact-key.js';
 import type { Client } from '../../store/records/records.js';
-import { keyOf } from '../artifacts/ids.js';
 import type { OidcDependencies, OidcParts } from '../context.js';
-import type { OurSession, PinnedLogin } from './login-context.js';
+import { type OurSession, type PinnedLogin, sessionNameOf } from './login-context.js';
 
 /** The sign-in of a session, or of a grant. */
 export interface KnownSignIn {
@@ -24,12 +22,6 @@ export interface KnownSignIn {
   readonly owner?: string | undefined;
   readonly act?: SignedIn['act'] | undefined;
   readonly session?: string | undefined;
-}
-
-/** Names a session to extensions and administrators; it opens nothing. */
-export function sessionNameOf({ uid }: Pick<OurSession, 'uid'>): string | undefined {
-  const key = keyOf('Session', uid);
-  return key && digestOfKey(key);
 }
 
 export const ofSession = (session: OurSession): KnownSignIn & { readonly authTime: number } => ({
@@ -139,8 +131,9 @@ export const createIsComplete =
 export const createSufficient =
   (parts: Pick<OidcDependencies, 'offers'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
   async (account, signIn, asked) => {
-    const { authTime, act, owner } = signIn;
-    if (!isUsable(account, new Date(authTime * 1000), act ? undefined : owner) || !(await isComplete(account, signIn))) return false;
+    const { authTime, act, owner, session } = signIn;
+    if (!isUsable(account, new Date(authTime * 1000), act ? undefined : owner, session) || !(await isComplete(account, signIn)))
+      return false;
     if (!asked) return true;
     const { client, scopes, acrValues } = asked;
     const acr = parseAcrValues(acrValues);

@@ -4,7 +4,7 @@ import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../awaitable.js';
 import { type Account, credentialOwner, isUsable, subOf } from '../../directory/index.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { ownerOf, sessionOf, startSignIn } from '../accounts/login-context.js';
+import { ownerOf, sessionNameOf, sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
@@ -125,7 +125,9 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
   // What else the tenant asks is asked next.
   if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
-  const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000), ownerOf(user.id, session));
+  const isCurrent =
+    session.accountId === user.id &&
+    isUsable(account, new Date((session.loginTs ?? 0) * 1000), ownerOf(user.id, session), sessionNameOf(session));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;

@@ -12,7 +12,7 @@ import { isUsable, subOf } from '../../directory/index.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import type { GrantRecord, OurSession } from '../accounts/login-context.js';
+import { type GrantRecord, type OurSession, sessionNameOf } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { Aside } from '../artifacts/session-members.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
@@ -94,7 +94,9 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const isSelf =
         current &&
         actor &&
-        [current, actor].every((account) => isUsable(account, since, owner) && subOf(account.person.user) === session.sub);
+        [current, actor].every(
+          (account) => isUsable(account, since, owner, sessionNameOf(session)) && subOf(account.person.user) === session.sub,
+        );
       if (!isSelf || owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id)
         return undefined;
       const { sessionIdle, sessionAbsolute } = options.lifetimes;

@@ -39,7 +39,12 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { accountId: oid, uid, loginTs } = session;
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
-    if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session)))
+    if (
+      !account ||
+      !key ||
+      loginTs === undefined ||
+      !isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session), digestOfKey(key))
+    )
       return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);

@@ -27,9 +27,13 @@ interface Found extends Artifact {
   readonly session: SessionPayload;
 }
 
-/** Whether a sign-in of the account is over for good. @param signIn what a session, or the login of a grant, says of its owner */
-const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined): boolean =>
-  !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']));
+/**
+ * Whether a sign-in of the account is over for good.
+ * @param signIn what a session, or the login of a grant, says of its owner
+ * @param session its name
+ */
+const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
+  !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);
 
 /** Persons of a tenant whose sign-ins are ended in one go. */
 const PAGE = 100;
@@ -69,12 +73,14 @@ export function createUserSessions(parts: OidcParts): Sessions {
   async function endOfAccount(oid: string, account: Account | undefined): Promise<void> {
     const { sessions, grants, others } = await recordsOf(oid);
     const notices = new LogoutNotices(parts);
-    const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session);
-    for (const { key } of sessions) await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
+    for (const { key } of sessions) {
+      const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
+      await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
+    }
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant: { login } }) => isOver(account, login?.authTime, login));
+      .filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     const endedToo = others.filter((artifact) => !account || isVoid(account, putAtOf(artifact)));
     await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
@@ -112,12 +118,13 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const account = await accountOf(user);
       const { sessions, grants } = await recordsOf(user.userId);
       const inBrowsers = sessions.filter(
-        ({ session }) =>
-          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > Date.now()) && !isOver(account, session.loginTs, session),
+        ({ session, key }) =>
+          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > Date.now()) &&
+          !isOver(account, session.loginTs, session, digestOfKey(key)),
       );
       const byThemselves = grants.filter(({ value }) => {
         const { login } = JSON.parse(value) as GrantRecord;
-        return !isOver(account, login?.authTime, login);
+        return !isOver(account, login?.authTime, login, login?.session);
       });
       return [...inBrowsers.map(described), ...byThemselves.flatMap(describedGrant)].sort(
         (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
@@ -143,6 +150,11 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
       notices.release();
       return ended !== undefined;
+    },
+
+    async endOthers(user, spared, by = {}) {
+      await accountOf(user);
+      await directory.as(by).forTenant(user.tid).users.signOutOthers(user.userId, spared);
     },
 
     async endAll(user, by = {}) {

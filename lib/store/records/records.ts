@@ -98,6 +98,8 @@ export interface User {
   readonly statusBefore?: 'invited' | 'active';
   /** Sign-ins before this instant are void. */
   readonly notBefore?: Date;
+  /** The session that the cut-off spared which set {@link notBefore}. */
+  readonly spared?: SparedSession;
   readonly externalIdentities: readonly ExternalIdentity[];
   /** `idp` and subject in one string, for the index. */
   readonly externalIdentityKeys: readonly string[];
@@ -115,6 +117,18 @@ export interface User {
   readonly provenEmail?: string;
   /** Addresses that the person had, until they were told of the change. */
   readonly formerEmails?: readonly string[];
+}
+
+/** A session that goes on over a cut-off of the other sign-ins of its user, with its grants. */
+export interface SparedSession {
+  /** As it is named to extensions. */
+  readonly session: string;
+  /** The cut-off. A later one ends this session too. */
+  readonly notBefore: Date;
+  /** The cut-off before, which the session does not go back behind. */
+  readonly before?: Date;
+  /** Names what the other sign-ins were ended for: once. */
+  readonly cause: string;
 }
 
 /** What decides which password of several that are set at once is the user's. */

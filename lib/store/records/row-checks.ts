@@ -107,6 +107,7 @@ const user = record<records.User>({
   statusBefore: optional(oneOf('invited', 'active')),
   isSelfRegistered: optional(flag),
   notBefore: optional(instant),
+  spared: optional(record<records.SparedSession>({ session: text, notBefore: instant, before: optional(instant), cause: text })),
   externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text })),
   externalIdentityKeys: texts,
   invitation: optional(
