@@ -54,6 +54,8 @@ async function own(): Promise<Subject> {
   return { ...owner, userName, owner, shared: userName };
 }
 async function child(): Promise<Subject> {
+  // A cut-off of the tenant is up to a second ahead, and counts for what begins before it.
+  await until(async () => ((await service.idp.directory.tenants.get(tids.Globex as string))?.notBefore?.getTime() ?? 0) <= Date.now());
   count += 1;
   const userName = `child-${count}@globex.test`;
   const owner = await account('Acme', `parent-${count}@acme.test`);
@@ -134,8 +136,6 @@ const begun: Readonly<Record<string, Begin>> = {
 };
 
 async function startFor({ oid, tid }: Subject) {
-  // A cut-off of the tenant is up to a second ahead, and counts for what begins before it.
-  await until(async () => ((await service.idp.directory.tenants.get(tid))?.notBefore?.getTime() ?? 0) <= Date.now());
   const started = await asking.requests.start(
     { oid, tid, clientId: 'desk', scopes: ['openid'], messageFormat: 'plaintext', initiator: 'user' },
     { lifetimeSeconds: 300 },
@@ -174,6 +174,10 @@ const revocations: Readonly<Record<string, Revocation>> = {
   'a reset of the password': { of: own, revoke: reset },
   'a password that the host sets': { of: own, revoke: setPassword, keepsSessions: true },
   'sign-out everywhere': { of: own, revoke: ({ tid, oid }) => service.idp.tenant(tid).users.signOutEverywhere(oid) },
+  'the first factor, which another session adds': {
+    of: own,
+    revoke: ({ tid, oid }) => service.idp.tenant(tid).users.signOutOthers(oid, { session: 'another', cause: 'the first factor' }),
+  },
   'disabling, and enabling again': {
     of: own,
     async revoke({ tid, oid }) {
