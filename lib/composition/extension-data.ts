@@ -1,7 +1,7 @@
 /** What extensions keep, put together: durable rows and short-lived records. */
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
-import { createExtensionData, type Directory, type ExtensionData, isVoid, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
+import { createExtensionData, type Directory, type ExtensionData, isWaitOver, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
@@ -52,7 +52,7 @@ export function createKeptData(
   const { extensions, rows, artifacts, now, keyring, directory } = parts;
   const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
     const account = await directory.accounts.findByOid(oid);
-    return !account || isVoid(account, at);
+    return !account || isWaitOver(account, at);
   };
   const kinds = new Map(
     extensions.flatMap((extension) =>

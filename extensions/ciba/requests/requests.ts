@@ -158,7 +158,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
     },
 
-    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method, owner }, decidedBy = {}) {
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method, owner, session }, decidedBy = {}) {
       const request = await find(id);
       if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
       const inTheWay = await obstacle(id, request);
@@ -175,6 +175,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         provenAt,
         ...(method === undefined ? {} : { method }),
         ...(owner === undefined ? {} : { owner }),
+        ...(session === undefined ? {} : { session }),
       };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };

@@ -24,6 +24,8 @@ export interface GrantedSignIn {
   readonly method?: string;
   /** The user whose credential it rests on. @default the parent of a linked account, else the user; of a sign-in with `act` the same of the impersonator */
   readonly owner?: string;
+  /** The name of the session that the sign-in is of. */
+  readonly session?: string;
   /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
   /** When what is granted began, in seconds since the epoch: without `offline_access` it lasts as long as a session from then on. @default `authTime` */

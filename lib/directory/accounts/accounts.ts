@@ -87,6 +87,10 @@ export const isUsable = (account: Account, loginAt?: Date, owner?: string, sessi
 export const isVoid = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean =>
   basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
+/** Whether something that waits for the account since `at` is over for good. A cut-off that spares a session ends sign-ins, and nothing that waits. */
+export const isWaitOver = (account: Account, at: Date | undefined): boolean =>
+  isVoid(account, at, undefined, (account.owner ?? account).person.user.spared?.session);
+
 /** The time of the first sign-in that counts, in milliseconds since the epoch. */
 export const notBeforeOf = (account: Account, owner?: string): number =>
   Math.max(...basisOf(account, owner).accounts.map((each) => ownNotBefore(each)));

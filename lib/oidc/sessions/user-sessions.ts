@@ -1,5 +1,5 @@
 import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
-import { type Account, isVoid } from '../../directory/index.js';
+import { type Account, isVoid, isWaitOver } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
@@ -82,7 +82,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
       .filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
-    const endedToo = others.filter((artifact) => !account || isVoid(account, putAtOf(artifact)));
+    const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
     await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
   }

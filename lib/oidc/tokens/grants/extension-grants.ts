@@ -71,6 +71,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       sessionEndsAt,
       ...(method === undefined ? {} : { method }),
       ...(owner === undefined || owner === oid ? {} : { owner }),
+      ...(signIn.session === undefined ? {} : { session: signIn.session }),
       ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
