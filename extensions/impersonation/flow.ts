@@ -81,10 +81,23 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
 
   const takesFactor = (step: Step, { tenant }: Account): boolean => tenant.signIn?.requireMfa === true && !isFresh(step.signedIn);
 
+  /** Whether nothing is open for the account by which the operator acts: a linked one may have more to ask than the one that is signed in. */
+  const isReady = async ({ signedIn }: Step, operator: Account): Promise<boolean> =>
+    operator.person.user.id === signedIn.oid || context.isSufficient(operator, signedIn);
+
+  /** Has the operator go on as that account: the authorization endpoint asks what is open for it, and then leads here again. */
+  async function goOnAs(ctx: Context, { interaction }: Step, { tenant }: Account): Promise<void> {
+    const { parameters, uid } = interaction;
+    const kept = (parameters.acr_values ?? '').split(' ').filter((value) => value !== '' && !value.startsWith('tenant:'));
+    const next = await interactions.restart(ctx, uid, 'resume', [...kept, `tenant:${tenant.id}`].join(' '));
+    redirectByGet(ctx, next ?? (await interactions.abort(ctx, interaction)));
+  }
+
   async function showWho(ctx: Context, step: Step, asked: Partial<Record<'tid' | 'query' | 'after', string>>, problem?: Problem) {
     const { interaction, operators } = step;
     const operator = operators.length === 1 ? operators[0] : operatorIn(step, asked.tid);
     if (!operator) return pages.tenants(ctx, interaction, operators, problem);
+    if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
     const query = asked.query ?? '';
     return pages.who(ctx, interaction, operator, { query, found: await search(operator, query, asked.after) }, problem);
   }
@@ -96,12 +109,16 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     typed = { reason: '', minutes: String(bounds.minutes) },
     problem?: Problem,
   ) {
+    const operator = operatorIn(step, target.tenant.id) as Account;
+    if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
     if (takesFactor(step, target)) return pages.again(ctx, step.interaction, target);
     return pages.why(ctx, step.interaction, target, typed, bounds, {}, problem);
   }
 
   async function start(ctx: Context, step: Step, target: Account): Promise<void> {
     const { interaction, signedIn } = step;
+    const operator = operatorIn(step, target.tenant.id) as Account;
+    if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
     const typed = { reason: formField(ctx, 'reason'), minutes: formField(ctx, 'minutes') };
     const reason = typed.reason.trim();
     const wrong = {
@@ -109,7 +126,6 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       minutes: !/^\d{1,4}$/.test(typed.minutes.trim()) || Number(typed.minutes) < 1 || Number(typed.minutes) > bounds.minutes,
     };
     if (wrong.reason || wrong.minutes) return pages.why(ctx, interaction, target, typed, bounds, wrong);
-    const operator = operatorIn(step, target.tenant.id) as Account;
     const row = await book.start({
       uid: interaction.uid,
       operator,

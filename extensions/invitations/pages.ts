@@ -29,7 +29,8 @@ const fullName = ({ givenName, familyName }: PersonWithUser): string => `${given
 /** Who is signed in in a browser where an invitation of somebody else is opened. */
 export interface Other {
   readonly oid: string;
-  readonly name: string;
+  /** Absent where the sign-in is not complete. */
+  readonly name?: string;
 }
 
 const statusOf: Readonly<Record<Exclude<InvitationState, 'pending'>, number>> = {
@@ -111,9 +112,12 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
           { part: 'button', text: 'invitations.accept.create', name: 'step', value: 'create', look: 'quiet' },
         ],
       }[takes] as readonly ViewPart[];
-      const notice: readonly ViewPart[] = other
-        ? [{ part: 'text', text: { key: 'invitations.accept.other', values: { ...values, other: other.name } } }]
-        : [];
+      const { name: otherName } = other ?? {};
+      const told: Text =
+        otherName === undefined
+          ? 'invitations.accept.somebody'
+          : { key: 'invitations.accept.other', values: { ...values, other: otherName } };
+      const notice: readonly ViewPart[] = other ? [{ part: 'text', text: told }] : [];
       return show(ctx, opened, {
         title: { key: 'invitations.accept.title', values },
         lead: { key: 'invitations.accept.lead', values },

@@ -23,7 +23,7 @@ interface Parts extends AdmissionParts {
 }
 
 export function personalRoutes(router: Router, context: ExtensionContext, { base, pages, signInTo }: Parts) {
-  const { directory, signedIn, inPerson, personalTenant, logger, requestId } = context;
+  const { directory, signedIn, isSufficient, inPerson, personalTenant, logger, requestId } = context;
   const { acceptance, accounts } = directory;
   const admissions = createAdmissions(context, { base, pages });
   const { at, admittedTo, signInThere } = admissions;
@@ -40,10 +40,11 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     return undefined;
   }
 
-  /** Who would be the parent: an account that has one links to that. */
-  async function parentOf({ person }: Account): Promise<Account | undefined> {
-    const { parentUserId } = person.user;
-    return parentUserId === undefined ? accounts.findByOid(person.user.id) : accounts.findByOid(parentUserId);
+  /** Who would be the parent: an account that has one links to that, where the sign-in has all that is asked of the parent. */
+  async function parentOf(here: BrowserSignIn): Promise<Account | undefined> {
+    const { id, parentUserId } = here.account.person.user;
+    const parent = await accounts.findByOid(parentUserId ?? id);
+    return parent && (await isSufficient(parent, here)) ? parent : undefined;
   }
 
   /** Linking makes nobody a parent of who may do something in the admin API. */
@@ -57,7 +58,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     const here = found && (await personalIn(ctx, found.at));
     if (!found || !here) return;
     const { opened } = found;
-    const parent = await parentOf(here.account);
+    const parent = await parentOf(here);
     const action = at('confirm', opened.ref);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
     if (await isInTenant(parent, opened.tenant.id)) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
@@ -74,7 +75,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     if (!pages.isOfConfirmation(ctx, ref, here.oid, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
     if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return signInThere(ctx, opened);
     const action = at('confirm', ref);
-    const parent = await parentOf(here.account);
+    const parent = await parentOf(here);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
     try {
       const { person } = await acceptance.acceptLinked(

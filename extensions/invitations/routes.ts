@@ -21,7 +21,7 @@ interface JustAccepted {
 }
 
 export function invitationRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, artifact, signedIn, logger, requestId } = context;
+  const { own, url, directory, csrf, artifact, signedIn, signInToEnd, logger, requestId } = context;
   const { acceptance } = directory;
   const base = `${own}/invitations`;
   const pages = createPages(context);
@@ -34,8 +34,11 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
 
   /** Who else is signed in here: accepting signs them out. */
   async function otherIn(ctx: Context, { person, takes }: OpenedInvitation): Promise<Other | undefined> {
-    const here = takes === 'link' ? undefined : await signedIn(ctx);
-    if (!here || here.oid === person.user.id) return undefined;
+    const ending = takes === 'link' ? undefined : await signInToEnd(ctx);
+    if (!ending || ending.oid === person.user.id) return undefined;
+    const here = await signedIn(ctx);
+    // Of a sign-in that is not complete, the page says no name.
+    if (!here) return { oid: ending.oid };
     const { givenName, familyName, user } = here.account.person;
     return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };
   }

@@ -22,30 +22,40 @@ export const pageOf = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'linked-accounts:page', `${context.own}/linked-accounts`, FRESH_SECONDS);
 
 interface Begun {
-  readonly oid: string;
+  readonly signIn: Omit<BrowserSignIn, 'account'>;
   readonly proof: Proof;
   /** When, in seconds since the epoch. */
   readonly at: number;
 }
 
-export function createLinkRequests({ artifact, csrf, directory, now }: ExtensionContext) {
+export function createLinkRequests({ artifact, csrf, directory, isSufficient, mayChange, now }: ExtensionContext) {
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, id: string): string => csrf.token(ctx, `linked-accounts ${id}`);
+  /** The parent of the account that signed in, where the sign-in lacks something that is asked of the parent: others are linked to that one. */
+  async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {
+    const { parentUserId } = here.account.person.user;
+    const parent = parentUserId === undefined ? undefined : await directory.accounts.findByOid(parentUserId);
+    return parent && !(await isSufficient(parent, here)) ? parent : undefined;
+  }
   return {
+    unprovenParent,
+
     /** @returns its id, which opens nothing in another browser. */
-    async begin(ctx: Context, { account, oid, authTime }: BrowserSignIn): Promise<string> {
+    async begin(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
-      const proof = await directory.credentials.proofOf(account, new Date(authTime * 1000));
-      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: Math.floor(now() / 1000) } satisfies Begun);
+      const proof = await directory.credentials.proofOf(account, new Date(signIn.authTime * 1000));
+      await artifact(begun).put(ticket(ctx, id), { signIn, proof, at: Math.floor(now() / 1000) } satisfies Begun);
       return id;
     },
 
-    /** The account that the link was begun with, where it is still proven, and somebody has signed in here since. */
+    /** The account that the link was begun with, where it is still proven with all that is asked of it, and somebody has signed in here since. */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<Account | undefined> {
       const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
       if (!kept || here.authTime < kept.at) return undefined;
-      const account = await directory.accounts.findByOid(kept.oid);
-      return account && (await directory.credentials.holds(account, kept.proof)) ? account : undefined;
+      const account = await directory.accounts.findByOid(kept.signIn.oid);
+      if (!account || !(await directory.credentials.holds(account, kept.proof))) return undefined;
+      const first = { ...kept.signIn, account };
+      return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? account : undefined;
     },
 
     /** Ends it; true for one caller. */

@@ -76,6 +76,7 @@ export function createPages({ url, own, view }: ExtensionContext) {
         form: { action: base + path, subject: subjects.link(one, other) },
         parts: [
           entriesOf([one, other]),
+          { part: 'text', text: 'linked.confirm.credentials' },
           ...pairings.map(
             ({ parent }, index): ViewPart => ({
               part: 'button',

@@ -28,6 +28,15 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
 
   const present = (ctx: Context, state: string) => ownPage.present(ctx, state, false);
 
+  /** The same, for a link. A user who signed in to a child account goes on as its parent first, where more is asked of the parent. */
+  async function presentToLink(ctx: Context, next: string): Promise<BrowserSignIn | undefined> {
+    const here = await ownPage.present(ctx, next);
+    const parent = here && (await requests.unprovenParent(here));
+    if (!parent) return here;
+    await ownPage.signIn(ctx, next, undefined, { acrValues: `tenant:${parent.tenant.id}` });
+    return undefined;
+  }
+
   const confirmOf = (link: string): string => `/confirm?${new URLSearchParams({ link })}`;
   const linkOf = (ctx: Context): string => String(ctx.query.link);
   const isEndable = (here: Account, { person: { user } }: Account): boolean =>
@@ -62,14 +71,14 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
   });
 
   router.get(`${path}/link`, async (ctx: Context) => {
-    const here = await ownPage.present(ctx, '/link');
+    const here = await presentToLink(ctx, '/link');
     if (!here) return;
     await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
   });
 
   /** The two accounts that are proven; undefined once something else was shown. */
   async function proven(ctx: Context): Promise<{ readonly one: Account; readonly other: Account } | undefined> {
-    const here = await ownPage.present(ctx, confirmOf(linkOf(ctx)));
+    const here = await presentToLink(ctx, confirmOf(linkOf(ctx)));
     const one = here && (await requests.first(ctx, linkOf(ctx), here));
     if (here && one) return { one, other: here.account };
     if (here) await pages.lost(ctx);

@@ -112,7 +112,7 @@ export function createProtocol(
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts, provider);
   const isComplete = createIsComplete(parts);
-  const acting = createActing(parts, provider);
+  const acting = createActing(parts, provider, isComplete);
   const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
@@ -204,7 +204,7 @@ export function createProtocol(
     get app() {
       return provider() as unknown as ProtocolApp['app'];
     },
-    interactions: createInteractions(parts, provider, acting),
+    interactions: createInteractions(parts, provider, acting, isComplete),
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     async signature(data, alg) {

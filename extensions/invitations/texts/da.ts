@@ -11,6 +11,7 @@ export const da = {
   'invitations.accept.signIn': 'Log ind på min konto',
   'invitations.accept.create': 'Opret en konto',
   'invitations.accept.other': '{other} er logget ind i denne browser. Hvis du fortsætter, bliver vedkommende logget ud.',
+  'invitations.accept.somebody': 'Nogen er logget ind i denne browser. Hvis du fortsætter, bliver vedkommende logget ud.',
   'invitations.accept.missing': 'Vælg en adgangskode.',
   'invitations.accept.weak': 'Vælg en adgangskode på mindst {length} tegn, som ikke er dit brugernavn.',
   'invitations.accept.easy': 'Den adgangskode er let at gætte. Vælg en anden.',

@@ -11,6 +11,7 @@ export const de = {
   'invitations.accept.signIn': 'Bei meinem Konto anmelden',
   'invitations.accept.create': 'Konto anlegen',
   'invitations.accept.other': '{other} ist in diesem Browser angemeldet. Wenn Sie fortfahren, wird diese Person abgemeldet.',
+  'invitations.accept.somebody': 'In diesem Browser ist jemand angemeldet. Wenn Sie fortfahren, wird diese Person abgemeldet.',
   'invitations.accept.missing': 'Wählen Sie ein Passwort.',
   'invitations.accept.weak': 'Wählen Sie ein Passwort mit mindestens {length} Zeichen, das nicht Ihr Benutzername ist.',
   'invitations.accept.easy': 'Dieses Passwort ist leicht zu erraten. Wählen Sie ein anderes.',

@@ -11,6 +11,7 @@ export const en = {
   'invitations.accept.signIn': 'Sign in to my account',
   'invitations.accept.create': 'Create an account',
   'invitations.accept.other': '{other} is signed in in this browser. If you go on, they are signed out.',
+  'invitations.accept.somebody': 'Somebody is signed in in this browser. If you go on, they are signed out.',
   'invitations.accept.missing': 'Choose a password.',
   'invitations.accept.weak': 'Choose a password of at least {length} characters that is not your user name.',
   'invitations.accept.easy': 'That password is easy to guess. Choose another one.',

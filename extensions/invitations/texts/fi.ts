@@ -11,6 +11,7 @@ export const fi = {
   'invitations.accept.signIn': 'Kirjaudu tililleni',
   'invitations.accept.create': 'Luo tili',
   'invitations.accept.other': '{other} on kirjautunut tässä selaimessa. Jos jatkat, hänet kirjataan ulos.',
+  'invitations.accept.somebody': 'Joku on kirjautunut tässä selaimessa. Jos jatkat, hänet kirjataan ulos.',
   'invitations.accept.missing': 'Valitse salasana.',
   'invitations.accept.weak': 'Valitse vähintään {length} merkin salasana, joka ei ole käyttäjätunnuksesi.',
   'invitations.accept.easy': 'Tämä salasana on helppo arvata. Valitse toinen.',

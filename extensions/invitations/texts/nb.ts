@@ -11,6 +11,7 @@ export const nb = {
   'invitations.accept.signIn': 'Logg inn på kontoen min',
   'invitations.accept.create': 'Opprett en konto',
   'invitations.accept.other': '{other} er logget inn i denne nettleseren. Går du videre, blir vedkommende logget ut.',
+  'invitations.accept.somebody': 'Noen er logget inn i denne nettleseren. Går du videre, blir vedkommende logget ut.',
   'invitations.accept.missing': 'Velg et passord.',
   'invitations.accept.weak': 'Velg et passord på minst {length} tegn som ikke er brukernavnet ditt.',
   'invitations.accept.easy': 'Dette passordet er lett å gjette. Velg et annet.',

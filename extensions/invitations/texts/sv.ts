@@ -11,6 +11,7 @@ export const sv = {
   'invitations.accept.signIn': 'Logga in på mitt konto',
   'invitations.accept.create': 'Skapa ett konto',
   'invitations.accept.other': '{other} är inloggad i den här webbläsaren. Om du fortsätter loggas personen ut.',
+  'invitations.accept.somebody': 'Någon är inloggad i den här webbläsaren. Om du fortsätter loggas personen ut.',
   'invitations.accept.missing': 'Välj ett lösenord.',
   'invitations.accept.weak': 'Välj ett lösenord på minst {length} tecken som inte är ditt användarnamn.',
   'invitations.accept.easy': 'Det lösenordet är lätt att gissa. Välj ett annat.',

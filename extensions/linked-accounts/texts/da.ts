@@ -12,6 +12,8 @@ export const da: Record<keyof typeof en, string> = {
   'linked.back': 'Tilbage til sammenkædede konti',
   'linked.confirm.title': 'Vil du kæde disse konti sammen?',
   'linked.confirm.lead': 'Så har du ét login til begge og vælger organisation.',
+  'linked.confirm.credentials':
+    'Adgangskoden og den anden faktor for den konto, du vælger, gælder derefter for begge. Den anden kontos bruges ikke længere.',
   'linked.confirm.submit': 'Kæd dem sammen, og log ind som {userName} ({tenant})',
   'linked.confirm.leave': 'Kæd dem ikke sammen',
   'linked.refused.title': 'Disse konti kan ikke kædes sammen',

@@ -12,6 +12,8 @@ export const de: Record<keyof typeof en, string> = {
   'linked.back': 'Zurück zu den verknüpften Konten',
   'linked.confirm.title': 'Diese Konten verknüpfen?',
   'linked.confirm.lead': 'Danach haben Sie eine Anmeldung für beide und wählen die Organisation.',
+  'linked.confirm.credentials':
+    'Danach gelten das Passwort und der zweite Faktor des Kontos, das Sie wählen, für beide. Die des anderen Kontos werden nicht mehr verwendet.',
   'linked.confirm.submit': 'Verknüpfen und als {userName} ({tenant}) anmelden',
   'linked.confirm.leave': 'Nicht verknüpfen',
   'linked.refused.title': 'Diese Konten lassen sich nicht verknüpfen',

@@ -11,6 +11,8 @@ export const en = {
   'linked.back': 'Back to linked accounts',
   'linked.confirm.title': 'Link these accounts?',
   'linked.confirm.lead': 'You then have one sign-in for both, and choose the organisation.',
+  'linked.confirm.credentials':
+    'The password and the second factor of the account that you choose count for both from then on. Those of the other account are not used any more.',
   'linked.confirm.submit': 'Link them, and sign in as {userName} ({tenant})',
   'linked.confirm.leave': 'Do not link them',
   'linked.refused.title': 'These accounts cannot be linked',

@@ -12,6 +12,8 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.back': 'Takaisin yhdistettyihin tileihin',
   'linked.confirm.title': 'Yhdistetäänkö nämä tilit?',
   'linked.confirm.lead': 'Sen jälkeen sinulla on yksi kirjautuminen molempiin, ja valitset organisaation.',
+  'linked.confirm.credentials':
+    'Valitsemasi tilin salasana ja toinen tunniste ovat sen jälkeen voimassa molemmissa. Toisen tilin omia ei enää käytetä.',
   'linked.confirm.submit': 'Yhdistä ja kirjaudu käyttäjänä {userName} ({tenant})',
   'linked.confirm.leave': 'Älä yhdistä',
   'linked.refused.title': 'Näitä tilejä ei voi yhdistää',

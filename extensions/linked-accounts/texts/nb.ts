@@ -12,6 +12,8 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.back': 'Tilbake til koblede kontoer',
   'linked.confirm.title': 'Vil du koble disse kontoene?',
   'linked.confirm.lead': 'Da har du én innlogging for begge, og velger organisasjon.',
+  'linked.confirm.credentials':
+    'Passordet og den andre faktoren til kontoen du velger, gjelder deretter for begge. Den andre kontoens brukes ikke lenger.',
   'linked.confirm.submit': 'Koble dem, og logg inn som {userName} ({tenant})',
   'linked.confirm.leave': 'Ikke koble dem',
   'linked.refused.title': 'Disse kontoene kan ikke kobles',

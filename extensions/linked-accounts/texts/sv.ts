@@ -12,6 +12,8 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.back': 'Tillbaka till länkade konton',
   'linked.confirm.title': 'Vill du länka de här kontona?',
   'linked.confirm.lead': 'Då har du en inloggning för båda och väljer organisation.',
+  'linked.confirm.credentials':
+    'Lösenordet och den andra faktorn för kontot som du väljer gäller sedan för båda. Det andra kontots används inte längre.',
   'linked.confirm.submit': 'Länka dem och logga in som {userName} ({tenant})',
   'linked.confirm.leave': 'Länka dem inte',
   'linked.refused.title': 'De här kontona kan inte länkas',

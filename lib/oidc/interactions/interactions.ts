@@ -16,7 +16,7 @@ import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { amrFor, reachableAccounts, signInAs } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
-import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
+import { type IsComplete, isAllowedMethod, isAskedMethod, ofSession } from '../accounts/requirements.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import type { OidcParts } from '../context.js';
 import type { Acting } from '../sessions/acting.js';
@@ -27,7 +27,7 @@ import { createRestart } from './restart.js';
 import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
-export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
+export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting, isComplete: IsComplete): Interactions {
   const { directory, options, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
@@ -147,9 +147,13 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
 
     async allow(ctx, interaction) {
       const { oid, client, parameters } = interaction;
-      const { accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+      const session = (await provider().Session.get(ctx)) as OurSession;
+      const { accountId, act } = session;
       // Nobody allows anything in the name of somebody else: neither who acts, nor who is not signed in here as that user by now.
       if (act || accountId === undefined || accountId !== oid) return this.abort(ctx, interaction);
+      const account = await directory.accounts.findByOid(accountId);
+      // Something is required since the page was shown: that is asked first, and then this again.
+      if (!account || !(await isComplete(account, ofSession(session), client))) return finish(ctx, {});
       await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });
     },

@@ -13,9 +13,11 @@ import { requestIdOf } from '../../http/requests/request-id.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { type GrantRecord, type OurSession, sessionNameOf } from '../accounts/login-context.js';
+import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { Aside } from '../artifacts/session-members.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { SessionHooks } from '../upstream/session.js';
 import { createActingHint, createSessionCookie } from './cookies.js';
@@ -30,7 +32,7 @@ type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'ac
 export interface Acting {
   /**
    * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
-   * somebody already.
+   * somebody already, and where something is still open that is asked of the account that is signed in, or of the one that acts.
    * @returns the session that was set aside, and the owner of the credential that its sign-in rests on.
    */
   begin(
@@ -48,7 +50,7 @@ export interface Acting {
   readonly hooks: SessionHooks;
 }
 
-export function createActing(parts: OidcParts, provider: () => Provider): Acting {
+export function createActing(parts: OidcParts, provider: () => Provider, isComplete: IsComplete): Acting {
   const { actings, artifacts, directory, browsers, browserState, options } = parts;
   const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
@@ -99,6 +101,8 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
         );
       if (!isSelf || owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id)
         return undefined;
+      const client = clientOf(await provider().Client.find(String(details.params.client_id)));
+      for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
       const { sessionIdle, sessionAbsolute } = options.lifetimes;
       const end = endsAt === undefined ? epochSeconds() : Math.floor(endsAt.getTime() / 1000);
       // Nothing prolongs it meanwhile, and it is to be there at the end.
