@@ -14,7 +14,7 @@ import {
   type OpenedInvitation,
   redirectByGet,
 } from '../../lib/extension-door.js';
-import { type AdmissionParts, createAdmissions } from './admission.js';
+import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
 import type { createFinish } from './finish.js';
 import { personalAccountRoutes } from './personal-account.js';
 
@@ -30,13 +30,14 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   personalAccountRoutes(router, context, { base, pages }, admissions);
 
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
-  async function personalIn(ctx: Context, admittedAt: number): Promise<BrowserSignIn | undefined> {
+  async function personalIn(ctx: Context, { opened, at: admittedAt }: Admitted): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     const isPersonal = here?.account.tenant.id === personalTenant;
     // A sign-in by a credential that a link has replaced proves nothing of the parent, whom the invited account is linked to.
     const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
     if (here && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000)) return here;
-    await pages.lost(ctx);
+    // A sign-in that is not complete goes on where it is: at the second factor, say.
+    await (here ? pages.lost(ctx) : signInThere(ctx, opened, { prompt: undefined }));
     return undefined;
   }
 
@@ -55,7 +56,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
 
   router.get(`${base}/confirm`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
-    const here = found && (await personalIn(ctx, found.at));
+    const here = found && (await personalIn(ctx, found));
     if (!found || !here) return;
     const { opened } = found;
     const parent = await parentOf(here);
@@ -68,7 +69,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   router.post(`${base}/confirm`, inPerson, form, async (ctx: Context) => {
     // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
     const found = await admittedTo(ctx, true);
-    const here = found && (await personalIn(ctx, found.at));
+    const here = found && (await personalIn(ctx, found));
     if (!found || !here) return;
     const { opened } = found;
     const { ref, tenant } = opened;

@@ -78,18 +78,19 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
-  /** The user who signed in here to connect their account: just now, and by something else than the connection. */
-  async function signedInHere(ctx: Context, { id }: Connection): Promise<BrowserSignIn | undefined> {
-    const here = await signedIn(ctx);
-    const isFresh = here !== undefined && here.authTime >= context.now() / 1000 - FRESH_SECONDS;
-    return here && isFresh && here.idp !== id ? here : undefined;
-  }
+  /** Whether the user signed in to connect their account: just now, and by something else than the connection. */
+  const isForLink = ({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean =>
+    authTime >= context.now() / 1000 - FRESH_SECONDS && idp !== id;
+
+  const tenantOf = ({ tids }: Interaction): Partial<SignInAsk> => (tids?.length === 1 ? { acrValues: `tenant:${tids[0]}` } : {});
 
   /** The stranger of a step, and the account to connect. Undefined once the browser was sent on: to the second factor, or to a new sign-in. */
   async function provenHere(ctx: Context, interaction: Interaction, name: string) {
     const found = await strangerOf(interaction, name);
-    const here = found && (await signedInHere(ctx, found.connection));
-    if (!found || !here) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    const here = found && (await signedIn(ctx));
+    // A sign-in that is not complete goes on where it is: at the second factor, say.
+    if (found && !here) return void (await toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
+    if (!found || !here || !isForLink(here, found.connection)) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     if (await mayChange(here)) return { ...found, account: here.account };
     const { account } = here;
     const loginHint = account.person.user.userName;
@@ -150,8 +151,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
       const name = formField(ctx, 'stranger');
       const found = await strangerOf(interaction, name);
       if (!found) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-      const acrValues = interaction.tids?.length === 1 ? { acrValues: `tenant:${interaction.tids[0]}` } : {};
-      await toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...acrValues });
+      await toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...tenantOf(interaction) });
     },
   };
 }
