@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { UnavailableError } from '../../lib/errors.js';
 import { type Caches, type CachesOptions, createCaches } from '../../lib/store/caches/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { createCheckedDirectory } from '../../lib/store/records/checked-directory.js';
@@ -8,6 +9,7 @@ import type { ChangeRecord } from '../../lib/store/records/records.js';
 import { silentLogger } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
 import { observed } from './observed-directory.js';
+import { withCollections } from './with-collections.js';
 
 interface Named extends Row {
   readonly name: string;
@@ -199,6 +201,43 @@ describe('design §4: caches fed by the change revision', () => {
       expect(logged.slice(1)).toEqual([expect.stringMatching(/^info .*back/)]);
     }
   });
+
+  test.each(['insert', 'put', 'update', 'remove'] as const)(
+    '%s of which nobody knows the outcome is seen at once, and on other nodes',
+    async (method) => {
+      const store = withCollections(memory, (rows, name) => {
+        if (name !== 'books') return {};
+        const lost = <Outcome>(write: Promise<Outcome>) =>
+          write.then((): Outcome => {
+            throw new UnavailableError('store_unavailable', { store: 'memory' }, { cause: new Error('No answer') });
+          });
+        return {
+          insert: (row) => lost(rows.insert(row)),
+          put: (row) => lost(rows.put(row)),
+          update: (id, change) => lost(rows.update(id, change)),
+          remove: (id) => lost(rows.remove(id)),
+        };
+      });
+      const checked = createCheckedDirectory(store, silentLogger);
+      const here = createCaches(checked, { pollInterval: 10, logger });
+      open.push(here);
+      const [cachedHere, cachedThere] = [here, node()].map((caches) => caches.rows<Named>('books'));
+      const id = method === 'insert' ? 'b' : 'a';
+      const before = [await cachedHere?.get(id), await cachedThere?.get(id)];
+      expect(before.map((row) => row?.name)).toEqual(method === 'insert' ? [undefined, undefined] : ['first', 'first']);
+      const written = checked.collection<Named>('books');
+      const writes = {
+        insert: () => written.insert({ id, name: 'second' }),
+        put: () => written.put({ id, name: 'second' }),
+        update: () => written.update(id, (row) => ({ ...row, name: 'second' })),
+        remove: () => written.remove(id),
+      };
+      await expect(writes[method]()).rejects.toMatchObject({ code: 'store_unavailable' });
+      const after = method === 'remove' ? undefined : 'second';
+      expect((await cachedHere?.get(id))?.name).toBe(after);
+      await until(async () => (await cachedThere?.get(id))?.name === after);
+    },
+  );
 
   test('a change that could not be told is told when the store is back', async () => {
     const { directory, state } = observed(memory);

@@ -61,12 +61,16 @@ export function createCaches(
     return cache;
   };
 
-  const { changed, close } = createChangeFeed(directory, {
+  const { changed, mayHaveChanged, close } = createChangeFeed(directory, {
     pollInterval,
     logger,
     onChange: (collection) => {
       for (const listener of dependants.get(collection) ?? []) listener();
     },
+  });
+
+  directory.onUncertain((collection) => {
+    if (dependants.has(collection)) mayHaveChanged(collection);
   });
 
   return { rows, over, watch, changed, close };

@@ -28,6 +28,8 @@ export interface ChangeFeed {
    * It never rejects, because the write is done. While the store cannot be reached, the other nodes are told as soon as it can.
    */
   changed(collection: string): Promise<void>;
+  /** Tells this node at once, and all nodes at the next look, of a write of which nobody knows whether the store made it, or makes it a little later. */
+  mayHaveChanged(collection: string): void;
   close(): void;
 }
 
@@ -80,6 +82,10 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
     async changed(collection) {
       onChange(collection);
       await attempt(() => tell(collection));
+    },
+    mayHaveChanged(collection) {
+      onChange(collection);
+      untold.add(collection);
     },
     close: () => clearInterval(timer),
   };

@@ -32,6 +32,8 @@ export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
   /** Tells of each write that leaves events in a row, by the name of the collection. */
   onOutboxed(listener: (collection: string) => void): void;
+  /** Tells of each write that failed with `store_unavailable`, by the name of the collection: the store may have made the write. */
+  onUncertain(listener: (collection: string) => void): void;
   /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
   problems(): Promise<readonly UnreadableRow[]>;
 }
@@ -64,6 +66,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
   // A store in this process hands out the same object at each read.
   const good = new WeakSet<Row>();
   const listeners: ((collection: string) => void)[] = [];
+  const uncertain: ((collection: string) => void)[] = [];
 
   function isGood(collection: string, row: Row): boolean {
     if (good.has(row)) return true;
@@ -96,6 +99,11 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       for (const listener of listeners) listener(name);
     };
 
+    const failed = (error: unknown): never => {
+      if (IdpError.is(error, 'store_unavailable')) for (const listener of uncertain) listener(name);
+      throw error;
+    };
+
     /** A row that was checked when it was written. */
     const known = (row: R): R => {
       good.add(row);
@@ -120,20 +128,21 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
 
     async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);
-      const after = await rows.update(id, (row) => {
+      const update = rows.update(id, (row) => {
         if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
         const next = change(row);
         return next === row ? row : written(next);
       });
+      const after = await update.catch(failed);
       return after && known(after);
     }
 
     async function insert(row: Unsaved<R>): Promise<R> {
-      return known(await rows.insert(written(row)));
+      return known(await rows.insert(written(row)).catch(failed));
     }
 
     async function put(row: Unsaved<R>): Promise<R> {
-      return known(await rows.put(written(row)));
+      return known(await rows.put(written(row)).catch(failed));
     }
 
     return {
@@ -169,16 +178,17 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
       async remove(id, version) {
         checkTexts([id]);
         if (bad.size > 0) bad.delete(`${name}:${id}`);
-        return rows.remove(id, version);
+        return rows.remove(id, version).catch(failed);
       },
       async retire(id, events, isMeant = () => true) {
         checkTexts([id]);
         let isThere = false;
-        await rows.update(id, (row) => {
+        const removal = rows.update(id, (row) => {
           isThere = isMeant(row);
           const kept = isGood(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
           return isThere ? (remainderOf(id, [...kept, ...events]) as unknown as Unsaved<R>) : row;
         });
+        await removal.catch(failed);
         if (isThere) tellOutboxed();
         return isThere;
       },
@@ -199,6 +209,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
     health: () => store.health(),
     close: () => store.close(),
     onOutboxed: (listener) => void listeners.push(listener),
+    onUncertain: (listener) => void uncertain.push(listener),
     async problems() {
       for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
         const kept = await store.collection(row.collection).get(row.id);
