@@ -21,7 +21,7 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
-import type { IdpNames } from './idp-names.js';
+import type { IdpNames, SharedIds } from './name-space.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -88,6 +88,7 @@ export interface DirectoryContext extends ClientRules {
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
   readonly idpNames: IdpNames;
+  readonly sharedIds: SharedIds;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

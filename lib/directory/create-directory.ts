@@ -13,6 +13,7 @@ import { createAuthenticate } from './clients/authenticate.js';
 import { existingScopes } from './clients/client-scopes.js';
 import { createClients, createPkceMethods } from './clients/clients.js';
 import { createConsents } from './clients/consents.js';
+import { createSharedIds } from './clients/shared-ids.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { createPasswordRules } from './credentials/password-rules.js';
 import { createPasswords } from './credentials/passwords.js';
@@ -80,7 +81,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     ownApi: options.ownApi,
     means,
     isKeyed: keyCompletion.isKeyed,
-    idpNames: createIdpNames(lease),
+    idpNames: createIdpNames({ collections, means }, lease),
+    sharedIds: createSharedIds(collections, lease),
   };
 
   const policies = createPolicyWatch(context, logger);

@@ -226,9 +226,9 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['credentials/', 'signing-keys/'],
     ['lists/', 'outbox/'],
     ['cached-collection.ts'],
-    ['mailed-links.ts', 'seed-ledger.ts'],
+    ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts'],
     ['context.ts'],
-    ['idp-names.ts', 'input.ts', 'identifiers.ts'],
+    ['name-space.ts', 'input.ts', 'identifiers.ts'],
   ],
 };
 

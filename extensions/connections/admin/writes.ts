@@ -38,12 +38,6 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
     return row;
   }
 
-  /** A client whose hints are believed is the `idp` of sign-ins too. */
-  async function checkName(id: string): Promise<void> {
-    const client = await directory.clients.get(id);
-    if (client?.trustedLoginHint === true) throw new IdpError('conflict', { path: '/id' });
-  }
-
   function checkAuth({ clientAuth }: Pick<ConnectionFields, 'clientAuth'>, hasSecret: boolean): void {
     if (clientAuth === 'private_key_jwt' && hasSecret) throw wrong('/clientSecret', 'no secret with private_key_jwt');
     if (clientAuth !== 'private_key_jwt' && !hasSecret) throw wrong('/clientSecret', `a secret with ${clientAuth}`);
@@ -74,7 +68,6 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       await takeDomains(context, book, place, given.domains);
       try {
         return await directory.idpNames.hold(id, 'connection', {
-          check: () => checkName(id),
           async write() {
             const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
             book.forget(id);
@@ -86,7 +79,9 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
           },
         });
       } catch (error) {
-        if ((await book.get(id)) === undefined) await giveUpDomains(context, id, given.domains);
+        // A connection that the store may make yet keeps its domains. If it is not made, they are free all the same.
+        const isMadeYet = IdpError.is(error, 'store_unavailable') || (await book.get(id)) !== undefined;
+        if (!isMadeYet) await giveUpDomains(context, id, given.domains);
         throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/id' }) : error;
       }
     },
@@ -116,7 +111,6 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const row =
         next.status === 'active' && before.status !== 'active'
           ? await directory.idpNames.hold(place.id, 'connection', {
-              check: () => checkName(place.id),
               write,
               undo: () => changed(place, disabled, 'ConnectionUpdated', by),
             })

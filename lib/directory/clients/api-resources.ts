@@ -26,7 +26,7 @@ import {
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
+import { checkNotReserved } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const description = line(300);
@@ -116,10 +116,9 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       const secret = ownSecret ?? newSecret();
       const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const raised = withEvents(record, event('ApiResourceCreated', id));
-      const removal = event('ApiResourceRemoved', id);
-      const apiResource = await insertWithSharedId(rows, raised, collections.clients, removal).catch(async (error: unknown) =>
-        refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'),
-      );
+      const apiResource = await context.sharedIds
+        .hold(id, 'apiResource', { write: () => rows.insert(raised), undo: () => rows.remove(id, event('ApiResourceRemoved', id)) })
+        .catch(async (error: unknown) => refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'));
       return ownSecret === undefined ? { apiResource, secret } : { apiResource };
     },
 
@@ -135,7 +134,10 @@ export function createApiResources(context: DirectoryContext): ApiResources {
         .catch((error: unknown) => refuse(error, '/scopes'));
     },
 
-    remove: (id) => rows.remove(id, event('ApiResourceRemoved', id)),
+    async remove(id) {
+      await rows.remove(id, event('ApiResourceRemoved', id));
+      await context.sharedIds.release(id, 'apiResource');
+    },
 
     async rotateSecret(id, given) {
       const { record: apiResource, secret } = await secrets.rotate(id, given);

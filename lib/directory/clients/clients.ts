@@ -12,7 +12,6 @@ import { lifetimeBounds } from '../../times/lifetime-bounds.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
-import type { HeldWrite } from '../idp-names.js';
 import {
   branding,
   type CheckCurrent,
@@ -32,10 +31,11 @@ import {
   token,
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
+import type { HeldWrite } from '../name-space.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { authMethod, findClientProblems, findIdProblems, findPostRegistrationProblems, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
-import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
+import { checkNotReserved } from './shared-ids.js';
 
 const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
 const lifetimes = inputSchema({
@@ -127,15 +127,8 @@ export function createClients(context: DirectoryContext): Clients {
   const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
     pendingEvent(type, undefined, { AggregateId: id });
   /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
-  async function withHintName(id: string, isTrusted: unknown, held: Pick<HeldWrite<Client>, 'write' | 'undo'>): Promise<Client> {
-    if (isTrusted !== true) return held.write();
-    const check = async (): Promise<void> => {
-      if (!(await context.means.offers(id))) return;
-      const expected = 'false: a sign-in method or a connection has the id of the client';
-      throw new IdpError('invalid_record', { path: '/trustedLoginHint', expected });
-    };
-    return context.idpNames.hold(id, 'client', { check, ...held });
-  }
+  const withHintName = (id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
+    isTrusted === true ? context.idpNames.hold(id, 'client', held) : held.write();
   const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
   const removeConsents = async (id: string): Promise<void> => {
     for (const consent of await collections.consents.find({ byClient: [id] })) await collections.consents.remove(consent.id);
@@ -167,10 +160,11 @@ export function createClients(context: DirectoryContext): Clients {
         ...findPostRegistrationProblems(client, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
+      const undo = () => rows.remove(id, event('ClientRemoved', id));
+      const insert = { write: () => rows.insert(withEvents(client, event('ClientCreated', id))), undo };
       const inserted = await withHintName(id, given.trustedLoginHint, {
-        write: () =>
-          insertWithSharedId(rows, withEvents(client, event('ClientCreated', id)), collections.apiResources, event('ClientRemoved', id)),
-        undo: () => rows.remove(id, event('ClientRemoved', id)),
+        write: () => context.sharedIds.hold(id, 'client', insert),
+        undo,
       });
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
     },
@@ -206,6 +200,7 @@ export function createClients(context: DirectoryContext): Clients {
       await removeConsents(id);
       await rows.remove(id, event('ClientRemoved', id));
       await context.idpNames.release(id, 'client');
+      await context.sharedIds.release(id, 'client');
       // Again, because a user may have given one meanwhile.
       await removeConsents(id);
     },

@@ -70,7 +70,7 @@ describe('design §8: every collection that administrators write carries its eve
     async (kind, drive) => {
       const store = memoryDirectory();
       let mine = false;
-      await using t = await testDirectory({ store, lease: async () => mine });
+      await using t = await testDirectory({ store, lease: async (work) => work !== 'events' || mine });
       const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });
       const { id, kept, again } = await drive(t, tid);
       const rows = store.collection<Row & { outbox?: string; pendingEvents?: readonly unknown[] }>(

@@ -1,5 +1,6 @@
 /** A directory over the memory store, for tests. */
 import { memoryDirectory } from '../../../adapters/memory/index.js';
+import { createLeases } from '../../../adapters/memory/leases.js';
 import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../../lib/directory/index.js';
 import type { IdpEvent } from '../../../lib/events.js';
 import { createCaches } from '../../../lib/store/caches/cache.js';
@@ -52,12 +53,13 @@ export async function testDirectory(
   const store = options.store ?? memoryDirectory();
   await store.open(Object.values(collections));
   const checked = createCheckedDirectory(store, silentLogger);
+  const leases = createLeases();
   const caches = createCaches(checked, { logger: silentLogger });
   const directory = createDirectory({
     caches,
     keyring: createKeyring(['first-secret-of-the-tests']),
     hasher: cheapHasher(),
-    lease: async () => true,
+    lease: (work, holder = 'node', ms = 1000) => leases.lease(work, holder, ms),
     logger: silentLogger,
     issuer: ISSUER,
     identityScopes: new Set(['openid', 'offline_access', 'profile', 'email', 'org']),
