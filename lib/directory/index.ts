@@ -5,7 +5,17 @@
  * seeds, the outbox of events and deliveries. A service that is bound to a tenant knows records of its tenant alone.
  */
 export type { AccountEvents } from './accounts/account-events.js';
-export { type Account, type Accounts, credentialOwner, isUsable, isVoid, isWaitOver, type Narrowed, notBeforeOf, subOf } from './accounts/accounts.js';
+export {
+  type Account,
+  type Accounts,
+  credentialOwner,
+  isUsable,
+  isVoid,
+  isWaitOver,
+  type Narrowed,
+  notBeforeOf,
+  subOf,
+} from './accounts/accounts.js';
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
 export type { Authority } from './accounts/privileges.js';
