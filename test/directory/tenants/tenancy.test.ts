@@ -76,6 +76,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     activate: [({ users }, { userId }) => users.activate(userId)],
     enable: [({ users }, { userId }) => users.enable(userId)],
     signOutEverywhere: [({ users }, { userId }) => users.signOutEverywhere(userId)],
+    signOutOthers: [({ users }, { userId }) => users.signOutOthers(userId, { session: 'a session', cause: 'a factor' })],
   },
   groups: {
     create: [],
