@@ -1,5 +1,7 @@
 /** Issue 14, external sign-in: groups only if mapped, several connections of one tenant, and providers that want pushed requests. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { Row } from '../../lib/store/directory-store.js';
 import { Agent, type Answer, authorizeUrl, createPkce } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { testSeed } from '../support/service/seed.js';
@@ -16,6 +18,7 @@ const groups = [
   { id: byHand, name: 'By hand' },
 ];
 
+const directory = memoryDirectory();
 let upstream: UpstreamProvider;
 let pushing: UpstreamProvider;
 const service = useIdp(async () => {
@@ -43,6 +46,7 @@ const service = useIdp(async () => {
     },
   };
   return {
+    directory,
     seed: {
       ...testSeed,
       tenants: [...testSeed.tenants, { id: tid, name: 'Contoso', groups, signIn: { methods: ['connections'] } }],
@@ -115,4 +119,14 @@ test('`idp:connections` leaves the choice among the connections of the tenant to
   const begun = await press(agent, page, 'pushing');
   const done = await agent.follow(await agent.get(await atUpstream(pushing, begun)));
   expect(membersOf(done)).toHaveProperty('code');
+});
+
+test('M17: an identity of a user whose record cannot be read makes no other user', async () => {
+  upstream.person = { ...somebody, sub: 'hidden', email: 'hidden@contoso.test' };
+  expect(membersOf(await through('mapped', upstream))).toHaveProperty('code');
+  const found = await service.idp.tenant(tid).users.findByUserName('hidden@contoso.test');
+  await directory.collection<Row & Record<string, unknown>>('persons').update(found?.id ?? '', (row) => ({ ...row, givenName: 42 }));
+  upstream.person = { ...somebody, sub: 'hidden', email: 'another@contoso.test' };
+  expect((await through('mapped', upstream)).location).toBeUndefined();
+  expect(await service.idp.tenant(tid).users.findByUserName('another@contoso.test')).toBeUndefined();
 });

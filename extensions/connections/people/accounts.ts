@@ -46,6 +46,8 @@ export function createPeople(context: ExtensionContext): People {
   async function create(connection: Connection, { subject, claims }: Upstream, { tids }: Narrowed): Promise<Account> {
     const { id, mapping, createUsersIn: tid, requireVerifiedEmail } = connection;
     if (tid === undefined) throw new RefusedAnswer('unknown', 'nobody here has this identity');
+    if (await accounts.isIdentityHidden({ idp: id, subject }))
+      throw new RefusedAnswer('unavailable', 'the identity is of a user whose record cannot be read');
     if (tids !== undefined && !tids.includes(tid))
       throw new RefusedAnswer('wrongTenant', 'new users of the connection are of another tenant');
     const tenant = await directory.tenants.get(tid);
@@ -114,7 +116,8 @@ export function createPeople(context: ExtensionContext): People {
         isOwner &&
         isOpen(account) &&
         allows(account, connection) &&
-        (await recorded(connection, subject)).length === 0
+        (await recorded(connection, subject)).length === 0 &&
+        !(await accounts.isIdentityHidden({ idp: connection.id, subject }))
       );
     },
 

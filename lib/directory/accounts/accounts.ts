@@ -36,6 +36,8 @@ export interface Accounts {
   family(person: PersonWithUser): Promise<readonly Account[]>;
   /** All accounts that an external identity was recorded for, in whatever tenants, usable or not. */
   ofIdentity(identity: ExternalIdentity): Promise<readonly Account[]>;
+  /** Whether an external identity was recorded for a user whose record cannot be read. Nobody else is to get it then. */
+  isIdentityHidden(identity: ExternalIdentity): Promise<boolean>;
   /** A user name as names are compared. */
   nameKey(userName: string): string;
   /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */

@@ -94,6 +94,12 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
       return accounts((await persons.find({ byExternalIdentity: [externalIdentityKey(identity)] })).filter(hasUser));
     },
 
+    async isIdentityHidden(identity) {
+      const all = persons.withUnreadable();
+      const found = await all.find({ byExternalIdentity: [externalIdentityKey(identity)] });
+      return !found.every(all.isReadable);
+    },
+
     async named(id) {
       const account = await findByOid(id);
       if (!account) return [];

@@ -80,6 +80,13 @@ export function createPrivileges({ collections }: Pick<DirectoryContext, 'collec
     return found.flat();
   }
 
+  /** A child that its own damage hides from the look-up by parent is still in the parent's list. */
+  async function ofHidden({ tid, user }: PersonWithUser, found: readonly Person[]): Promise<readonly Privilege[]> {
+    const hidden = (user.childUserIds ?? []).filter((id) => !found.some((child) => child.user?.id === id));
+    const rows = await Promise.all(hidden.map((id) => allPersons.find({ byUser: [id] })));
+    return rows.flatMap(([row]) => (row && allPersons.isReadable(row) ? [] : [{ tid }]));
+  }
+
   const of: Privileges['of'] = async (person) => {
     const isChild = person.user.parentUserId !== undefined;
     const children = isChild ? [] : await allPersons.find({ byParent: [person.user.id] });
@@ -87,7 +94,7 @@ export function createPrivileges({ collections }: Pick<DirectoryContext, 'collec
       const groupIds = allPersons.isReadable(row) ? row.user?.groupIds : undefined;
       return groupIds === undefined ? [{ tid: row.tid }] : ofGroupIds({ tid: row.tid, groupIds });
     });
-    return (await Promise.all(ofFamily)).flat();
+    return (await Promise.all([...ofFamily, ofHidden(person, children)])).flat();
   };
 
   /** Whether a parent in the tenant has a child in the group, which may be of any tenant. */

@@ -6,11 +6,13 @@ import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Row } from '../../../lib/store/directory-store.js';
 import { type CollectionName, collections } from '../../../lib/store/records/collections.js';
-import { Agent, basic, postForm } from '../../support/client/agent.js';
+import { wrongMember } from '../../../lib/store/records/row-checks.js';
+import { Agent, authorizeUrl, basic, createPkce, postForm, signIn } from '../../support/client/agent.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { silentLogger } from '../../support/service/test-directory.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { impersonatingAt, operatorOptions, operatorSeed, valueFor } from '../../support/sign-in/impersonating.js';
 import { until } from '../../support/time/until.js';
 
 const isWhole = process.env.PROVE !== undefined;
@@ -389,5 +391,204 @@ describe('M17: rows that are not of their form', () => {
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_record', status: 422 });
       expect(await service.idp.directory.accounts.findByOid(id)).toBeUndefined();
     }
+  });
+});
+
+describe('M17: a row that refuses somebody refuses as well when one of its members is damaged, and members of a later release change nothing', () => {
+  const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+  const consenting = { id: 'asks', name: 'Asks', secret: 'asks-secret', metadata: { redirect_uris: [redirectUri] }, requireConsent: true };
+  const seed = { ...operatorSeed, clients: [...operatorSeed.clients, { ...consenting, allowedScopes: ['openid', 'email'] }] };
+  const service = useIdp({ ...operatorOptions, ...stores, seed, limits: { signInFailures: 100, signInFailuresPerAddress: 1000 } });
+  const rowsOf = (name: CollectionName) => stores.directory.collection<Row & Member>(name);
+  const put = (name: CollectionName, given: Member) => rowsOf(name).put(given as Row & Member);
+  const alice = new Agent();
+  const otto = new Agent();
+  let carol: Row & Member & { tid: string; user: Member & { id: string } };
+  let token: string;
+
+  const oidOf = async (name: string) => (await service.idp.directory.accounts.candidates(name))[0]?.person.user.id ?? '';
+  const one = async (name: CollectionName, isMeant: (row: Member) => boolean) =>
+    (await rowsOf(name).find({})).find(isMeant) as Row & Member;
+  const without = ({ nameKey: _, ...members }: Member, more: Member): Member => ({ ...members, ...more });
+  /** The user of a person that is planted here. */
+  const oid = (id: string): string => `${id.slice(0, -1)}${id.endsWith('f') ? 'e' : 'f'}`;
+  /** The person that is planted beside a row. */
+  const beside = (id: string): string => `0000000a${id.slice(8)}`;
+  const userOf = (id: string, more: Member = {}): Member =>
+    without(carol, {
+      id,
+      email: `${id}@acme.test`,
+      emailKey: `${id}@acme.test`,
+      user: { ...carol.user, id: oid(id), userName: id, userNameKey: id, ...more },
+    });
+  /** A user with the password of Carol. */
+  const plant = async (id: string, members: Member = {}, user: Member = {}) => {
+    await put('persons', { ...userOf(id, user), ...members });
+    await put('credentials', { ...(await rowsOf('credentials').get(carol.user.id)), id: oid(id) });
+  };
+  const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  const signsIn = async (name: string) =>
+    (await signIn(new Agent(), authorizeUrl(service.issuer, pkce), name, 'carol')).location?.includes('code=') ?? false;
+  const silently = async (client: string, more: Record<string, string> = pkce) =>
+    (await alice.get(authorizeUrl(service.issuer, { client_id: client, prompt: 'none', ...more }))).location?.includes('code=') ?? false;
+  const isChosen = async (name: string) => {
+    const { page } = await impersonatingAt(service).chooser('otto@acme.test', {}, otto);
+    return valueFor(await otto.submit(page, { step: 'who', query: name }), name) !== undefined;
+  };
+  const introspects = async (id: string) =>
+    (await postForm(`${service.issuer}/connect/introspect`, { token }, { authorization: basic(id, 'orders-secret') })).json?.active ===
+    true;
+  const accepts = (id: string, password?: string) =>
+    service.idp.directory.acceptance.accept({ id, serial: 1 }, password).then(
+      () => true,
+      () => false,
+    );
+
+  interface Guard {
+    /** A row that refuses, or the same without what makes it refuse. */
+    row(id: string, isLifted: boolean): Promise<Member>;
+    /** What has to be there beside it. */
+    beside?(id: string, isLifted: boolean): Promise<unknown>;
+    opens(id: string): Promise<boolean>;
+  }
+  const tenantWith = (more: Member): Guard => ({
+    row: async (id, isLifted) => without(await one('tenants', ({ name }) => name === 'Acme'), { id, name: id, ...(!isLifted && more) }),
+    beside: (id) => plant(id, { tid: id }),
+    opens: signsIn,
+  });
+  const userWith = (more: Member): Guard => ({
+    row: async (id, isLifted) => userOf(id, isLifted ? {} : more),
+    beside: (id) => plant(id),
+    opens: signsIn,
+  });
+  const clientWith = (more: Member, request?: Record<string, string>): Guard => ({
+    row: async (id, isLifted) => without((await rowsOf('clients').get('web')) as Member, { id, name: id, ...(!isLifted && more) }),
+    opens: (id) => silently(id, request),
+  });
+  const resourceWith = (more: Member): Guard => ({
+    row: async (id, isLifted) =>
+      without((await rowsOf('apiResources').get('orders')) as Member, { id, introspects: 'all', scopes: [], ...(!isLifted && more) }),
+    opens: introspects,
+  });
+  /** An invitation that is good, but for these members of it and of its user. */
+  const invitationWith = (more: Member, user: Member): Guard => ({
+    row: async (id, isLifted) => ({
+      ...templates(carol.tid).invitations?.(id),
+      ...{ personId: `p${id}`, userId: `u${id}`, status: 'pending', ...(!isLifted && more) },
+    }),
+    beside: (id, isLifted) => {
+      const invitation = { id, serial: 1, expiresAt: new Date(Date.now() + 100_000), send: true };
+      return plant(`p${id}`, {}, { id: `u${id}`, status: 'invited', invitation, ...(!isLifted && user) });
+    },
+    opens: (id) => accepts(id, 'a password of fifteen letters'),
+  });
+
+  const guards: Readonly<Record<CollectionName, Readonly<Record<string, Guard>> | string>> = {
+    tenants: {
+      disabled: tenantWith({ status: 'disabled' }),
+      'without passwords': tenantWith({ signIn: { methods: ['connections'] } }),
+      'with a second factor': tenantWith({ signIn: { requireMfa: true } }),
+    },
+    persons: {
+      disabled: userWith({ status: 'disabled' }),
+      invited: userWith({ status: 'invited' }),
+      'a privileged child': {
+        row: async (id, isLifted) => {
+          const { id: groupId } = await one('groups', ({ name }) => name === 'Administrators');
+          return { ...userOf(id, { parentUserId: oid(beside(id)), groupIds: isLifted ? [] : [groupId] }), isLinked: 'yes' };
+        },
+        beside: (id) => plant(beside(id), {}, { isParent: true, childUserIds: [oid(id)] }),
+        opens: (id) => isChosen(beside(id)),
+      },
+    },
+    credentials: {
+      'of another password': {
+        row: async (id, isLifted) => ({
+          ...(await rowsOf('credentials').get(isLifted ? carol.user.id : await oidOf('bob@globex.test'))),
+          id: oid(id),
+        }),
+        beside: (id) => put('persons', userOf(id)),
+        opens: signsIn,
+      },
+    },
+    groups: {
+      'with a privilege': {
+        row: async (id, isLifted) =>
+          without(await one('groups', ({ name }) => name === 'Administrators'), { id, name: id, ...(isLifted && { permissionIds: [] }) }),
+        beside: (id) => plant(beside(id), {}, { groupIds: [id] }),
+        opens: (id) => isChosen(beside(id)),
+      },
+    },
+    clients: {
+      disabled: clientWith({ status: 'disabled' }),
+      'with PKCE': clientWith({ requirePkce: true }, { nonce: 'n' }),
+      'of another tenant': clientWith({ allowedTenants: ['another'] }),
+      'with another address': clientWith({ metadata: { redirect_uris: ['https://other.test/'], grant_types: ['authorization_code'] } }),
+      'without the scope': clientWith({ allowedScopes: ['openid'] }, { ...pkce, scope: 'openid email' }),
+      'with consent': clientWith({ requireConsent: true }),
+    },
+    apiResources: {
+      disabled: resourceWith({ status: 'disabled' }),
+      'with another secret': resourceWith({ secrets: [{ hash: 'sha256:00' }] }),
+      'of another tenant': resourceWith({ allowedTenants: ['another'] }),
+    },
+    invitations: { revoked: invitationWith({}, { invitation: undefined }), 'to link': invitationWith({ link: true }, {}) },
+    consents: 'Without a consent, the user is asked.',
+    subsidiaries: 'The name of one narrows a sign-in: without it there are fewer accounts.',
+    permissions: 'Without one, nobody has it.',
+    signingKeys: 'Without one, what it signed is refused.',
+    events: 'Tell of what happened.',
+    deliveries: 'Tell others what happened.',
+    removals: 'What is removed is gone before.',
+    seeds: 'A seed leaves a record whose row cannot be read.',
+    upkeep: 'Says what work is done.',
+    changes: 'A node that cannot read it forgets what it knew.',
+  };
+  const damages = { missing: undefined, number: 42, ...(isWhole ? { null: null, list: [MARK], record: { [MARK]: MARK } } : {}) };
+
+  beforeAll(async () => {
+    carol = (await one('persons', ({ email }) => email === 'carol@acme.test')) as typeof carol;
+    token = (await redeem(service.issuer, await obtainCode(service.issuer, alice))).json.access_token;
+  });
+
+  const cases = Object.entries(guards).flatMap(([name, all]) =>
+    typeof all === 'string' ? [] : Object.entries(all).map(([way, guard]) => [name as CollectionName, way, guard] as const),
+  );
+  test.each(cases)('%s: %s', async (name, _, { row: make, beside: plantBeside, opens }) => {
+    const opened: string[] = [];
+    /** Whether the damage leaves a row that cannot be read: a member that may be absent is no damage without itself. */
+    const planted = async (path: readonly string[], way: string, change: (row: Member) => Member, isLifted = false) => {
+      const id = randomUUID();
+      const row = change(await make(id, isLifted));
+      if (way in damages && wrongMember(name, { version: 1, ...row }) === undefined) return false;
+      await plantBeside?.(id, isLifted);
+      await put(name, row);
+      if (await opens(id)) opened.push(`${path.join('.')} ${way}`);
+      return true;
+    };
+    await planted([], 'lifted', (given) => given, true);
+    expect(opened.splice(0)).toEqual([' lifted']);
+    await planted([], 'intact', (given) => given);
+    await planted([], 'later', (given) => ({ ...given, ofALaterRelease: { new: true } }));
+    let count = 0;
+    for (const path of pathsOf(await make(randomUUID(), false)))
+      for (const [way, by] of Object.entries(damages)) if (await planted(path, way, (given) => broken(given, path, by))) count += 1;
+    expect(opened).toEqual([]);
+    expect(count).toBeGreaterThan(4);
+    // Nobody else is stopped.
+    expect(await silently('web')).toBe(true);
+    expect(await signsIn('carol@acme.test')).toBe(true);
+  });
+
+  test('credentials: a proof from before there was a password does not hold again when the password cannot be read', async () => {
+    const id = randomUUID();
+    await put('persons', userOf(id));
+    const { accounts, credentials } = service.idp.directory;
+    const account = await accounts.findByOid(oid(id));
+    if (!account) throw new Error('the user cannot be read');
+    const proof = await credentials.proofOf(account);
+    expect(await credentials.holds(account, proof)).toBe(true);
+    await put('credentials', { ...row(oid(id)), passwordHash: 42 });
+    expect(await credentials.holds(account, proof)).toBe(false);
   });
 });
