@@ -1,7 +1,15 @@
 /** What extensions keep, put together: durable rows and short-lived records. */
 import type { Extension } from '../contract/extension.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
-import { createExtensionData, type Directory, type ExtensionData, isWaitOver, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
+import {
+  createExtensionData,
+  type Directory,
+  type ExtensionData,
+  isWaitOver,
+  OF_INSTANCE,
+  specOf,
+  wrongMemberOf,
+} from '../directory/index.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
