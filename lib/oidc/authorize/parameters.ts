@@ -74,20 +74,27 @@ function isSpelling(name: string, names: ReadonlySet<string>): boolean {
   return isCutTo(text, names) || (text.includes('\0') && isCutTo(text.replaceAll('\0', '').trim(), names));
 }
 
-/** A NUL stays: there are those who end a name at it. */
+/** The name without case, width and control characters. A NUL stays, because some frameworks end a name at it. */
 const folded = (name: string): string =>
   normalForm(name, 'NFKC')
+    // The dotless and the dotted i are letters of their own, until a framework compares names in upper case.
+    .toUpperCase()
     .toLowerCase()
+    .replaceAll('i\u0307', 'i')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is meant
     .replace(/[\x01-\x1f\x7f-\x9f]/g, '')
     .trim();
 
-const cuts = '[. +\0';
+const cuts = '[]. +\0';
 
 const underscored = (text: string): string => text.replace(/[[. +\0]/g, '_');
 
-/** `code[]`, `id.token`, `session[state`: whether all of the text, or what stands before a place where it may be cut, is one of the names. */
-function isCutTo(text: string, names: ReadonlySet<string>): boolean {
+/**
+ * Returns whether the text is one of the names as a whole, or up to a place where some framework cuts it: `code[]`, `id.token`, `session[state`. Brackets
+ * before a name count for nothing: `[error]` is `error` to qs and to Rack.
+ */
+function isCutTo(given: string, names: ReadonlySet<string>): boolean {
+  const text = given.replace(/^[[\]\s]+/, '');
   const whole = underscored(text);
   for (const name of names) {
     const next = text[name.length];

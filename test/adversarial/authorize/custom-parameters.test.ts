@@ -37,7 +37,7 @@ function namesIn(answer: Answer): string[] {
 
 describe.each(ways)('M12: by %s', (way) => {
   test.each(modes)('M12: no spelling of a name of the response comes back, by %s', async (mode) => {
-    const all = evil([...spellings, 'code\0x', 'co\0de', 'code\0']);
+    const all = evil([...spellings, 'code\0x', 'co\0de', 'code\0', '[\0code]', '\0[code]']);
     const ours = ['iss', 'session_state', 'state', ...(mode.endsWith('jwt') ? ['aud', 'exp'] : [])];
     for (const [agent, more, names] of [
       [alice, {}, ['code', 'scope']],

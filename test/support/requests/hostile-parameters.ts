@@ -88,6 +88,14 @@ export const spellings = [
   'Error[Description',
   'Password',
   'client.secret',
+  '[error]',
+  '[code',
+  'code]',
+  ']iss',
+  '[[state]]',
+  ' [ code ]',
+  'ıss',
+  'İss',
 ];
 
 /** Names that mean something in a response, to some client at least, and those of secrets: never taken from a request. */
