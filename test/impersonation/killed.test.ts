@@ -1,25 +1,15 @@
 /** Issue 15, threat H3: a node is killed with `kill -9` between the event of an impersonation and its tokens. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { impersonatingAt, operatorSeed, permission } from '../support/sign-in/impersonating.js';
-import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
 import { withMongo } from '../support/stores/mongo.js';
 import { until } from '../support/time/until.js';
 
 /** The row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
 const POINTS = [1, 2, 3, 4, 5, 6, 7, 8];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [1, 5];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 withMongo('MONGODB_URL', (mongo) =>
   describe('an impersonation is cut short', () => {

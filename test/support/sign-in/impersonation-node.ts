@@ -1,6 +1,8 @@
-/** A node on which somebody acts as somebody else, and that is killed on the way. Started by {@link startImpersonationNode}; ends when that process does. */
+/** A node on which somebody acts as somebody else, or sets a factor up, and that is killed on the way. Started by {@link startImpersonationNode}; ends when that process does. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { MongoClient } from 'mongodb';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
@@ -27,9 +29,18 @@ export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'pe
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
 
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 export interface ImpersonationNode {
-  /** It is killed after so many writes from now on, of impersonations and of what sign-ins keep. */
-  arm(writes: number): Promise<void>;
+  /** It is killed after so many writes from now on: of impersonations and of what sign-ins keep, or new rows of one collection alone. */
+  arm(writes: number, collection?: string): Promise<void>;
   kill(): Promise<void>;
 }
 
@@ -42,9 +53,9 @@ export async function startImpersonationNode(settings: Settings): Promise<Impers
   const told = () => Promise.race([once(node, 'message'), gone.then(() => Promise.reject(new Error('the node ended')))]);
   await told();
   return {
-    async arm(writes) {
+    async arm(writes, collection) {
       const isArmed = told();
-      node.send({ writes });
+      node.send({ writes, collection });
       await isArmed;
     },
     async kill() {
@@ -55,15 +66,16 @@ export async function startImpersonationNode(settings: Settings): Promise<Impers
 }
 
 let left = Number.POSITIVE_INFINITY;
-function written<T>(value: T): T {
-  left -= 1;
+let only: string | undefined;
+function written<T>(value: T, name = ''): T {
+  left -= (only ?? name) === name ? 1 : 0;
   if (left === 0) process.kill(process.pid, 'SIGKILL');
   return value;
 }
 
 const deadly = (store: DirectoryStore): DirectoryStore =>
   withCollections(store, (rows, name) =>
-    name === 'impersonation.records' ? { insert: async (row) => written(await rows.insert(row)) } : {},
+    ['impersonation.records', 'factors.enrolled'].includes(name) ? { insert: async (row) => written(await rows.insert(row), name) } : {},
   );
 
 const deadlyArtifacts = (store: ArtifactStore): ArtifactStore => ({
@@ -82,8 +94,8 @@ if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
     directory: deadly(mongoDirectory({ db })),
   });
   await idp.listen(port, '127.0.0.1');
-  process.on('message', ({ writes }: { writes: number }) => {
-    left = writes;
+  process.on('message', ({ writes, collection }: { writes: number; collection?: string }) => {
+    [left, only] = [writes, collection];
     process.send?.({ isArmed: true });
   });
   process.send({ isListening: true });

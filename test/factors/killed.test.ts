@@ -1,0 +1,47 @@
+/** Threat H3: a node is killed with `kill -9` after it stored a first factor, before it ended the other sign-ins of the user. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
+import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { refresh } from '../support/client/steps.js';
+import { codeOf, copied } from '../support/sign-in/factors.js';
+import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
+import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { until } from '../support/time/until.js';
+
+withMongo('MONGODB_URL', (mongo) => {
+  let port: number;
+  let other: IdentityProvider;
+  let node: ImpersonationNode | undefined;
+  beforeAll(async () => {
+    port = await freePort();
+    const stores = { artifacts: mongoArtifacts({ db: mongo.db }), directory: mongoDirectory({ db: mongo.db }) };
+    other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...stores, seed: operatorSeed });
+    node = await startImpersonationNode({ url: mongo.url, database: mongo.database, port, permission });
+  });
+  afterAll(async () => {
+    await node?.kill();
+    await other?.close();
+  });
+
+  test('MFA-OLDSSO: another node ends the sign-ins that were made without the factor, and the browser that added it goes on', async () => {
+    const issuer = `http://127.0.0.1:${port}`;
+    const url = authorizeUrl(issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    const [here, elsewhere] = [new Agent(), new Agent()];
+    const tokensOf = async (agent: Agent) => (await obtainTokens(issuer, { agent, scope: 'openid offline_access' })).tokens.refresh_token;
+    const [own, theirs] = [await tokensOf(here), await tokensOf(elsewhere)];
+    const page = await here.follow(await here.get(`${issuer}/idp/factors/app`));
+    await node?.arm(1, 'factors.enrolled');
+    await expect(here.submit(page, { code: codeOf(copied(page)[0] ?? '') })).rejects.toThrow();
+    await node?.kill();
+
+    await other.listen(port, '127.0.0.1');
+    // A session that goes on is asked for the factor: `interaction_required`.
+    await until(async () => membersOf(await elsewhere.get(url)).error === 'login_required');
+    expect((await refresh(issuer, theirs)).status).toBe(400);
+    expect(membersOf(await here.get(url))).toHaveProperty('code');
+    expect((await refresh(issuer, own)).status).toBe(200);
+  });
+});
