@@ -18,6 +18,19 @@ describe('two nodes', () => {
   });
   afterAll(() => nodes.close());
 
+  test('NODE-PRIVILEGE: nobody is impersonated on one node who got a privilege on the other a moment ago', async () => {
+    const { choose, chooser } = impersonatingAt(nodes);
+    const [granting] = nodes.idps;
+    const [alice] = (await granting?.directory.accounts.candidates('alice@acme.test')) ?? [];
+    const { agent, page } = await nodes.onlyAt(1, () => chooser());
+    // The other node knows her groups from now on.
+    expect((await nodes.onlyAt(1, () => choose(agent, page, 'alice@acme.test'))).status).toBe(200);
+    await granting
+      ?.tenant(alice?.tenant.id ?? '')
+      .groups.update(alice?.person.user.groupIds[0] ?? '', { permissionIds: ['idp.users:read'] });
+    await expect(nodes.onlyAt(1, () => choose(agent, page, 'alice@acme.test'))).rejects.toThrow('is not on the page');
+  });
+
   test('a permission that one node takes away ends it on the other, once', async () => {
     const support = impersonatingAt(nodes);
     const [operator] = (await nodes.idps[0]?.directory.accounts.candidates('otto@acme.test')) ?? [];
