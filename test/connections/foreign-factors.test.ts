@@ -1,4 +1,4 @@
-/** Threat CON-XT-MFA2: what a connection says of a second factor counts in its own tenant, wherever `mfa` is asked for or said. */
+/** Threat CON-XT-MFA2: `mfa` from a connection counts in its own tenant alone, in requests and in answers. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, postForm, titleOf } from '../support/client/agent.js';
@@ -75,7 +75,7 @@ describe('CON-XT-MFA2: the connection of another tenant says `mfa`', () => {
     expect(account.body).not.toContain(strict.userName);
   });
 
-  test('`mfa` in acr_values of an application asks for one, too; without it, `amr` and `acr` of the account say no mfa', async () => {
+  test('`mfa` in acr_values of an application asks for one, too; without it, `amr` and `acr` of the account have no mfa', async () => {
     const agent = new Agent();
     await by('contoso', agent);
     expect(await claimsOf(await switchTo(agent, lax))).toMatchObject({ oid: lax.oid, amr: ['external'] });
@@ -84,7 +84,7 @@ describe('CON-XT-MFA2: the connection of another tenant says `mfa`', () => {
     expect(await claimsOf(back)).toMatchObject({ tid: at.ids.globex, amr: expect.arrayContaining(['external', 'mfa']), acr: 'mfa' });
   });
 
-  test('a sign-in that becomes the linked account’s before it is complete says no mfa', async () => {
+  test('a sign-in that changes to the linked account before it is complete has no mfa', async () => {
     const before = new Agent();
     await by('contoso', before);
     const { id_token: hint } = await tokensOf(await switchTo(before, lax));
@@ -94,7 +94,7 @@ describe('CON-XT-MFA2: the connection of another tenant says `mfa`', () => {
     expect(await claimsOf(response)).toMatchObject({ oid: lax.oid, amr: ['external'] });
   });
 
-  test('tokens of the linked account are void while its tenant requires mfa, and those of the connection’s tenant are not', async () => {
+  test('tokens of the linked account do not work while its tenant requires mfa, and tokens of the connection’s tenant work', async () => {
     const agent = new Agent();
     await by('contoso', agent);
     const [ofChild, ofParent] = [
@@ -142,7 +142,7 @@ test('a connection of the instance counts in every tenant', async () => {
 });
 
 // From here on Bob has a factor.
-test('a factor of the service counts in every tenant, beside the connection of another', async () => {
+test('a factor of the service counts in every tenant, in addition to the connection of another', async () => {
   const agent = new Agent();
   await by('contoso', agent);
   const { response } = await enrolOn(agent, await switchTo(agent, strict));

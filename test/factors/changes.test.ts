@@ -105,7 +105,7 @@ describe('MFA-OLDSESSION', () => {
     expect(isChallenge(await submit(agent, page, { step: 'link' }))).toBe(true);
   });
 
-  test('a user without a factor changes these by any sign-in of a moment ago', async () => {
+  test('a user without a factor changes these with any recent sign-in', async () => {
     const agent = await byEid();
     const asked = await Promise.all(steps().map((route) => request(agent, route)));
     expect(asked.filter(isChallenge)).toEqual([]);
@@ -179,7 +179,7 @@ describe('MFA-OLDSSO: a first factor ends the sign-ins that were made without on
     expect(await silent(child)).toMatchObject({ error: 'login_required' });
   });
 
-  test('of two that are set up at the same time, in two browsers, one is the first, and its browser goes on', async () => {
+  test('two first factors at the same time, in two browsers: one succeeds, and its browser goes on', async () => {
     const agents = [new Agent(), new Agent()];
     const pages: Answer[] = [];
     for (const agent of agents) {

@@ -1,4 +1,4 @@
-/** M17: a factor whose record is not of its form counts as there, and refuses; members of a later release are ignored and kept. */
+/** M17: a factor with a malformed record counts as a factor that nobody can prove; members of a later release are ignored and kept. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { adminClient, adminScopes, adminToken } from '../support/administration/admin.js';

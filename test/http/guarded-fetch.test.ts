@@ -97,7 +97,7 @@ describe('F8 K4 C3: addresses that others chose', () => {
     await expect(call('/', { timeoutMs: 150 })).rejects.toThrow('took more than 150 ms');
   });
 
-  test('M18: a process that is busy for longer than a call may take finds its answer, and takes nobody for slow', async () => {
+  test('M18: a process that is busy for longer than the time limit of a call still gets the answer, and takes no server for slow', async () => {
     const arrived = new Promise<void>((resolve) => {
       answer = (_request, response) => {
         response.end('hello');
@@ -110,7 +110,7 @@ describe('F8 K4 C3: addresses that others chose', () => {
     expect(await called).toMatchObject({ status: 200, body: Buffer.from('hello') });
   });
 
-  test('M18: so does one that waits for its turn', async () => {
+  test('M18: so does a call that waits in the queue', async () => {
     const turns = createTurns({ max: 1, maxWaiting: 9 });
     let end = (): void => {};
     const first = turns.run(

@@ -102,8 +102,8 @@ async function browserOf({ userName }: Member, { password }: Member) {
   return { agent, tokens: await tokensOf(await signIn(agent, urlOf(), userName, password)) };
 }
 
-describe('LK-DISABLED: whose credential it was', () => {
-  test('a parent who is enabled again signs in to the child as before; what was voided stays void', async () => {
+describe('LK-DISABLED: the owner of the credential', () => {
+  test('a parent who is enabled again signs in to the child as before; revoked sessions and tokens stay revoked', async () => {
     const { parent, child } = await pair();
     const { agent, tokens } = await browserOf(child, parent);
     const { users } = service.idp.tenant(parent.tid);
@@ -162,7 +162,7 @@ describe('LK-DISABLED: whose credential it was', () => {
     expect((await endpoints().refresh(tokens.refresh_token, 'app')).status).toBe(200);
   });
 
-  test('what nobody recorded an owner of rests on the parent: a grant type of an extension, and a grant that a host made', async () => {
+  test('sign-ins without a recorded owner rest on the parent: a grant type of an extension, and a grant that a host made', async () => {
     const { parent, child } = await pair();
     slips.set('one', { oid: child.oid, amr: ['pwd'], idp: 'local', authTime: epochSeconds(), scopes: ['openid', 'offline_access'] });
     const { json: slip } = await postForm(`${service.issuer}/connect/token`, { grant_type: SLIP, slip: 'one' }, credentialsOf('app'));
@@ -193,7 +193,7 @@ describe('LK-DISABLED: whose credential it was', () => {
   });
 });
 
-test('LK-SIGNOUT: signing the parent out everywhere tells the clients of the child', async () => {
+test('LK-SIGNOUT: signing the parent out everywhere notifies the clients of the child', async () => {
   const { parent, child } = await pair();
   const { tokens } = await browserOf(child, parent);
   const { sid } = decodeJwt(tokens.id_token);

@@ -109,7 +109,7 @@ describe('ready step', () => {
     expect(existsSync(copy.path('.ready.lock'))).toBe(false);
   });
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('told to end by %s, it takes along what it started, and its lock', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it and its processes, and removes its lock', async (signal) => {
     const { child, npm } = await copy.hanging();
     const ended = once(child, 'exit');
     child.kill(signal);

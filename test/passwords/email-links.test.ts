@@ -1,4 +1,4 @@
-/** PG-MAILPENDING, T3-MAIL-PROOFBROWSER: what a link about an e-mail address proves, and what ends it. */
+/** PG-MAILPENDING, T3-MAIL-PROOFBROWSER: links about an e-mail address: their proofs and their ends. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
 import { administer, adminSeed, adminToken } from '../support/administration/admin.js';
@@ -171,7 +171,7 @@ describe('PG-MAILPENDING the former address is told when a change is asked for, 
     ]);
   });
 
-  test('an address that nobody proved is not told; one that was proven is, whether or not the other is taken', async () => {
+  test('only a proven former address is notified, whether or not the new one belongs to another account', async () => {
     const unproven = await person({ emailVerified: false });
     await ask(new Agent(), unproven.email, unproven.next);
     await proofTo(unproven.next);
@@ -206,7 +206,7 @@ describe('PG-MAILPENDING the former address is told when a change is asked for, 
     expect(captured.mails.filter(({ to }) => to === email).map(({ kind }) => kind)).toEqual(['email-change']);
   });
 
-  test('of a stop and a proof at the same time one counts, and both answers say which', async () => {
+  test('a stop and a proof at the same time: one counts, and both answers say which', async () => {
     const { email, oid, next } = await person();
     const agent = new Agent();
     await ask(agent, email, next);

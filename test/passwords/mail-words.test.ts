@@ -1,4 +1,4 @@
-/** T3-MAIL-WORDS, PG-MAILNAME: a mail holds no word of whoever asked for it on a page. */
+/** T3-MAIL-WORDS, PG-MAILNAME: a mail contains no text of the person who asked for it on a page. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';

@@ -1,4 +1,4 @@
-/** A run of tests that is told to end, or killed, leaves no process and no folder. */
+/** A run of tests that gets a signal to end, or is killed, leaves no process and no folder. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Run {
 async function start(): Promise<Run> {
   const mark = randomUUID();
   const file = join(tmpdir(), `waiting-${mark}`);
-  // What this run was built from is not built anew: the two scripts before `test` would do so.
+  // Skips the two scripts before `test`, because this run is already built.
   const args = ['test', '--ignore-scripts', '--', '--testMatch', '<rootDir>/dist/test/servers/waiting.js'];
   const env = { ...process.env, WAITING: file, RUN_UNDER_TEST: mark };
   const npm = spawn('npm', args, { env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });

@@ -186,7 +186,7 @@ describe.each(['client', 'person'] as const)('by a %s of Acme', (caller) => {
     expect((await ofAcme[caller].patch(`/tenants/${tid.Acme}/users/${parent.userId}`, body)).json.code).toBe('grant_exceeds_own');
   });
 
-  test('a family whose children have nothing is the administrator’s of the parent', async () => {
+  test('the administrator of the parent may change a parent whose children have no privilege', async () => {
     const { parent, child } = await family();
     const globex = service.idp.tenant(tid.Globex ?? '');
     await globex.users.removeGroups(child.userId, { names: ['Admins'] });
@@ -196,7 +196,7 @@ describe.each(['client', 'person'] as const)('by a %s of Acme', (caller) => {
   });
 });
 
-test('T3-CHAIN-MFA: who holds less takes `requireMfa` of their tenant away from nobody', async () => {
+test('T3-CHAIN-MFA: a caller that holds less than a user of its tenant cannot remove `requireMfa`', async () => {
   await root.patch(`/tenants/${tid.Acme}`, { signIn: { requireMfa: true } });
   const low = adminClient('acme-low', [tid.Acme ?? ''], ['idp.tenants:read', 'idp.tenants:write']);
   await service.idp.directory.clients.create(low as never);

@@ -1,6 +1,6 @@
 /**
- * Authority is compared with its tenant: every write of the admin API by which somebody could be signed in as a user, for each place of the privilege and each
- * kind of caller. The writes are compared with the operations of the service, so that no new one is forgotten.
+ * Permissions count in their own tenant: tests every write of the admin API by which somebody could be signed in as a user, for each place of the privilege and
+ * each kind of caller. The list of writes is compared with the operations of the service, so that no new one is forgotten.
  */
 import { describe, expect, test } from '@jest/globals';
 import { recordForms } from 'tenant-idp/extension';
@@ -147,7 +147,7 @@ const open: Readonly<Record<string, string>> = {
 
 /** Operations of a tenant that the instance keeps to itself. */
 const ofInstance = ['POST /tenants/{tid}/disable', 'POST /tenants/{tid}/enable', 'DELETE /tenants/{tid}'];
-/** Guarded though it writes nothing that is answered: who reads the link has it. */
+/** A read that is guarded like a write, because the caller gets the link. */
 const LINK_OF_INVITATION = 'GET /tenants/{tid}/invitations/{id}/link';
 
 describe('every write of the admin API', () => {
@@ -318,7 +318,7 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
       const path = `/tenants/${tid}/users/${userId}/groups`;
       const give = async (body: object, by = ask) => refusalOf(await by(path, { method, body }));
       const { isLinked } = scenes[scene];
-      // It is in the vault already, which is no grant, and its other groups change.
+      // The user is in the vault already, so only its other groups change.
       expect(await give({ ids: [Vault, Staff] })).toBe('allowed');
       for (const body of [{ ids: [Vault, Callers] }, { names: ['Vault', 'Callers'] }])
         expect([scene, await give(body)]).toEqual([scene, isLinked ? 'all_tenants_required' : 'allowed']);

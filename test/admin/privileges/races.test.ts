@@ -1,4 +1,4 @@
-/** What comes between the comparison and the write: a change of a person, a user or a link holds for the version that was judged. */
+/** Races between the comparison and the write: a change of a person, a user or an account link is written only over the version that was judged. */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { AdminAnswer } from '../../support/administration/admin.js';
 import { type Target, useScenes } from './scene.js';
@@ -55,7 +55,7 @@ describe('a privilege that the user gets between the comparison and the write', 
     expect([email, user?.externalIdentities, user?.status]).toEqual([before?.email, [], before?.user.status]);
   });
 
-  test('of a linked child counts as one from after the write: it is in another record', async () => {
+  test('of a linked child counts as granted after the write, because it is in another record', async () => {
     const { tid, personId, userId } = await at.target('nowhere');
     const elsewhere = at.service.idp.tenant(at.tids.Elsewhere ?? '');
     const child = await elsewhere.persons.create({ givenName: 'C', familyName: 'C', user: { userName: `c-${userId}`, status: 'active' } });
@@ -101,7 +101,7 @@ describe('a link and a privilege at the same time', () => {
     expect((await stored(target))?.user).toMatchObject({ groupIds: [], parentUserId: parent.userId });
   });
 
-  test('of any order of both, no linked user has a privilege that nobody of all tenants gave', async () => {
+  test('in any order of both, a linked user has no privilege, except from a caller of all tenants', async () => {
     for (let round = 0; round < 20; round += 1) {
       const target = await at.target('nowhere');
       const parent = await parentOf(target);

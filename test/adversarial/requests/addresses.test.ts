@@ -118,7 +118,7 @@ describe('the admin API', () => {
 });
 
 describe('in process', () => {
-  test('T3-MAIL-INJECT: services of the host refuse what is no address', async () => {
+  test('T3-MAIL-INJECT: services of the host refuse an invalid address', async () => {
     const { id, oid } = await newUser();
     const { registration, users, invitations } = service.idp.directory.forTenant(acme);
     for (const email of badAddresses) {
@@ -152,7 +152,7 @@ describe('forms', () => {
   // A field of one line holds no line break.
   const typed = badAddresses.filter((address) => !/[\r\n\0]/.test(address));
 
-  test('T3-MAIL-INJECT: “Create account” refuses what is no address', async () => {
+  test('T3-MAIL-INJECT: “Create account” refuses an invalid address', async () => {
     const agent = new Agent();
     const form = await agent.follow(
       await agent.get(authorizeUrl(service.issuer, { ...pkce, prompt: 'create', acr_values: `tenant:${acme}` })),
@@ -166,7 +166,7 @@ describe('forms', () => {
     expect((await captured.to('ny-blåbær@bücher.test')).kind).toBe('registration');
   });
 
-  test('T3-MAIL-INJECT: “Change your e-mail address” refuses what is no address', async () => {
+  test('T3-MAIL-INJECT: “Change your e-mail address” refuses an invalid address', async () => {
     const { email } = await newUser();
     const agent = new Agent();
     const first = await agent.follow(await agent.get(`${service.issuer}/idp/email`));
@@ -188,7 +188,7 @@ describe('connections', () => {
     return agent.follow(await agent.get(await atUpstream(upstream, begun)));
   };
 
-  test('T3-MAIL-INJECT: an address that is none is left out and never verified, and the sign-in goes on', async () => {
+  test('T3-MAIL-INJECT: an invalid address is left out and never verified, and the sign-in goes on', async () => {
     const names = { given_name: 'Ann', family_name: 'Other', email_verified: true };
     const globex = service.idp.tenant((await tenantIds(root)).Globex ?? '');
     for (const [index, email] of ['mallory@evil.test,x.acme.test', ...badAddresses.slice(4, 8)].entries()) {
@@ -209,7 +209,7 @@ describe('connections', () => {
 });
 
 describe('a stored row that is older than the rule', () => {
-  test('T3-MAIL-INJECT: it is read, signs in and changes, and no mail goes there', async () => {
+  test('T3-MAIL-INJECT: its person is read, signs in and changes, and no mail is sent to the address', async () => {
     const { id, oid, email: userName } = await newUser();
     const rows = directory.collection<Person>('persons');
     const bad = 'mallory@evil.test,x.acme.test';

@@ -1,6 +1,6 @@
 /**
- * T3-DOS-CUTS, T3-DOS-NFKC: what is longer than it may be is refused before anything looks at it. Nothing folds it, and no regular expression runs over
- * it. `work-of-requests.test.ts` measures what is within the bounds.
+ * T3-DOS-CUTS, T3-DOS-NFKC: input that is too long is refused before it is parsed. The service does not fold it, and runs no regular expression over
+ * it. `work-of-requests.test.ts` measures input within the bounds.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, formOf } from '../../support/client/agent.js';
@@ -53,7 +53,7 @@ describe('custom parameters: 4,096 bytes and a hundred names in all', () => {
     expect(await looksAt(mark, 4096, () => send(`${service.issuer}/connect/par`, { method: 'POST', body }))).toEqual([]);
   });
 
-  test('T3-DOS-CUTS: what is within the bounds is folded once for each name, whatever the cuts in it', async () => {
+  test('T3-DOS-CUTS: a name within the bounds is folded once, however many cuts it has', async () => {
     const name = `${mark}${'[. '.repeat(1300)}`;
     const to = { issuer: service.issuer, client, agent: new Agent() };
     const looks = await looksAt(mark, name.length - 1, () => sendBy('GET', to, protocol, [[name, '1']]));

@@ -1,7 +1,7 @@
 /**
- * T3-DOS-CUTS, T3-DOS-NFKC: parsers of what anybody may send take no longer than the length of a text asks for. With `PROVE` their CPU time is compared
- * for n, 2n and 4n characters; `npm test` calls each of them once. `work-of-requests.test.ts` finds its parsers by the routes: here are those that stand
- * behind a signature, a client or an encoding there.
+ * T3-DOS-CUTS, T3-DOS-NFKC: the work of parsers of anonymous input grows no faster than the length of the text. With `PROVE`, their CPU time is compared
+ * for n, 2n and 4n characters; `npm test` calls each parser once. `work-of-requests.test.ts` reaches parsers through the routes. This file has the parsers that a
+ * signature, a client or an encoding hides there.
  */
 import { expect, test } from '@jest/globals';
 import { isPresentable } from '../../../extensions/ciba/person/binding-message.js';
@@ -76,7 +76,7 @@ function bestOf(parse: (text: string) => unknown, text: string): number {
   return Math.min(...costs);
 }
 
-/** Undefined for work that grows no faster than the text; what was measured twice in a row for other work. */
+/** Undefined for work that grows no faster than the text; else the measured values, which two measurements in a row confirmed. */
 function excess(parse: (text: string) => unknown, textOf: (length: number) => string): readonly number[] | undefined {
   let measured: readonly number[] = [];
   for (let rounds = 0; rounds < 2; rounds += 1) {
@@ -87,7 +87,7 @@ function excess(parse: (text: string) => unknown, textOf: (length: number) => st
   return measured;
 }
 
-test.each(Object.entries(parsers))('T3-DOS-CUTS T3-DOS-NFKC: %s takes no longer than its length asks for', (_name, parse) => {
+test.each(Object.entries(parsers))('T3-DOS-CUTS T3-DOS-NFKC: the work of %s grows no faster than the text', (_name, parse) => {
   for (const [kind, textOf] of Object.entries(badTexts)) {
     if (process.env.PROVE === undefined) parse(textOf(LENGTH));
     else expect({ kind, measured: excess(parse, textOf) }).toEqual({ kind, measured: undefined });

@@ -15,7 +15,7 @@ import { testSeed } from '../../support/service/seed.js';
 
 const isWhole = process.env.PROVE !== undefined;
 
-/** Milliseconds that a request may take whatever it carries: only what takes longer is measured at several lengths. */
+/** Milliseconds that any request may take. Only slower requests are measured at several lengths. */
 const CHEAP_MS = 10;
 /** Requests that are sent at the same time, and what they may take together before each is looked at. */
 const GROUP = { size: 12, cheapMs: 40 };
@@ -93,7 +93,7 @@ async function bestOf(each: Case, length: number): Promise<number> {
   return best;
 }
 
-/** Undefined for a request whose work grows no faster than its length; what was measured twice in a row for another. */
+/** Undefined for a request whose work grows no faster than its length; else the measured values, which two measurements in a row confirmed. */
 async function excess(each: Case): Promise<string | undefined> {
   const longest = longestOf(each);
   if ((await bestOf(each, longest)) < CHEAP_MS) return undefined;

@@ -1,6 +1,6 @@
 /**
- * MFA-HALF: a sign-in that is not finished counts as none. Every route of the service is sorted: one that shows or changes something of a person is asked
- * while each kind of requirement is open, with forms that are good once the sign-in is complete; the others are named with a reason.
+ * MFA-HALF: an incomplete sign-in does not count. Every route of the service is sorted. A route that shows or changes something of a person is called
+ * while each kind of requirement is open, with forms that a complete sign-in got. The other routes are named with a reason.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -413,7 +413,7 @@ describe.each(Object.entries(requirements))('MFA-HALF: with %s open', (_, requir
   });
 });
 
-describe('a browser in which nothing but the password of somebody with a factor was given', () => {
+describe('a browser in which a user with a factor proved the password alone', () => {
   const victim = async (): Promise<Someone> => {
     const who = await made();
     await requirements['a factor of the user']?.prepare(who);
@@ -431,7 +431,7 @@ describe('a browser in which nothing but the password of somebody with a factor 
       expect([path, titleOf(await visit(agent, at(path)))]).toEqual([path, CHALLENGE]);
   });
 
-  test('MFA-HALF-LINK: the account is linked to no other, whichever of both is begun with', async () => {
+  test('MFA-HALF-LINK: the account is linked to no other, in either order of the two sign-ins', async () => {
     const [vic, mal] = [await victim(), await made('Globex')];
     const first = await half(vic);
     expect(titleOf(await visit(first, at('/linked-accounts/link')))).toBe(CHALLENGE);
@@ -465,7 +465,7 @@ describe('a browser in which nothing but the password of somebody with a factor 
     expect((await asking.requests.read(request.id))?.state).toBe('pending');
   });
 
-  test('MFA-HALF-EMAIL: no address is taken', async () => {
+  test('MFA-HALF-EMAIL: no change of address begins', async () => {
     const vic = await victim();
     const agent = await half(vic);
     const sent = mails.mails.length;

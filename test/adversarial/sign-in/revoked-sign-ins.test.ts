@@ -1,4 +1,4 @@
-/** PG-MAILPENDING: what a sign-in began ends when that sign-in is revoked, and not when its person signs out. What is begun × how it is revoked. */
+/** PG-MAILPENDING: actions that a sign-in began end when that sign-in is revoked, and not when its person signs out. Each action × each way to revoke. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { captureMail, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
@@ -90,7 +90,7 @@ const accountOf = async (oid: string) => service.idp.directory.accounts.findByOi
 /** Begins something in a browser; what it answers ends it, and tells whether that took effect. */
 type Begin = (agent: Agent, subject: Subject) => Promise<() => Promise<boolean>>;
 
-/** What waits for another page, device or mail, and is bound to the sign-in that began it. */
+/** Actions that wait for another page, device or mail, and are bound to the sign-in that began them. */
 const begun: Readonly<Record<string, Begin>> = {
   async 'a change of address'(agent, subject) {
     count += 1;
@@ -144,7 +144,7 @@ async function startFor({ oid, tid }: Subject) {
   return started;
 }
 
-/** What goes on in the same browser alone, and ends with its session. */
+/** Actions that stay in the same browser, and end with its session. */
 const ofSession: Readonly<Record<string, Begin>> = {
   async 'an authenticator app that is set up'(agent, subject) {
     await ownPage(agent, '/idp/factors', subject);
