@@ -20,7 +20,7 @@ export const errorTable = {
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
   clock_skewed: { status: 503, description: 'The clocks of this node and the artifact store are too far apart; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
-  requirements_unavailable: { status: 503, description: 'What is required of the sign-in could not be checked; try again shortly.' },
+  requirements_unavailable: { status: 503, description: 'The requirements of the sign-in could not be checked; try again shortly.' },
   invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },
   invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
   invalid_token: { status: 401, description: 'The access token is missing, unknown, over, or for somebody else.' },
@@ -60,7 +60,7 @@ export const errorTable = {
   link_self: { status: 422, description: 'A user cannot be linked to itself.' },
   link_chain: { status: 422, description: 'Links are one level deep: a parent has no parent, a child no children.' },
   link_same_tenant: { status: 422, description: 'The family already has an account in this tenant.' },
-  link_privileged: { status: 422, description: 'The user may administer, so nobody becomes its parent.' },
+  link_privileged: { status: 422, description: 'The user has administrative permissions, so nobody may become its parent.' },
   already_linked: { status: 409, description: 'The user is linked to a parent already.' },
   not_linked: { status: 409, description: 'The user is not linked to this parent.' },
   undecipherable: {

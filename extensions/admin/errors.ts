@@ -13,8 +13,7 @@ export const errors = defineErrors({
   grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold.' },
   policy_privileged: {
     status: 403,
-    description:
-      'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than who weakens it.',
+    description: 'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller.',
   },
   rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
 });

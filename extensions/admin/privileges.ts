@@ -1,6 +1,5 @@
 /**
- * Nobody grants more than they hold: a caller that puts a user into a group, or could be signed in as a user, gets what the user may do. The rules are
- * `directory.privileges`; here are their answers in the admin API.
+ * Errors of the admin API for callers that would grant more than they hold. The rules are in `directory.privileges`.
  */
 import { isAdminScope, type OperationRequest, type PersonWithUser } from '../../lib/extension-door.js';
 import { errors } from './errors.js';

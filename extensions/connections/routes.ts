@@ -100,7 +100,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     return name;
   }
 
-  /** An account may be chosen as long as the proof of it stays what it was: a sign-out meanwhile counts. */
+  /** An account may be chosen as long as its proof still holds. “Sign out everywhere” ends the proof. */
   const choiceOf = (interaction: Interaction, idp: string, { amr, provenAt }: Proven, oid: string, { at, credentials }: Proof): string =>
     `connection ${interaction.uid} ${idp} ${amr.join('+')} ${provenAt} ${oid} ${at} ${credentials}`;
 
@@ -125,7 +125,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       oid: account.person.user.id,
       amr,
       idp: connection.id,
-      // What the provider of one tenant says of a second factor is nothing that another tenant has to believe.
+      // No other tenant has to trust a second factor of this tenant's provider.
       ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
       proof,
     });

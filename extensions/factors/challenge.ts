@@ -15,7 +15,7 @@ interface Problem {
   readonly field?: 'code' | 'recovery';
   readonly text: Text;
   readonly status: number;
-  /** No code is taken any more in this sign-in; `code`: none of the app. */
+  /** No more codes are accepted in this sign-in; `code`: no more codes of the app. */
   readonly over?: 'challenge' | 'code';
 }
 
@@ -38,7 +38,7 @@ export function createChallenge(
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
     const asksCode = wanted === 'code' && own.totp !== undefined && problem?.over === undefined;
     const asksRecovery = wanted === 'recovery';
-    // A factor that cannot be read counts, and nobody can prove it.
+    // A factor that cannot be read counts as a factor that nobody can prove.
     const unreadable = own.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
     const general = problem && problem.field === undefined ? problem.text : unreadable;
     const hasPasskeys = webauthn !== undefined && own.passkeys.length > 0;

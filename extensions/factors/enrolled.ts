@@ -20,20 +20,20 @@ const KNOWN_MS = 30_000;
 /** Passkeys that do not count are written when they are used after so long, for the list of factors alone. */
 const USED_MS = 3_600_000;
 
-/** Who adds a factor, and in which sign-in. */
+/** The addition of a factor: its actor and its sign-in. */
 export interface Added {
   readonly by: Attribution;
   readonly addedIn?: string;
   /** The session of that sign-in. */
   readonly session?: string;
-  /** Whether there was none. Such a factor ends the sign-ins that were made without one. */
+  /** Whether the user had no factor before. A first factor ends the other sign-ins. */
   readonly isFirst: boolean;
 }
 
 /** The user whose credentials sign in to the account now. */
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** What is left to do where a node ended between a first factor and the end of the other sign-ins. */
+/** A first factor whose other sign-ins still have to end, for a node that ended in between. */
 interface First {
   readonly oid: string;
   readonly factorId: string;
@@ -67,7 +67,7 @@ export function createEnrolled(context: ExtensionContext) {
   /** Sign-ins that had no factor to prove, by owner. Each has a size of one, because `max` allocates all room at the start. */
   const without = new LRUCache<string, true>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
-  /** Adds a factor. After a first one, the sign-ins that were made without it end, also where this node ends in between. */
+  /** Adds a factor. A first factor also ends the other sign-ins; a delivery does so if this node ends in between. */
   async function addIn(
     owner: Account,
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
@@ -84,7 +84,7 @@ export function createEnrolled(context: ExtensionContext) {
     of,
     recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
 
-    /** Whether a sign-in proved a factor, or added all that there are: others change nothing of the account. */
+    /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
     isProvenIn: (
       { all, unreadable }: OwnFactors,
       { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>,
@@ -97,8 +97,8 @@ export function createEnrolled(context: ExtensionContext) {
       [account, account.owner].find((each) => each !== undefined && idOf(each) === owner),
 
     /**
-     * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. The first answer of a sign-in is read from the
-     * store, on whichever node. After that, the node remembers for a while that there was none: a first factor ends the other sign-ins by itself.
+     * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. On each node, the first answer for a
+     * sign-in is read from the store. The node may remember that there was none, because a first factor ends the other sign-ins.
      */
     asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>): Awaitable<boolean> {
       const { session, authTime } = signedIn;
@@ -124,7 +124,7 @@ export function createEnrolled(context: ExtensionContext) {
     addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, added: Added) =>
       addIn(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added),
 
-    /** Ends the sign-ins that a first factor has to end. Done again, it changes nothing. */
+    /** Ends the other sign-ins after a first factor. A second call changes nothing. */
     async endOthers({ oid, factorId, session, at }: First, by?: Attribution): Promise<void> {
       const owner = await directory.accounts.findByOid(oid);
       if (!owner) return;
@@ -172,7 +172,7 @@ export function createEnrolled(context: ExtensionContext) {
       return isThere && !isBack;
     },
 
-    /** Removes a factor, readable or not; the recovery codes go with the last one that they stand in for. @throws IdpError `not_found`. */
+    /** Removes a factor, readable or not. The last other factor takes the recovery codes with it. @throws IdpError `not_found`. */
     async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
       const { all, unreadable } = await of(owner);
       const row = all.find((one) => one.id === id);

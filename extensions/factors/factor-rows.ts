@@ -10,7 +10,7 @@ export interface OwnFactors {
   readonly totp?: FactorRow;
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
-  /** Ids of rows that are not of their form. Each counts as a factor that nobody can prove. */
+  /** Ids of malformed rows. Each counts as a factor that nobody can prove. */
   readonly unreadable: readonly string[];
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;

@@ -1,7 +1,8 @@
 /**
- * Guessing codes is slow: attempts are counted before anything is looked at, so that attempts at the same time count too, by the challenge and by the
- * account on all nodes. Three of a million codes are live at a time: at 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and
- * counts of their own: a stranger who uses up the codes of the app leaves the owner a way in, and no lock of theirs lasts longer than 15 minutes.
+ * Limits for guesses of codes. Attempts are counted before codes are checked, by the challenge and by the account on all nodes, so that concurrent attempts count.
+ *
+ * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and
+ * limits of their own, so that a stranger who uses up the codes of the app does not lock the owner out.
  */
 import { type Account, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
@@ -17,24 +18,24 @@ const PER_ACCOUNT = {
   ],
   recovery: [{ limit: 10, windowMs: 15 * MINUTE_MS }],
 } as const;
-/** How often a day a limit that is reached is raised as an event: once, and again for a node that ended before it did. */
+/** Attempts in a day to raise the event of a reached limit: more than one, because a node may end before it raised the event. */
 const RAISED = 3;
 
 export type CodeKind = keyof typeof PER_ACCOUNT;
 
-/** An attempt that is within the limits, or what it is beyond. */
+/** An attempt within the limits, or the limit that it exceeds. */
 export type Attempt =
   | {
       /** Takes the attempt back. */
       readonly succeeded: () => Promise<void>;
-      /** Raises the event if the attempt was the last for a while. */
+      /** Raises the event if the attempt reached a limit. */
       readonly failed: () => Promise<void>;
     }
   | { readonly isOver: 'challenge' }
   | { readonly minutes: number };
 
 export function createGuesses({ attempts, emit }: Pick<ExtensionContext, 'attempts' | 'emit'>) {
-  /** Tells that many codes were wrong, once a day. */
+  /** Raises `FactorCodesGuessed`, once a day. */
   async function raise(owner: Account): Promise<void> {
     const { id } = owner.person.user;
     const { count, resetsAt } = await attempts(JSON.stringify(['factors guessed', id]), DAY_MS);

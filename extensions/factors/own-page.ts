@@ -35,7 +35,7 @@ const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'f
 /** The application that the person signs in to. */
 export const createOwnPageClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
-/** A factor by its id; one that cannot be read is of no kind. */
+/** A factor by its id; without `kind` if its record cannot be read. */
 type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
 const removableOf = ({ all, unreadable }: OwnFactors): readonly Removable[] => [...all, ...unreadable.map((id) => ({ id }))];
 

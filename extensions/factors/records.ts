@@ -20,7 +20,7 @@ const Factor = Type.Object(
     slot: Type.String(),
     name: Type.Optional(Type.String()),
     createdAt: Type.String(),
-    /** The user, of a factor that was added where there was none: of two at the same time, one is the first. */
+    /** The user, if the factor is the first. The value is unique, so that one of two concurrent first factors fails. */
     first: Type.Optional(Type.String()),
     /** The sign-in that added it, by `signInName`. */
     addedIn: Type.Optional(Type.String()),
@@ -45,7 +45,7 @@ export type Factor = Static<typeof Factor>;
 export type FactorRow = ExtensionRow<Factor>;
 export type FactorKind = Factor['kind'];
 
-/** Removes rows, those that cannot be read too. */
+/** Removes rows, also unreadable ones. */
 async function removeAll(rows: ExtensionRows<Factor>, { rows: found, unreadable }: FoundRows<Factor>): Promise<void> {
   for (const id of [...found.map((row) => row.id), ...unreadable]) await rows.remove(id).catch(IdpError.unless('not_found'));
 }
@@ -54,7 +54,7 @@ export const factors = defineCollection({
   name: 'factors.enrolled',
   row: Factor,
   indexes: {
-    // Of all tenants, so that a row whose tenant cannot be read is found by its user, and one whose user cannot by its person.
+    // Indexes of all tenants, so that a row with an unreadable tenant is found by its user, and a row with an unreadable user by its person.
     byUser: { fields: ['userId'], ofAllTenants: true },
     byPerson: { fields: ['personId'], ofAllTenants: true },
     bySlot: { fields: ['slot'], unique: true },
@@ -82,7 +82,7 @@ export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recover
   ...(recovery ? { codesLeft: recovery.codes.length } : {}),
 });
 
-/** Names a sign-in of a browser: another one of the same session has another name. */
+/** Names a sign-in of a browser. Each sign-in of a session has its own name. */
 export const signInName = (session: string, authTime: number): string => `${session} ${authTime}`;
 
 export const slotOf = {

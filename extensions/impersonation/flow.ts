@@ -81,11 +81,11 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
 
   const takesFactor = (step: Step, { tenant }: Account): boolean => tenant.signIn?.requireMfa === true && !isFresh(step.signedIn);
 
-  /** Whether nothing is open for the account by which the operator acts: a linked one may have more to ask than the one that is signed in. */
+  /** Whether no requirement is open for the account by which the operator acts. A linked account may have more requirements than the signed-in one. */
   const isReady = async ({ signedIn }: Step, operator: Account): Promise<boolean> =>
     operator.person.user.id === signedIn.oid || context.isSufficient(operator, signedIn);
 
-  /** Has the operator go on as that account: the authorization endpoint asks what is open for it, and then leads here again. */
+  /** Sends the operator on as that account. The authorization endpoint shows the open requirements of the account, and then returns here. */
   async function goOnAs(ctx: Context, { interaction }: Step, { tenant }: Account): Promise<void> {
     const { parameters, uid } = interaction;
     const kept = (parameters.acr_values ?? '').split(' ').filter((value) => value !== '' && !value.startsWith('tenant:'));

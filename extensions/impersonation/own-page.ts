@@ -34,7 +34,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
     return { next, fields: next === undefined ? {} : { client_id: String(clientId), return_to: next } };
   }
 
-  /** What goes on in this browser. It can be ended whatever is required of the user by now. */
+  /** The impersonation of this browser. It can be ended even if a requirement of the user is open. */
   async function acting(ctx: Context) {
     const here = await signInToEnd(ctx);
     const id = idOf(here?.acting);

@@ -54,7 +54,7 @@ export const errors = defineErrors({
   invitee_privileged: { status: 403, description: 'The user may do more in the admin API than who would get hold of the account.' },
 });
 
-/** Whoever has the link can sign in as the user, and so can the parent of a user that is to be linked: no user with privileges is linked. */
+/** Checks the caller, because the bearer of the link can sign in as the user. No user with privileges is linked, because the parent could sign in too. */
 async function checkPrivileges(
   { directory: { privileges }, administrator }: Request,
   person: Person | undefined,

@@ -33,15 +33,15 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   async function personalIn(ctx: Context, { opened, at: admittedAt }: Admitted): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     const isPersonal = here?.account.tenant.id === personalTenant;
-    // A sign-in by a credential that a link has replaced proves nothing of the parent, whom the invited account is linked to.
+    // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
     const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
     if (here && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000)) return here;
-    // A sign-in that is not complete goes on where it is: at the second factor, say.
+    // An incomplete sign-in goes on where it stopped, for example at the second factor.
     await (here ? pages.lost(ctx) : signInThere(ctx, opened, { prompt: undefined }));
     return undefined;
   }
 
-  /** Who would be the parent: an account that has one links to that, where the sign-in has all that is asked of the parent. */
+  /** The account that would be the parent: the parent of the signed-in account, if it has one and the sign-in meets the parent's requirements. */
   async function parentOf(here: BrowserSignIn): Promise<Account | undefined> {
     const { id, parentUserId } = here.account.person.user;
     const parent = await accounts.findByOid(parentUserId ?? id);

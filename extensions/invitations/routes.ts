@@ -37,7 +37,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const ending = takes === 'link' ? undefined : await signInToEnd(ctx);
     if (!ending || ending.oid === person.user.id) return undefined;
     const here = await signedIn(ctx);
-    // Of a sign-in that is not complete, the page says no name.
+    // The page names nobody whose sign-in is incomplete.
     if (!here) return { oid: ending.oid };
     const { givenName, familyName, user } = here.account.person;
     return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };

@@ -31,7 +31,7 @@ interface Begun {
 export function createLinkRequests({ artifact, csrf, directory, isSufficient, mayChange, now }: ExtensionContext) {
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, id: string): string => csrf.token(ctx, `linked-accounts ${id}`);
-  /** The parent of the account that signed in, where the sign-in lacks something that is asked of the parent: others are linked to that one. */
+  /** The parent of the signed-in account, if the sign-in does not meet the parent's requirements. New account links are made with the parent. */
   async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {
     const { parentUserId } = here.account.person.user;
     const parent = parentUserId === undefined ? undefined : await directory.accounts.findByOid(parentUserId);
@@ -48,7 +48,7 @@ export function createLinkRequests({ artifact, csrf, directory, isSufficient, ma
       return id;
     },
 
-    /** The account that the link was begun with, where it is still proven with all that is asked of it, and somebody has signed in here since. */
+    /** The account that began the link, if its sign-in still meets its requirements and the browser has a newer sign-in. */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<Account | undefined> {
       const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
       if (!kept || here.authTime < kept.at) return undefined;

@@ -28,7 +28,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
 
   const present = (ctx: Context, state: string) => ownPage.present(ctx, state, false);
 
-  /** The same, for a link. A user who signed in to a child account goes on as its parent first, where more is asked of the parent. */
+  /** The same, for an account link. A user of a child account first meets the requirements of its parent. */
   async function presentToLink(ctx: Context, next: string): Promise<BrowserSignIn | undefined> {
     const here = await ownPage.present(ctx, next);
     const parent = here && (await requests.unprovenParent(here));

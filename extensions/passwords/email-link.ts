@@ -1,6 +1,6 @@
 /**
- * The pages of the links about an e-mail address: the one that proves it, and the one by which the address before stops the change. A proof counts in the
- * browser that asked for it, and elsewhere after a sign-in to the account: whoever has the mailbox may not be whose account it is.
+ * The pages of two mailed links: one proves an e-mail address, and one lets the former address stop the change. In the browser that asked, the proof needs
+ * a button. In any other browser it needs a sign-in to the account, because the owner of the mailbox may not be the owner of the account.
  */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -99,10 +99,10 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
   });
 }
 
-/** Changes that the former address can stop, whether the account can be signed in to now or not. */
+/** The states in which the former address can stop the change, even if the account cannot sign in now. */
 const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'unavailable']);
 
-/** The link to the former address: it works without a sign-in, and tells nothing of the address that was asked for. */
+/** The link to the former address. It works without a sign-in, and does not show the new address. */
 export function stopLinkRoutes(router: Router, context: ExtensionContext): void {
   const { own, url, directory, view, brandingOf, logger, requestId } = context;
   const { emailProofs } = directory;

@@ -1,6 +1,6 @@
 /**
- * The mails of this extension. Whoever asked for one on a page may not be who gets it, so none of them holds a name of the person, a user name or an
- * address: these may be words of who asked. A link that an administrator has sent is the exception.
+ * The mails of this extension. They contain no name of the person, no user name and no address, because a stranger may have typed these on the page that asks
+ * for the mail. A reset link that an administrator has sent is the exception.
  */
 import { type DueLink, type InLanguage, type Letter, type LetterPart, type Look, type Text, utcTime } from '../../lib/extension-door.js';
 
@@ -44,7 +44,7 @@ export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
     ...resetParts(due, values),
   ]);
 
-/** The same link, which an administrator has sent: it says whose it is. */
+/** The same link, sent by an administrator. The mail names the user. */
 export function sentResetLetter(due: DueLink, locale: string | undefined): Letter {
   const { givenName: name, user } = due.person;
   const whose = { name, userName: user.userName, tenant: due.tenant.name };
@@ -67,7 +67,7 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** To the former address, when another one is asked for. The language is that of the organisation, because whoever asked chose the page's. */
+/** The mail to the former address when another one is asked for. Its language is the organisation's, because a stranger may have chosen the page's. */
 export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
   letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
     { part: 'text', text: said('stop.text', values) },
@@ -83,7 +83,7 @@ export const takenLetter = (due: DueLink, locale?: string): Letter =>
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** Something about the account is not as it was, or was seen. */
+/** A notice: something about the account changed, or was detected. */
 export const noticeLetter = (
   name: string,
   at: Date,

@@ -10,9 +10,9 @@ type EventData = Readonly<Record<string, unknown>>;
 
 interface Notice {
   readonly name: string;
-  /** The text at the end. @default that something was changed */
+  /** Key of the last text. @default the text about a change */
   readonly note?: 'seen';
-  /** The users that it is about, by id. @default the user of the event */
+  /** Ids of the users who are notified. @default the user of the event */
   readonly of?: (data: EventData) => readonly string[];
 }
 

@@ -109,8 +109,8 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
 }
 
 /**
- * Tells the former address, and then mails the link to the new one, or says there that it is another account's. So nobody has the link before the former
- * address was told, and the former address is told whether the new one is another account's or not.
+ * Notifies the former address first. Then mails to the new address: the link, or a notice that the address belongs to another account. So nobody gets
+ * the link before the former address was notified.
  */
 export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>

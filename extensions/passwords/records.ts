@@ -5,7 +5,7 @@ import type { ArtifactKind, Attribution, Proof } from '../../lib/extension-door.
 export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
 /** An address that somebody wants, until the link is on its way. */
 export const wanted: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
-/** Browsers in which a change of address was asked for: there its link needs no sign-in. */
+/** Browsers that asked for a change of address. In these, the link needs no sign-in. */
 export const emailAsked: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that a reset was asked for in: the way back to the sign-in is for them, because the application would not know another. */
 export const begun: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
@@ -25,9 +25,9 @@ export interface Asked {
 export interface Wanted {
   readonly oid: string;
   readonly address: string;
-  /** Of the sign-in that asked. */
+  /** Proof of the sign-in that asked. */
   readonly askedWith: Proof;
-  /** Of the page. */
+  /** Language of the page. */
   readonly locale?: string;
 }
 

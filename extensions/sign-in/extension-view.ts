@@ -54,7 +54,7 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   } as PageView<'view'>;
 }
 
-/** Throws for a password that a password manager could not save under a user name. */
+/** @throws TypeError for a password field without a user name under which a password manager could save it. */
 function checkPasswords({ form, parts }: View): void {
   const fields = parts.filter((part) => part.part === 'field');
   for (const part of fields) {

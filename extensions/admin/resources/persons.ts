@@ -16,7 +16,7 @@ const item = Type.Object(
   {
     id: Type.String(),
     ...readable,
-    // What a store has may be older than the rule about addresses.
+    // A stored address may be older than the rule about addresses.
     email: Type.Optional(Type.String()),
     secondEmail: Type.Optional(Type.String()),
     phoneNumberVerified: Type.Boolean(),

@@ -20,7 +20,7 @@ const switched = (verb: 'disable' | 'enable', summary: string) =>
 
 type SignIn = NonNullable<Tenant['signIn']>;
 
-/** Whether a sign-in is enough with the policy that is given that was not enough before. Self-registration signs nobody in to an account that exists. */
+/** Whether the given policy accepts a sign-in that the former one refused. Self-registration does not count, because it opens no existing account. */
 const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
   (before.requireMfa === true && !requireMfa) ||
   (before.methods !== undefined && (methods === undefined || methods.some((name) => !before.methods?.includes(name))));

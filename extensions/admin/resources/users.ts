@@ -32,7 +32,7 @@ const ended = (verb: 'disable' | 'sign-out', summary: string) =>
     },
   });
 
-/** Members by which somebody could be signed in as the user; sign-in methods of a host may go by the name. */
+/** Members by which somebody could be signed in as the user. The user name is one, because a sign-in method of a host may use it. */
 const signsIn = ['userName', 'emailVerified', 'externalIdentities'] as const satisfies readonly (keyof User)[];
 
 const GroupList = Type.Object(

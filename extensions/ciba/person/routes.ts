@@ -1,6 +1,9 @@
 /**
- * Where people answer. A request is shown to its person alone, and answered by a form. Looking at it takes a complete sign-in; approving takes one of a moment
- * ago, of the strength that is asked for. Denying takes any sign-in, also one that waits for a second factor. Nothing changes by GET.
+ * The pages on which people answer requests. A request is shown to its person alone, and answered by a form. GET changes nothing.
+ *
+ * - Looking at a request takes a complete sign-in.
+ * - Approving takes a recent complete sign-in of the strength that the request asks for.
+ * - Denying takes any sign-in, also one that waits for a second factor.
  */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -67,7 +70,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     requestId: requestId(ctx),
   });
 
-  /** Denies the request where the form is of its person, however far their sign-in is. */
+  /** Denies the request if its person posted the form. An incomplete sign-in is enough. */
   async function deny(ctx: Context, id: string, why: 'declined' | 'unrecognised'): Promise<boolean> {
     const [request, here] = await Promise.all([requests.read(id), signInToEnd(ctx)]);
     if (!request || !here || here.act || here.oid !== request.oid) return false;
@@ -104,7 +107,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     const listed = String(ctx.query.listed ?? '').split(' ');
     // Its page is shown again: it did not list all that is to be allowed.
     if (missing.some((name) => !listed.includes(name))) return false;
-    // Before the approval: whoever redeems it at once finds the consent.
+    // Before the approval, so that a client that redeems it immediately finds the consent.
     if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
     await requests.approve(id, here, attribution(ctx, here));
     return false;

@@ -30,7 +30,7 @@ export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'p
   readonly method?: string;
 }
 
-/** An approval, and what has to hold until it is redeemed: once the sign-in behind it is revoked, it is worth nothing. */
+/** An approval, and the proof of its sign-in. The approval is valid until that sign-in is revoked. */
 export interface KeptApproval extends Approval {
   readonly proof: Proof;
 }

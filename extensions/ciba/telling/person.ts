@@ -85,7 +85,7 @@ export const createSendMail =
     if (found && to !== undefined) await mail.send(letterOf(context, found, to));
   };
 
-/** No word of the person: an account may be of somebody else than who has its address. */
+/** The mail names no person, because the owner of the mailbox may not be the person of the account. */
 function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
   const { tenant } = account;
   const locale = request.uiLocales?.split(' ')[0];

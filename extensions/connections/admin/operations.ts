@@ -30,14 +30,14 @@ export const errors = defineErrors({
   connection_privileged: {
     status: 403,
     description:
-      'People who could be signed in by the connection, or accounts that are linked to theirs, may do more in the admin API than who writes it.',
+      'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller.',
   },
 });
 
-/** Members that sign nobody in, whatever they say. A secret and a key are no members: they prove the service to the provider, and nobody to the service. */
+/** Members that sign nobody in, whatever their value. The secret and the key are not members, because they only prove the service to the provider. */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/** Whether a change lets a provider sign people in, or says whom. Every member does that is not known to be harmless; disabling lets nobody in. */
+/** Whether a change can sign users in. Disabling cannot. Every member can, except those that are known to be harmless. */
 const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
@@ -83,7 +83,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
     };
   }
 
-  /** Who says how a connection finds people can have anybody of the tenant signed in by it. @throws IdpError `connection_privileged` */
+  /** Checks the caller, because a connection that the caller controls can sign in any user of the tenant. @throws IdpError `connection_privileged` */
   async function checkPrivileges(request: Request): Promise<void> {
     const { tid } = placeOf(request);
     if (!(await directory.privileges.mayBecomeAnyone(request.administrator, tid))) throw errors('connection_privileged');

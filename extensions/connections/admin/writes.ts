@@ -79,7 +79,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
           },
         });
       } catch (error) {
-        // A connection that the store may make yet keeps its domains. If it is not made, they are free all the same.
+        // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
         const isMadeYet = IdpError.is(error, 'store_unavailable') || (await book.get(id)) !== undefined;
         if (!isMadeYet) await giveUpDomains(context, id, given.domains);
         throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/id' }) : error;

@@ -78,7 +78,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
-  /** Whether the user signed in to connect their account: just now, and by something else than the connection. */
+  /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */
   const isForLink = ({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean =>
     authTime >= context.now() / 1000 - FRESH_SECONDS && idp !== id;
 
@@ -88,7 +88,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
   async function provenHere(ctx: Context, interaction: Interaction, name: string) {
     const found = await strangerOf(interaction, name);
     const here = found && (await signedIn(ctx));
-    // A sign-in that is not complete goes on where it is: at the second factor, say.
+    // An incomplete sign-in goes on where it stopped, for example at the second factor.
     if (found && !here) return void (await toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
     if (!found || !here || !isForLink(here, found.connection)) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     if (await mayChange(here)) return { ...found, account: here.account };

@@ -55,7 +55,7 @@ export function groupsOf(
   return { named: ids(groups.values.filter(({ value }) => told.includes(value))), all: ids(groups.values) };
 }
 
-/** A linked account signs in by its parent's identities, and gets no groups by them. */
+/** A linked account gets no groups from a connection, because the identity is the parent's. */
 function checkOwner({ user }: PersonWithUser): void {
   if (user.parentUserId !== undefined) throw new IdpError('already_linked');
 }

@@ -22,7 +22,7 @@ export const PASSKEY = 'passkey';
 
 interface Choosing {
   readonly owner: string;
-  /** What the passkey proved of each account, by its `oid`: a sign-out on the way to the choice counts. */
+  /** The proof of each account by the passkey, by `oid`. “Sign out everywhere” before the choice ends a proof. */
   readonly proofs: Readonly<Record<string, Proof>>;
 }
 

@@ -36,10 +36,10 @@ export interface Given<Response> {
   readonly userHandle?: string;
 }
 
-/** Characters of an answer at most. A new passkey's may have certificates of its maker in it. */
+/** Maximum characters of an answer. The answer of a new passkey may contain certificates of its maker. */
 const LONGEST_ANSWER = 32_768;
 
-/** Reads the answer of a browser from the form that was posted; undefined for what cannot be one. */
+/** Reads the answer of a browser from the posted form. Undefined for a malformed answer. */
 export function readAnswer<Response extends AuthenticationResponseJSON | RegistrationResponseJSON>(
   ctx: Context,
 ): Given<Response> | undefined {

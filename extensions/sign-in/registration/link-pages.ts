@@ -1,6 +1,6 @@
 /**
- * The pages of a link that creates an account. The link proves its bearer and nobody else: outside the browser that the account was begun in, the page asks
- * for a new password and shows the names, because whoever filled in the form may not be who has the address.
+ * The pages of a link that creates an account. In any other browser than the one that sent the form, the page asks for a new password and shows the
+ * names, because a stranger may have filled in the form.
  */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -36,12 +36,12 @@ interface ReturnState {
   readonly uid?: string;
 }
 
-/** A registration that its link was opened of. */
+/** A registration whose link was opened. */
 interface Opened extends Waiting {
   readonly id: string;
 }
 
-/** What the bearer of the link says of themself. */
+/** Names and password that the bearer of the link entered. */
 type Chosen = Omit<RegistrationInput, 'email'>;
 type Problems = Readonly<Partial<Record<keyof RegistrationInput, Text>>>;
 
@@ -98,7 +98,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     return last !== undefined;
   }
 
-  /** What the page asks of a browser that may be another person's. */
+  /** The fields of the page in a browser that did not send the form. */
   async function askedElsewhere({ tid, prepared }: Opened, typed: Partial<Chosen>, problems: Problems): Promise<readonly ViewPart[]> {
     const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules()) ?? {};
     const of = (name: keyof Chosen) => ({
@@ -135,7 +135,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     });
   }
 
-  /** What the bearer chose in another browser than the one that began; undefined once the page was shown again. */
+  /** Names and password from a browser that did not send the form. Undefined after the page was shown again. */
   async function chosenElsewhere(ctx: Context, found: Opened): Promise<Chosen | undefined> {
     const { tid, prepared } = found;
     const { registration } = directory.forTenant(tid);

@@ -51,7 +51,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
-    // No word of the form: whoever posted it may not be who has the address.
+    // The mail contains no text of the form, because a stranger may have posted it.
     const values = { tenant: tenant.name, time: utcTime(new Date(expiresAt)) };
     const name = isTaken ? 'exists' : 'register';
     const text = (key: string) => ({ key: `sign-in.mail.${key}`, values });

@@ -88,7 +88,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     return view(before ?? (await service(request).create({ ...body, id })));
   }
 
-  /** The record may come from a cache, and others write it too: the guard judges the version that is written over. */
+  /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
   async function change(request: Request): Promise<Fields> {
     const membersOf = (row: Row): Fields => mergedMembers(row as unknown as Fields, request.body);
     return view(

@@ -42,7 +42,7 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
 });
 
 /**
- * Groups that the user has already are no grant. Groups that do not exist are for the service to refuse.
+ * Checks the groups that the user does not have yet. The service refuses groups that do not exist.
  * @param user undefined for a new one
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not put the user into.
  */

@@ -19,8 +19,8 @@ export function problemList(messages: ReadonlyMap<string | undefined, string>): 
 }
 
 /**
- * The user name that a password is for: the field of the form that asks for it, or a value, posted under `name` if there is one. Password managers
- * save a password under it. @see https://www.chromium.org/developers/design-documents/create-amazing-password-forms
+ * The user name under which password managers save the password: a field of the form, or a value, which is posted if it has a `name`.
+ * @see https://www.chromium.org/developers/design-documents/create-amazing-password-forms
  */
 type UserName = { readonly field: string } | { readonly value: string; readonly name?: string };
 
@@ -46,7 +46,7 @@ const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): H
   html`<input class="off-screen" type="text"${name !== undefined && html` name="${name}"`} value="${value}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 `;
 
-/** A labelled input with its problem beside it. A password can be looked at where scripts run, and has the input of its user name before it. */
+/** A labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
 export function field(of: Field, { text }: PageContext): Html {
   const { name, label, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
   const value = of.type === 'text' ? of.value : undefined;
