@@ -78,13 +78,13 @@ const say = (line) => process.stderr.write(`${line}\n`);
 class Failure extends Error {}
 
 /**
- * Runs a program in the root with its output on stderr, which leaves stdout to the command we run for. It ends when this process is told to end, and
- * when npm does, which hands on SIGTERM and SIGINT alone.
+ * Runs a program in the root, with its output on stderr, because stdout belongs to the command that npm runs. The program ends when this process gets a signal
+ * to end, and when npm ends, which forwards SIGTERM and SIGINT alone.
  */
 async function run(what, program, args, options = {}) {
   const started = Date.now();
   say(`${what} …`);
-  // A group of its own, because the program has others do its work.
+  // A process group of its own, because the program starts other processes.
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 2, 2], detached: process.platform !== 'win32', ...options });
   const end = (signal) => {
     try {

@@ -107,7 +107,7 @@ export interface EventMap {
     readonly EndedAt: string;
     readonly EndedBy: ImpersonationEnd;
   };
-  /** So many codes of the user's second factor were wrong that no more are taken for a while: somebody may know the password. At most once a day. */
+  /** A limit of wrong codes of the user's second factor was reached, so somebody may know the password. At most once a day. */
   FactorCodesGuessed: { readonly AggregateId: string };
   /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };

@@ -22,7 +22,7 @@ export function createMail({ options, write, attempts, brandingOf, logger }: Mai
   return {
     async send(letter) {
       const { to, kind, tid, clientId } = letter;
-      // What a store has may be older than the rule, and no attempt would end otherwise.
+      // A stored address may be older than the rule. Without this, the delivery would be retried in vain.
       if (!isEmailAddress(to)) return logger.warn({ kind, tid }, 'a mail was not sent, because the record has no valid e-mail address');
       const counter = JSON.stringify(['mail', to.toLowerCase()]);
       const uncount = () => attempts(counter, HOUR_MS, -1);

@@ -1,17 +1,16 @@
-/** What is known of a browser: a link proves its bearer and nobody else, so whoever asked for the link is known by a record of their browser. */
+/** Records of browsers: a mailed link does not prove that its bearer asked for it, so the browser that asked has a record. */
 import type { Context } from 'koa';
 import type { ArtifactKind, PutArtifact } from '../store/records/extension-artifacts.js';
 import type { ExtensionContext } from './extension-context.js';
 
-/** Records that belong to a browser each. No other browser can name them. */
+/** Records that belong to one browser each. No other browser can name them. */
 export interface BrowserRecords {
   put(ctx: Context, name: string, value?: unknown, options?: PutArtifact): Promise<boolean>;
   read(ctx: Context, name: string): Promise<unknown>;
 }
 
 /**
- * The records of a kind, by browser.
- * @param name of a record: the same name is another record in another browser.
+ * Returns the records of a kind. The same name stands for another record in another browser.
  * @example
  * ```ts
  * import { type Extension, recordsOfBrowsers } from 'tenant-idp/extension';

@@ -104,9 +104,9 @@ export interface ExtensionContext {
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
   /**
-   * Whether a sign-in may act as its account: nothing is open that is asked of this account whatever the request, and the sign-in has what was asked for
-   * elsewhere. For approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
-   * @param asked absent: nothing was asked for elsewhere.
+   * Whether a sign-in is complete for the account, and meets a request that began elsewhere. Call it before a person approves such a request. Whether the
+   * client accepts users of the tenant is not checked here.
+   * @param asked the request that began elsewhere. @default none
    */
   isSufficient(
     account: Account,
@@ -114,22 +114,22 @@ export interface ExtensionContext {
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**
-   * Whether a sign-in may change how its account is signed in to (factors, password, address, links, identities), as the requirement that serves `mfa` says:
-   * a user who has a second factor proves it before. A sign-in by a credential that no longer signs in to the account, because the account was linked, changes
-   * nothing. `createOwnPage` asks it for every page that takes a recent sign-in.
+   * Whether a sign-in may change the ways to sign in of its account: factors, password, address, account links, identities. The requirement that serves
+   * `mfa` decides: a user who has a second factor must have proven it. False for a sign-in by the child's own credential after the account was linked.
+   * `createOwnPage` calls it for every page that takes a recent sign-in.
    */
   mayChange(signIn: BrowserSignIn): Promise<boolean>;
   /**
-   * Who is signed in in the browser that asks, with a complete sign-in; undefined when nobody is. A sign-in is complete once no requirement is open that is
-   * asked of the account whatever the request: after the password, the second factor too. Where this is undefined, `requireSignIn` leads the person to
-   * what is open. A page of another site that posts here brings no cookie, so nobody is signed in there.
+   * Returns the complete sign-in of the browser; undefined without one. A sign-in is complete when no requirement of the account is open: after the
+   * password, the second factor too. If the result is undefined, `requireSignIn` leads the person to the open requirement. A form that a page of another
+   * site posts carries no cookie, so the result is undefined.
    * @param client the application that the person signs in to, for requirements that look at it. @default the service itself
    * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
    */
   signedIn(ctx: Context, client?: string): Promise<BrowserSignIn | undefined>;
   /**
-   * The sign-in of the browser that asks, complete or not, for whoever ends it or denies something: it names the session for `signOut`. Nothing is shown,
-   * given or changed in the name of a person by it.
+   * Returns the sign-in of the browser, complete or not. It names the session for `signOut`. Use it only to end the sign-in or to deny something, because
+   * an incomplete sign-in must not show, give or change anything of the person.
    */
   signInToEnd(ctx: Context): Promise<SignInToEnd | undefined>;
   /**

@@ -16,10 +16,10 @@ export interface OwnPage {
   present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
   /** Whether somebody signed in here recently enough. */
   isRecent(here: BrowserSignIn): boolean;
-  /** Whether somebody signed in here recently enough, and with their second factor if they have one. */
+  /** Whether the sign-in is recent enough, and proved the second factor of a user who has one. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in: any, or where somebody is here a recent one of theirs, with their second factor if they have one.
+   * Sends the browser to a sign-in. With `here`, to a recent one of that account, with the second factor of a user who has one.
    * @param next comes back with {@link OwnPage.returned}.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
@@ -32,8 +32,8 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'in
 /**
  * @param id of the application: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds how long ago a sign-in may be that changes something. Without it, the page changes nothing, and takes any sign-in.
- * @param changesSignIn whether the page changes something of the account, so that a user who has a second factor proves it first. @default true with `recentSeconds`
+ * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: the page changes nothing, and takes any complete sign-in
+ * @param changesSignIn whether the page changes something of the account, and so asks for the second factor of a user who has one. @default true with `recentSeconds`
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
@@ -62,7 +62,7 @@ export function createOwnPage(
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || mayChange(here);
-  /** What a sign-in that changes nothing is asked for: a new one where its credential no longer signs in to the account, else a factor. */
+  /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
     if (await isProven(here)) return {};
     const { account, owner, oid } = here;

@@ -129,7 +129,7 @@ export interface Directory {
    */
   as(by: Attribution): Directory;
   readonly accounts: Accounts;
-  /** Permissions that nobody grants or reaches who does not hold them in the same tenant. */
+  /** Permissions that a caller may grant or reach only if it holds them in the same tenant. */
   readonly privileges: Privileges;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;

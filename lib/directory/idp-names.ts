@@ -4,7 +4,7 @@ import { createNameSpace, type IdpNames, type NameLease } from './name-space.js'
 
 export const createIdpNames = ({ collections, means }: Pick<DirectoryContext, 'collections' | 'means'>, lease: NameLease): IdpNames =>
   createNameSpace('idp', lease, {
-    /** Reads the store, because caches may not know of a write that timed out. A client that cannot be read may be believed. */
+    /** Reads the store, because caches may miss a write that timed out. An unreadable client counts as one with `trustedLoginHint`. */
     async connection(id) {
       const client = await collections.clients.get(id);
       if (client ? client.trustedLoginHint : await collections.clients.has(id)) throw new IdpError('conflict', { path: '/id' });

@@ -16,11 +16,11 @@ export type Patch<Input> = {
 /** Gets the record that a change is about to write over, and throws where another was expected. It may be called again. */
 export type CheckCurrent<R> = (current: R) => void;
 
-/** Another write came between the judgement and the write. */
+/** Thrown when another write came between the judgement and the write. */
 const changed = new Error('the record changed');
 
 /**
- * Writes a record only in the version that was judged. Where another write came between, the record is judged again as it is by then.
+ * Writes a record only over the version that was judged. If another write came between, the record is judged again.
  * @param write passes `check` on to the service, which calls it with the record that is about to be written over
  * @example
  * ```ts
@@ -62,7 +62,7 @@ const strict = { additionalProperties: false } as const;
 /** One line, without control characters. */
 export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
 
-/** The kind of schema for an e-mail address. To typebox a format is whatever the host's own code registered under its name. */
+/** The kind of schema for an e-mail address. It is no typebox format, because the host may have registered another format under the same name. */
 const ADDRESS = 'e-mail address';
 TypeRegistry.Set(ADDRESS, (_schema, value) => typeof value === 'string' && isEmailAddress(value));
 export const email = () => Type.Unsafe<string>({ [Kind]: ADDRESS, type: 'string', format: 'idn-email', maxLength: LONGEST_ADDRESS });

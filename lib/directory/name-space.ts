@@ -2,25 +2,25 @@ import { IdpError } from '../errors.js';
 
 export interface HeldWrite<Written> {
   write(): Promise<Written>;
-  /** Takes back what `write` wrote, if it is there. */
+  /** Removes the record that `write` wrote, if there is one. */
   undo(): Promise<unknown>;
 }
 
 /** Names that records of several kinds share, in collections of their own: no two kinds have one name. */
 export interface NameSpace<Kind extends string> {
   /**
-   * Writes the record that has the name from then on. Of two kinds that want one name at the same time, one gets it: no other kind gets the name for some
+   * Writes a record that gets the name. If two kinds want one name at the same time, one gets it: no other kind gets the name for some
    * seconds, and after that the checks of other kinds find the record.
-   * @throws IdpError `conflict`; errors of the check and of `write`. After `store_unavailable` the record may be there, and then it has the name.
+   * @throws IdpError `conflict`; errors of the check and of `write`. After `store_unavailable` the record may exist, and then it has the name.
    */
   hold<Written>(name: string, kind: Kind, held: HeldWrite<Written>): Promise<Written>;
-  /** After the record is gone, or gave the name up. A release that fails is none, because the name is free some seconds later anyway. */
+  /** Frees the name after the record was removed or renamed. A failed release is ignored, because the name is free some seconds later anyway. */
   release(name: string, kind: Kind): Promise<void>;
 }
 
-/** What the `idp` of a sign-in may name: a connection, or a client whose hints are believed. */
+/** Names for the `idp` of a sign-in: of a connection, or of a client with `trustedLoginHint`. */
 export type IdpNames = NameSpace<'connection' | 'client'>;
-/** Clients and API resources authenticate by name, so no two of either kind have the same. */
+/** Ids by which clients and API resources authenticate. */
 export type SharedIds = NameSpace<'client' | 'apiResource'>;
 
 /** Takes or renews the right to a name, or gives it back (0 ms); false while another kind has it. */
@@ -44,13 +44,13 @@ export function createNameSpace<Kind extends string>(
       await take(name, kind);
       await checks[kind](name);
       const written = await write().catch(async (error: unknown) => {
-        // The store may make such a write yet, so the name stays held. The error stays too, because it says that nobody knows.
+        // The store may still complete the write, so the name stays held. The error is thrown nevertheless, because the outcome is unknown.
         if (IdpError.is(error, 'store_unavailable')) {
           await take(name, kind).catch(async (lost: unknown) => IdpError.is(lost, 'conflict') && (await undo().catch(() => {})));
         }
         throw error;
       });
-      // Another kind may have the name by now, where the write took longer than the name was held.
+      // If the write took longer than the name was held, another kind may have the name.
       await take(name, kind).catch(async (error: unknown) => {
         await undo();
         throw error;

@@ -18,8 +18,8 @@ export interface GuardedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Milliseconds for all of it, the name look-up and the body included. They are counted while this process is free to read an answer: a process
-   * that is busy or stopped does not take a healthy server for one that is slow.
+   * Milliseconds for the whole call, the name look-up and the body included. Time counts only while this process is free to read an answer, so that a
+   * busy or stopped process does not take a healthy server for a slow one.
    */
   readonly timeoutMs: number;
   /** Bytes of the body, as they come over the wire. `0`: the body is not read, and the answer is its status and headers. */

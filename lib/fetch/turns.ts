@@ -2,7 +2,7 @@ import { deadlineAfter, leave } from '../times/free-time.js';
 
 /** Lets at most so many run at once; the others wait for their turn, in the order they came, and not for long. */
 export interface Turns {
-  /** @throws Error when too many wait, or when no turn comes within `patienceMs` in which this process was free. */
+  /** @throws Error when too many calls wait, or when this one waited `patienceMs`. Time counts only while this process is free. */
   run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
   /** Nothing runs or waits. */
   isIdle(): boolean;

@@ -4,26 +4,26 @@ import type { Context } from 'koa';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import { form, formField } from './requests/form.js';
 
-/** The page behind a mailed link: `Opened` is what the link is of. */
+/** The page behind a mailed link. `Opened` is the subject of the link. */
 export interface LinkPage<Opened> {
   /** Below the issuer; `:token` stands for the token of the link. */
   readonly path: string;
-  /** What a token is of; undefined for a token of nothing. */
+  /** Returns the subject of a token; undefined for an unknown token. */
   open(token: string): Opened | undefined | Promise<Opened | undefined>;
-  /** What the form of the page is about. */
+  /** Returns the subject of the form's CSRF token. */
   subject(opened: Opened): string;
   /** Shows the page. It changes nothing, because mail scanners open links. */
   show(ctx: Context, opened: Opened): void | Promise<void>;
-  /** Takes what the form of the page posts. */
+  /** Handles the posted form. */
   take(ctx: Context, opened: Opened): void | Promise<void>;
-  /** Shows that the link is of nothing. */
+  /** Shows that the link is unknown. */
   unknown(ctx: Context): void | Promise<void>;
-  /** Shows that the form is of another browser, or was changed. */
+  /** Shows that another browser got the form, or that the form was changed. */
   foreign(ctx: Context, opened: Opened): void | Promise<void>;
 }
 
 /**
- * Adds the routes of a mailed link: GET shows its page, POST takes the form of the page from the browser that it was shown in.
+ * Adds the routes of a mailed link. GET shows its page. POST accepts the form from the browser in which the page was shown.
  * @example
  * ```ts
  * import { type Extension, formField, linkPageRoutes } from 'tenant-idp/extension';

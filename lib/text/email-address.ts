@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { normalForm } from './normal-form.js';
 
-/** Octets of an address at most. @see RFC 5321 §4.5.3.1 */
+/** Maximum octets of an address. @see RFC 5321 §4.5.3.1 */
 export const LONGEST_ADDRESS = 254;
 const LONGEST_LOCAL_PART = 64;
 const LONGEST_LABEL = 63;
@@ -12,7 +12,7 @@ const LONGEST_LABEL = 63;
 const dotAtom = /^(?!\p{M})[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}-]+(?:\.(?!\p{M})[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}-]+)*$/u;
 /** Labels with dots between them. @see RFC 5321 §2.3.5, RFC 5890 §2.3.2.1 */
 const labels = /^(?![\p{M}-])[\p{L}\p{M}\p{N}-]+(?<!-)(?:\.(?![\p{M}-])[\p{L}\p{M}\p{N}-]+(?<!-))*$/u;
-/** Letters and marks without a form of their own: two texts that look the same would be two addresses. */
+/** Invisible letters and marks. With these, two texts that look the same would be two addresses. */
 const unseen = /\p{Default_Ignorable_Code_Point}/u;
 
 /**
@@ -34,7 +34,7 @@ export function isEmailAddress(text: string): boolean {
   return domain.startsWith('[') ? isLiteral(domain) : isDomain(domain);
 }
 
-/** Some letters become signs and spaces where a program brings them into a normal form. */
+/** The pattern must hold in normal form too, because some letters become signs and spaces there. */
 const isWritten = (text: string, pattern: RegExp): boolean =>
   pattern.test(text) && !unseen.test(text) && pattern.test(normalForm(text, 'NFKC'));
 
@@ -42,7 +42,7 @@ function isDomain(domain: string): boolean {
   if (!isWritten(domain, labels)) return false;
   const ascii = domainToASCII(domain);
   const parts = ascii.split('.');
-  // An IPv4 address is no domain; it is written as a literal.
+  // An IPv4 address is not a domain. It must be written as a literal.
   return ascii !== '' && !/^\d+$/.test(parts.at(-1) ?? '') && parts.every((label) => label !== '' && label.length <= LONGEST_LABEL);
 }
 

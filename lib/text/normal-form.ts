@@ -1,7 +1,7 @@
 /**
  * Text: rules for what people and programs write, whatever it is used for.
  *
- * This file brings text into a Unicode normal form. Such text may come from anybody, so the work must not grow faster than the text.
+ * This file normalises Unicode text. The text may come from anybody, so the work must not grow faster than its length.
  *
  * @see Unicode Standard Annex #15
  */
@@ -15,8 +15,8 @@ const JOINER = '\u034f';
 const tooManyMarks = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu;
 
 /**
- * Returns the text in a normal form. Marks in a row have to be sorted, and the time for that grows with the square of their number, so a joiner
- * parts them after each thirtieth.
+ * Returns the text in a normal form. A joiner is put after each thirtieth mark in a row, because the time to sort marks grows with the square of their
+ * number.
  * @see Unicode Standard Annex #15 §13, Stream-Safe Text Format
  */
 export const normalForm = (text: string, form: 'NFC' | 'NFKC'): string =>

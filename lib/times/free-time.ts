@@ -57,7 +57,7 @@ export function leave(waiting: Waiting): void {
   waiting.next = waiting;
 }
 
-/** Those in which somebody waits. */
+/** Queues with at least one wait. */
 const queues = new Set<Queue>();
 let clock = 0;
 let lookedAt = 0;
@@ -66,7 +66,7 @@ let timer: NodeJS.Timeout | undefined;
 /** Milliseconds that this process was free, as far as something was waited for. */
 export const freeTime = (): number => clock;
 
-/** Waits of so many milliseconds each. Waits that share one cost the least. */
+/** Returns a queue of waits of this many milliseconds each. Share a queue between waits of the same length, because that costs the least. */
 export const deadlineAfter = (milliseconds: number): Pick<Queue, 'enter' | 'milliseconds'> => new Queue(milliseconds);
 
 function look(): void {

@@ -49,7 +49,7 @@ export interface Approver {
   readonly method?: string;
   /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user */
   readonly owner?: string;
-  /** The name of the session that the sign-in is of. */
+  /** The name of the session of the sign-in. */
   readonly session?: string;
   /** Who acts as the user: such a sign-in approves nothing. */
   readonly act?: object;

@@ -22,9 +22,9 @@ export interface GrantedSignIn {
   readonly authTime: number;
   /** The sign-in method, where it is neither the password nor called as its `idp`. */
   readonly method?: string;
-  /** The user whose credential it rests on. @default the parent of a linked account, else the user; of a sign-in with `act` the same of the impersonator */
+  /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user. With `act`, of the impersonator's account. */
   readonly owner?: string;
-  /** The name of the session that the sign-in is of. */
+  /** The name of the session of the sign-in. */
   readonly session?: string;
   /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;

@@ -63,8 +63,8 @@ export type ViewPart<Words = Text> =
       readonly kind: 'password';
       readonly autocomplete: 'current-password' | 'new-password';
       /**
-       * The user name that a password manager saves the password under: the name itself, for a hidden input that is not posted, or the field of the
-       * view that asks for it, whose `autocomplete` is `username`. A page that must not tell who has an account shows only a name that was typed.
+       * The user name under which a password manager saves the password: a text, for a hidden input that is not posted, or the name of a field of the
+       * view whose `autocomplete` is `username`. A page that must not reveal who has an account shows only a name that was typed.
        */
       readonly userName: string | { readonly field: string };
     })

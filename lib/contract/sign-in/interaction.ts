@@ -17,8 +17,8 @@ export interface SignIn {
   /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
   readonly method?: string;
   /**
-   * The tenant of the external identity provider that says `mfa`: what it says counts for accounts of this tenant, and is not in the `amr` of any other
-   * account. @default every tenant: the provider is of the instance
+   * Id of the tenant of the external identity provider that sent `mfa`. Then `mfa` is only in the `amr` of accounts of this tenant.
+   * @default every tenant: the provider belongs to the instance
    */
   readonly mfaIn?: string;
   /**

@@ -33,9 +33,9 @@ export interface EndedSignIn {
   readonly act?: SignedIn['act'];
 }
 
-/** The sign-in of a browser, as {@link EndedSignIn} names it: complete or not, it can be ended, and nothing else comes of it. */
+/** The sign-in of a browser, complete or not, for ending it. */
 export interface SignInToEnd extends EndedSignIn {
-  /** The name of its impersonation, where an extension gave it one. */
+  /** The name of its impersonation, if an extension gave one. */
   readonly acting?: string;
 }
 

@@ -36,9 +36,9 @@ export interface SignedIn {
   readonly authTime: number;
   /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */
   readonly provenAt: Readonly<Record<string, number>>;
-  /** The user whose credential the sign-in rests on: it is of no use while that user is not. @default the parent of a linked account, else the user */
+  /** The user whose credential the sign-in rests on. The sign-in works only while that user can sign in. @default the parent of a linked account, else the user */
   readonly owner?: string;
-  /** Names the session, as `sessions.list` does; it opens nothing. Absent where the sign-in is of no browser's session. */
+  /** Names the session, as `sessions.list` does. It is not a credential. Absent if the sign-in has no browser session. */
   readonly session?: string;
   /** Who acts as the user. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
@@ -81,8 +81,8 @@ export interface Requirement {
    */
   check(account: Account, signedIn: SignedIn, ask: Ask): Awaitable<'met' | 'open' | 'refused'>;
   /**
-   * For a requirement that serves `mfa`. Whether a sign-in may change how the account is signed in to: its factors, password, address, links and identities.
-   * False where the user has more to prove than the sign-in did: the pages then ask for `mfa` first.
+   * For a requirement that serves `mfa`. Whether a sign-in may change the ways to sign in of the account: factors, password, address, account links,
+   * identities. If it answers false, the pages ask for `mfa` first.
    * @default true
    */
   mayChange?(account: Account, signedIn: SignedIn & { readonly session: string }): Awaitable<boolean>;

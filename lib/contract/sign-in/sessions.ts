@@ -29,9 +29,9 @@ export interface Sessions {
   /** Signs the user out everywhere: voids every sign-in and every token before this moment, and tells the clients. */
   endAll(user: UserRef, by?: Attribution): Promise<void>;
   /**
-   * Signs the user out everywhere but in one session, whose grants go on too; and so the users linked to them, whose sign-ins rest on the same credential.
-   * Asked again for the same cause, nothing changes.
-   * @param spared the session, as {@link UserSession.id}, and a name of what the others end for
+   * Signs the user out everywhere, except in one session and its grants. Sign-ins to linked accounts by the same credential end too. A second call with
+   * the same cause changes nothing.
+   * @param spared the session, as {@link UserSession.id}, and a name of the cause
    */
   endOthers(user: UserRef, spared: { readonly session: string; readonly cause: string }, by?: Attribution): Promise<void>;
 }

@@ -13,7 +13,7 @@ export interface Account {
   readonly tenant: Tenant;
   /** The part of the tenant's policy that nothing here can meet, for the log. While it is set, nobody can sign in to the tenant. */
   readonly unmetPolicy?: string;
-  /** The parent account of a linked account, whose credentials sign it in. Absent where the parent cannot be read: the child is not usable then. */
+  /** The parent account of a linked account, whose credentials sign it in. Absent if the parent cannot be read; then the child is not usable. */
   readonly owner?: Account;
 }
 
@@ -63,10 +63,10 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
- * Whether the account may sign in, or go on with what began at `loginAt`. A sign-in rests on its credential's owner: it is usable while the account and that
- * owner are, each with its tenant.
+ * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the owner and the tenants
+ * of both must be active.
  * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
- * @param session the name of the session that it is of, which a cut-off may have spared. @default none
+ * @param session the name of its session, which a cut-off may have spared. @default none
  * @example
  * ```ts
  * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
@@ -83,13 +83,13 @@ export const isUsable = (account: Account, loginAt?: Date, owner?: string, sessi
 };
 
 /**
- * Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. An owner that cannot be read
- * ends none either.
+ * Whether a sign-in of `loginAt` has ended for good. A policy that nothing meets ends no sign-in, because an administrator may change it back. An unreadable
+ * owner ends no sign-in either.
  */
 export const isVoid = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean =>
   basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
-/** Whether something that waits for the account since `at` is over for good. A cut-off that spares a session ends sign-ins, and nothing that waits. */
+/** Whether a request that waits for the account since `at` has ended for good. A cut-off that spares a session ends sign-ins, but no waiting request. */
 export const isWaitOver = (account: Account, at: Date | undefined): boolean =>
   isVoid(account, at, undefined, (account.owner ?? account).person.user.spared?.session);
 
@@ -97,7 +97,7 @@ export const isWaitOver = (account: Account, at: Date | undefined): boolean =>
 export const notBeforeOf = (account: Account, owner?: string): number =>
   Math.max(...basisOf(account, owner).accounts.map((each) => ownNotBefore(each)));
 
-/** The accounts that a sign-in rests on; not whole where the owner of its credential is neither the account nor its parent. */
+/** The accounts that a sign-in rests on. Not whole if the owner of its credential is neither the account nor its readable parent. */
 function basisOf(
   account: Account,
   owner = credentialOwner(account.person.user),

@@ -27,7 +27,7 @@ export interface ParentRef {
 export interface Linking {
   /**
    * Links a user of this tenant to a parent of another. Doing it again changes nothing.
-   * @param judge throws where the child is not to be linked. The link holds for the very version of the child that was judged.
+   * @param judge throws where the child is not to be linked. The link is written only over the version of the child that was judged.
    * @returns the child.
    * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`; `already_linked` when it has another parent.
    */

@@ -1,9 +1,9 @@
 /**
- * Privileges, and which callers may grant or reach them. A privilege is a permission that opens more than an application, in the tenant where an account
- * has it. The two belong together: `idp.users:write` of one tenant is nothing in another.
+ * Privileges, and which callers may grant or reach them. A privilege is a permission of the admin API or of impersonation, together with the tenant in which an
+ * account has it: `idp.users:write` of one tenant has no effect in another.
  *
- * The rules read the store, past every cache, because another node may have granted a permission a moment ago. What cannot be read counts as a privilege
- * that no caller holds.
+ * The rules read the store, past every cache, because another node may have granted a permission a moment ago. A record that cannot be read counts as a
+ * privilege that no caller holds.
  */
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
@@ -14,16 +14,16 @@ import type { DirectoryContext } from '../context.js';
 /** A permission of an account, in the tenant of the account. */
 export interface Privilege {
   readonly tid: string;
-  /** Absent where the record that says it cannot be read: no caller holds it. */
+  /** Absent if the record cannot be read. No caller holds such a privilege. */
   readonly permissionId?: string;
 }
 
-/** Where a caller may act, and what it may do there. */
+/** The tenants that a caller administers, and its permissions there. */
 export interface Authority {
-  /** Whether it administers all tenants, and with them what is of the instance. */
+  /** Whether the caller administers all tenants, and the instance. */
   readonly ofAllTenants: boolean;
   administers(tid: string): boolean;
-  /** Whether it may do what a permission, or a scope of the admin API, allows: in the tenants that it administers. */
+  /** Whether the caller holds a permission, or a scope of the admin API, in the tenants that it administers. */
   holds(permissionId: string): boolean;
 }
 
@@ -36,11 +36,11 @@ export interface GroupsOfTenant {
 export interface Privileges {
   /** Privileges that these groups give to their members. */
   ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
-  /** Privileges that a sign-in as the person opens: of a parent, those of the whole family; of a linked child, its own alone. */
+  /** Privileges that a sign-in as the person opens: for a parent, also those of its linked accounts; for a child, its own alone. */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;
   /**
    * Whether the caller may do something by which somebody could be signed in as the person: write an address or an identity, mail a link, remove a factor,
-   * enable the user. The caller administers the tenant of each privilege of {@link of}, and holds its permission; a caller of all tenants always may.
+   * enable the user. The caller must administer the tenant of each privilege of {@link of}, and hold its permission. A caller of all tenants always may.
    */
   mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean>;
   /**
@@ -48,9 +48,9 @@ export interface Privileges {
    * because users join it later.
    */
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
-  /** Whether the caller may put a user into the groups. A linked user gets privileges from a caller of all tenants alone. @param user absent for a new one */
+  /** Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user. @param user absent for a new one */
   mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
-  /** For a link, whose parent signs in as the child. @throws IdpError `link_privileged` for a person who has any privilege. */
+  /** Checks the child of a new account link, because the parent will sign in as the child. @throws IdpError `link_privileged` for a person who has any privilege. */
   checkNone(person: PersonWithUser): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export function createPrivileges({ collections }: Pick<DirectoryContext, 'collec
       if (caller.ofAllTenants) return true;
       const own = await allGroups.find({ byTenant: [tid] });
       if (!isHeld(caller, own.flatMap(ofRow))) return false;
-      // Only a caller of all tenants makes such groups, and puts linked users into them: nobody else makes this long.
+      // Only a caller of all tenants can create such groups and put linked users into them, so nobody else can make this list long.
       for (const where of [{ withAdminScope: ['yes'] }, ...others.map((id) => ({ byPermission: [id] }))])
         for await (const found of pages((page) => allGroups.find(where, page))) {
           const exceeding = found.filter((group) => group.tid !== tid && !isHeld(caller, ofRow(group)));
@@ -140,7 +140,7 @@ export function createPrivileges({ collections }: Pick<DirectoryContext, 'collec
   };
 }
 
-/** The comparison: a permission is held in the tenant that it is of, or not at all. */
+/** The comparison. A permission of another tenant does not count. */
 const isHeld = ({ administers, holds }: Authority, privileges: readonly Privilege[]): boolean =>
   privileges.every(({ tid, permissionId }) => permissionId !== undefined && administers(tid) && holds(permissionId));
 

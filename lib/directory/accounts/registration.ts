@@ -53,8 +53,7 @@ export interface Registration {
   prepare(input: RegistrationInput, from?: readonly string[]): Promise<PreparedRegistration>;
   /**
    * The address is proven: the person, their user and its password.
-   * @param chosen names and password of who proved the address, where that may be somebody else than who prepared the registration: the prepared ones
-   * count for nothing then.
+   * @param chosen names and password from the bearer of the link, for a browser that did not send the form. They replace the prepared ones.
    * @param from as in {@link register}.
    * @throws IdpError as {@link register}.
    */

@@ -136,7 +136,7 @@ function expectedText(name: string, value: unknown, served: ClientRules['grantTy
   return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
 }
 
-/** Characters of a URI that a request may name. Requests that name a longer one are refused unread. */
+/** Maximum characters of a URI in a request. Longer ones are refused before they are parsed. */
 export const LONGEST_URI = 2048;
 
 const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);

@@ -10,7 +10,7 @@ export function accountEmailOf({ email, user }: PersonWithUser): string | undefi
   return mailable(user.provenEmail ?? email);
 }
 
-/** Returns a stored address that mail can go to: a row may be older than the rule about addresses. */
+/** Returns a stored address if it is valid, because a row may be older than the rule about addresses. */
 export const mailable = (address: string | undefined): string | undefined =>
   address !== undefined && isEmailAddress(address) ? address : undefined;
 

@@ -55,7 +55,7 @@ export interface Users {
   /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
   /**
-   * Ends every sign-in before this moment, except that of one session, whose grants go on too. Asked again for the same cause, nothing changes.
+   * Ends every sign-in before this moment, except that of one session and its grants. A second call with the same cause changes nothing.
    * @param spared the session's name, as `sessions.list` has it. @throws IdpError `not_found`.
    */
   signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
@@ -211,7 +211,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
           const { spared: last, notBefore: before } = row.user;
           if (last?.cause === cause) return row;
           const notBefore = nextNotBefore(row.user);
-          // A session that the cut-off before spared goes on as far back as it did.
+          // If the former cut-off spared the same session, the session need not be newer than that cut-off.
           const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
           const since = isOn ? last.before : before;
           const spared = { session, cause, notBefore, ...(since && { before: since }) };

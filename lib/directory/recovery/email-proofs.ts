@@ -1,7 +1,7 @@
 /**
  * Addresses that are proven by a mailed link: that of the person's record, or another one that takes its place by the proof.
  *
- * A change that was asked for by a sign-in ends when that sign-in is revoked, as {@link Credentials.holds} decides. The person's former address, where it
+ * A change ends when the sign-in that asked for it is revoked, as {@link Credentials.holds} decides. The person's former address, if it
  * was proven, gets a link that stops the change.
  */
 import { IdpError } from '../../errors.js';
@@ -19,7 +19,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { changedUser, hasUser } from '../persons/user-record.js';
 import type { DueLink } from './password-resets.js';
 
-/** `taken`: another user of the tenant has the address as a user name. `stopped`: by the former address, or with the sign-in that asked. */
+/** `taken`: another user of the tenant has the address as a user name. `stopped`: the former address stopped the change, or the sign-in that asked was revoked. */
 export type EmailProofState = LinkState | 'taken' | 'stopped';
 
 export interface EmailProofRequest {
@@ -27,7 +27,7 @@ export interface EmailProofRequest {
   readonly requestId: string;
   /** An address that is to take the place of the one there is. @default that one is to be proven */
   readonly address?: string;
-  /** Of the sign-in that asks for the address. */
+  /** Proof of the sign-in that asks for the address. */
   readonly askedWith?: Proof;
   /** Whose look mail and pages have. */
   readonly clientId?: string;
@@ -55,8 +55,8 @@ export interface OpenedEmailProof {
 /** Proofs of users in whatever tenant. Reading changes nothing. */
 export interface EmailProofs {
   /**
-   * Makes a link, in the place of those before; undefined for a user who cannot sign in, or has no address.
-   * @throws IdpError `invalid_record` for an `address` that is none.
+   * Makes a link, which replaces earlier ones; undefined for a user who cannot sign in, or has no address.
+   * @throws IdpError `invalid_record` for an invalid `address`.
    */
   begin(userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
@@ -65,9 +65,9 @@ export interface EmailProofs {
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /** The address is the person's, and proven. A user name that was the address before follows. @throws IdpError `proof_over`. */
   accept(ref: LinkRef): Promise<void>;
-  /** The link that stops a change, that a token is of; undefined for a token that was not made here. */
+  /** Returns the link that stops a change, by its token; undefined for a token that was not made here. */
   readStop(token: string): LinkRef | undefined;
-  /** Ends a change that waits for its proof. Done again, or once it is over, it changes nothing. */
+  /** Stops a pending change. It changes nothing after the change was stopped, confirmed or has expired. */
   stop(ref: LinkRef): Promise<void>;
   /** Former addresses were told of the change. */
   told(userId: string, addresses: readonly string[]): Promise<void>;
@@ -98,7 +98,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
   async function stateOf(ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
     const { askedWith } = proof;
     const state = stateByRecord(ref, proof, account);
-    // Who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
+    // A user who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
     const isLive = state === 'pending' || state === 'unavailable';
     if (isLive && askedWith && !(await credentials.holds(account, askedWith))) return 'stopped';
     return state === 'pending' && (await isTaken(account.person, proof.address)) ? 'taken' : state;
@@ -218,7 +218,7 @@ function proven(row: PersonWithUser, proof: EmailProof): PersonWithUser {
 const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account): EmailProofState =>
   ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account));
 
-/** Whether nothing was written since that revokes a sign-in: then a proof of one that held still holds. */
+/** Whether nothing was written since then that revokes a sign-in. Then a proof that held still holds. */
 const isJudged = ({ user: judged }: PersonWithUser, { user: now }: PersonWithUser): boolean =>
   judged.notBefore?.getTime() === now.notBefore?.getTime() &&
   judged.newPassword?.serial === now.newPassword?.serial &&

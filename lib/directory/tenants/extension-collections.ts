@@ -28,7 +28,7 @@ export interface RowEvent<Name extends EventName = EventName> {
   readonly by?: Attribution;
 }
 
-/** What a look-up finds. */
+/** The result of a look-up. */
 export interface FoundRows<Members> {
   readonly rows: readonly ExtensionRow<Members>[];
   /** Ids of rows that cannot be read. They can be removed. */
@@ -43,8 +43,8 @@ export interface ExtensionRows<Members> {
   /** Rows of a stretch of an index that has an order; `within` is without the tenant. */
   range(range: Range): Promise<readonly ExtensionRow<Members>[]>;
   /**
-   * Rows of an index, and the ids of those that are not of their form, which `find` leaves out. For rows that decide by their absence: one that cannot be read
-   * counts as there, and refuses.
+   * Rows of an index, and the ids of malformed ones, which `find` leaves out. Use it where a missing row would let somebody in, and treat a malformed row as one
+   * that refuses.
    */
   findAll(index: string, values: readonly string[]): Promise<FoundRows<Members>>;
   /** All rows of the tenant, ordered by id. */
@@ -88,8 +88,8 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   /** The extension's name, a dot, and a name of its own: `notes.entries`. */
   readonly name: string;
   /**
-   * What a row holds beside `id`, `version` and `tid`. A stored row of another form is left out, as if it was not there. A stored member that the schema does not
-   * name, at whatever depth, is ignored and kept: a later release may have written it.
+   * Members of a row in addition to `id`, `version` and `tid`. A malformed stored row is left out. A stored member that the schema does not name, at any
+   * depth, is ignored and kept, because a later release may have written it.
    */
   readonly row: Schema;
   /** By name; unique ones are within a tenant, unless they are of all. */
@@ -151,7 +151,7 @@ export function wrongMemberOf({ row: schema, events = false }: ExtensionCollecti
 const firstWrong = (schema: TSchema, members: unknown): string | undefined =>
   Value.Check(schema, members) ? undefined : (Value.Errors(schema, members).First()?.path.split('/')[1] ?? 'id');
 
-/** The first member that is not of its form, or that the schema does not name: rows are written with known members alone. */
+/** The first member that is malformed, or that the schema does not name, because only known members may be written. */
 export const wrongWritten = ({ row: schema }: ExtensionCollection, members: object): string | undefined => firstWrong(schema, members);
 
 /** A row without what the service keeps in it. */
@@ -182,7 +182,7 @@ function known(schema: TSchema, value: unknown): unknown {
   return isSame ? value : Object.fromEntries(kept);
 }
 
-/** The next form of a row with the unknown members that the stored row has, where the object that they are in is still there. Those in lists are lost. */
+/** The changed row with the unknown members of the stored row, if their object still exists. Unknown members in lists are lost. */
 export function withUnknown(schema: TSchema, before: unknown, next: unknown): unknown {
   if (schema.type !== 'object' || !isObject(before) || !isObject(next)) return next;
   const properties = propertiesOf(schema);

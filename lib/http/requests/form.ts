@@ -36,13 +36,13 @@ export const form = createBodyParser({
   },
 });
 
-/** Characters of a field that somebody types: a name, a password, a reason. Tokens of ours are shorter. */
+/** Maximum characters of a field that somebody types: a name, a password, a reason. Tokens of the service are shorter. */
 const LONGEST_FIELD = 1024;
 
 /**
  * Returns a text field of a form that {@link form} read. The text is empty when the field is missing, repeated, or longer than `longest`
- * characters: nobody has to look at more than that.
- * @param longest for a field that holds more than somebody types.
+ * characters, so that callers parse no longer text.
+ * @param longest maximum characters. Set it for a field that holds more than somebody types.
  * @example
  * ```ts
  * import { type Extension, form, formField } from 'tenant-idp/extension';

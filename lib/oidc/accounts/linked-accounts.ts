@@ -34,7 +34,7 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   );
 }
 
-/** What a sign-in says that depends on the account that it is of. */
+/** Members of a sign-in that depend on its account. */
 interface OfAccount {
   readonly accountId?: string | undefined;
   readonly owner?: string | undefined;
@@ -44,7 +44,7 @@ interface OfAccount {
   readonly provenAt?: Readonly<Record<string, number>> | undefined;
 }
 
-/** The members that a sign-in has for another account that it is good for. Its credential stays its owner's. */
+/** Returns the members of a sign-in for another account that it opens. The owner of the credential stays the same. */
 export const signInAs = (
   signIn: OfAccount,
   account: Account,
@@ -54,7 +54,7 @@ export const signInAs = (
 };
 
 /**
- * The `amr` of a sign-in for an account: `mfa` by the word of a provider of one tenant counts in that tenant alone. A second factor of this service, which
+ * Returns the `amr` of a sign-in for an account. `mfa` from a provider of one tenant counts in that tenant alone. A second factor of this service, which
  * has its time in `provenAt`, counts in every tenant.
  */
 export function amrFor({ tenant }: Account, { amr = [], mfaIn, provenAt }: OfAccount): string[] {

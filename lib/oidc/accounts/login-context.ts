@@ -12,9 +12,9 @@ export interface PinnedLogin extends LoginContext {
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
-  /** The user whose credential the sign-in rests on, where that is not the account of the grant. */
+  /** The user whose credential the sign-in rests on, if that is not the account of the grant. */
   readonly owner?: string;
-  /** The name of the session that the grant is of. */
+  /** The name of the session of the grant. */
   readonly session?: string;
   /** Names the acting, for the extension that began it. */
   readonly acting?: string;
@@ -41,20 +41,20 @@ export interface GrantRecord {
   readonly openid?: { readonly scope?: string };
 }
 
-/** What of a session or a grant says by whose credential it began. */
+/** Members of a session or a grant that name the owner of its credential. */
 interface Owned {
   readonly owner?: string | undefined;
   readonly act?: PinnedLogin['act'] | undefined;
 }
 
 /**
- * The user whose credential a sign-in of the account rests on. Undefined where no sign-in is known, and for an impersonation, which rests on the
- * impersonator's credential: the impersonated account then has to be one that somebody could sign in to now.
+ * Returns the user whose credential a sign-in of the account rests on. Undefined if no sign-in is known, and for an impersonation, which rests on the
+ * impersonator's credential. The impersonated account must then be one that can sign in now.
  */
 export const ownerOf = (oid: string, signIn: Owned | undefined): string | undefined =>
   signIn === undefined || signIn.act ? undefined : (signIn.owner ?? oid);
 
-/** Names a session to extensions, administrators and cut-offs; it opens nothing. */
+/** Returns the name of a session for extensions, administrators and cut-offs. The name is not a credential. */
 export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): string | undefined {
   const key = uid === undefined ? undefined : keyOf('Session', uid);
   return key && digestOfKey(key);

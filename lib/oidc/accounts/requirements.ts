@@ -104,7 +104,7 @@ const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requir
 const JUDGING_MS = 5000;
 
 /**
- * Returns whether a sign-in is complete: nothing is open that is asked of the account, whatever the request. Only a complete sign-in acts as the person.
+ * Returns whether a sign-in is complete: no requirement of the account is open. Only a complete sign-in may act as the person.
  * @param client the application that the person signs in to. @default the service itself
  * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
  */
@@ -148,7 +148,7 @@ export const createSufficient =
 export const createMayChange =
   ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['mayChange'] =>
   async (signIn) => {
-    // A link took the place of the child's own credential: its sign-in of before stays the child's, and changes nothing of the parent.
+    // The sign-in is by the child's own credential, from before the account link. It may change nothing of the parent.
     if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;
     const requirement = offers.requirements().find(({ serves }) => serves === 'mfa');
     return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;

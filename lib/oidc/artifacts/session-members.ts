@@ -7,9 +7,9 @@ interface SignInMembers {
   /** As at the sign-in: a link made meanwhile counts from the next one. */
   sub?: string;
   idp?: string;
-  /** The user whose credential it rests on, where that is not the account: a parent's, or the impersonator's. */
+  /** The user whose credential the session rests on, if that is not the account: the parent, or the impersonator. */
   owner?: string;
-  /** The tenant that alone takes the provider's word for a second factor: `amr` says `mfa` by that word for an account of this tenant only. */
+  /** Id of the tenant of the provider that sent `mfa`. `mfa` is in `amr` only for accounts of this tenant. */
   mfaIn?: string;
   /** Random, and another one for each sign-in: two of one account may begin in one second. */
   signIn?: string;

@@ -51,12 +51,12 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
 
 const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
-/** Characters of a DPoP proof, with a key and a signature of any algorithm. */
+/** Maximum characters of a DPoP proof, enough for a key and a signature of any algorithm. */
 const LONGEST_PROOF = 8192;
 
 /**
- * Refuses what is too long to be parsed as a URL. The time to parse a host grows with the square of its length, and oidc-provider parses the URIs of a
- * request before it compares them, and the `htu` of a proof that anybody may have signed.
+ * Refuses URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
+ * URIs of a request before it compares them, and also the `htu` of a proof that anybody may have signed.
  * @throws InvalidRequest, InvalidRedirectUri, InvalidDpopProof
  */
 export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): void {
@@ -64,7 +64,7 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     const value = params?.[name];
     const isTooLong = [value].flat().some((uri) => typeof uri === 'string' && uri.length > LONGEST_URI);
     if (!isTooLong) continue;
-    // No registered URI is as long.
+    // No registered URI has this length.
     if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
     throw new errors.InvalidRequest(`${name} must be at most ${LONGEST_URI} characters long`);
   }

@@ -36,8 +36,8 @@ const MAX_BYTES = 4096;
 export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYTES} bytes in all are returned`;
 
 /**
- * Pairs without the reserved ones; null when there are too many to be returned. The limits count all pairs, because they are what keeps the names
- * short enough to be compared: nothing is compared before them.
+ * Returns the pairs without the reserved ones; null when there are too many. The limits are checked first and count all pairs, so that only short names are
+ * compared.
  */
 function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
   if (!isWithinLimits(pairs)) return null;

@@ -37,7 +37,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
       ];
     },
 
-    /** Makes a linked account the session's, and returns it; nothing ends by it. Undefined when that takes a sign-in. */
+    /** Makes a linked account the session's, and returns it. Nothing ends. Undefined if the change needs a sign-in. */
     async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;

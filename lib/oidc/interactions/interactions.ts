@@ -46,7 +46,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const named = boundActing(await ways.named(given), options.lifetimes.impersonation);
       const { proof } = named;
       const account = await directory.accounts.findByOid(named.oid);
-      // What `amr` loses for this account, it has for one of the provider's tenant.
+      // Keeps the provider's `mfa` for accounts of its tenant, though `amr` of this account has none.
       const mfaIn = named.amr.includes('mfa') ? named.mfaIn : undefined;
       const signIn = account && { ...named, amr: amrFor(account, { amr: named.amr, mfaIn }) };
       if (!signIn || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
@@ -152,7 +152,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       // Nobody allows anything in the name of somebody else: neither who acts, nor who is not signed in here as that user by now.
       if (act || accountId === undefined || accountId !== oid) return this.abort(ctx, interaction);
       const account = await directory.accounts.findByOid(accountId);
-      // Something is required since the page was shown: that is asked first, and then this again.
+      // A requirement opened since the page was shown. The person meets it first, and then answers this page again.
       if (!account || !(await isComplete(account, ofSession(session), client))) return finish(ctx, {});
       await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });

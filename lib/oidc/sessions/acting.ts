@@ -31,8 +31,8 @@ type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'ac
 
 export interface Acting {
   /**
-   * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
-   * somebody already, and where something is still open that is asked of the account that is signed in, or of the one that acts.
+   * Sets the session of the impersonator aside. The browser has no session until the sign-in is complete. Undefined if the impersonator is not signed in, already
+   * impersonates somebody, or still has an open requirement, for the signed-in account or for the one that acts.
    * @returns the session that was set aside, and the owner of the credential that its sign-in rests on.
    */
   begin(

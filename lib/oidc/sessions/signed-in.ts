@@ -27,8 +27,8 @@ export function createActingHere({ options, directory }: OidcParts, provider: ()
 }
 
 /**
- * Who is signed in in the browser that asks, and may act as the person: the sign-in is usable and complete. A sign-in that waits for a second factor, or for
- * what a host requires, is none.
+ * Returns the sign-in of the browser if it is usable and complete. A sign-in that waits for a second factor, or for a requirement of the host, does not
+ * count.
  * @param clientId the application that the person signs in to. @default the service itself
  */
 export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {

@@ -28,9 +28,9 @@ interface Found extends Artifact {
 }
 
 /**
- * Whether a sign-in of the account is over for good.
- * @param signIn what a session, or the login of a grant, says of its owner
- * @param session its name
+ * Whether a sign-in of the account has ended for good.
+ * @param signIn the session, or the login of a grant, which names its owner
+ * @param session the name of the session
  */
 const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
   !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);

@@ -28,7 +28,7 @@ export interface ChangeFeed {
    * It never rejects, because the write is done. While the store cannot be reached, the other nodes are told as soon as it can.
    */
   changed(collection: string): Promise<void>;
-  /** Tells this node at once, and all nodes at the next look, of a write of which nobody knows whether the store made it, or makes it a little later. */
+  /** Announces a write of unknown outcome, which the store may still make: to this node immediately, and to all nodes at their next look. */
   mayHaveChanged(collection: string): void;
   close(): void;
 }

@@ -32,7 +32,7 @@ export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
   /** Tells of each write that leaves events in a row, by the name of the collection. */
   onOutboxed(listener: (collection: string) => void): void;
-  /** Tells of each write that failed with `store_unavailable`, by the name of the collection: the store may have made the write. */
+  /** Calls the listener with the collection of each write that failed with `store_unavailable`, because the store may have made the write. */
   onUncertain(listener: (collection: string) => void): void;
   /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
   problems(): Promise<readonly UnreadableRow[]>;

@@ -119,15 +119,15 @@ export interface User {
   readonly formerEmails?: readonly string[];
 }
 
-/** A session that goes on over a cut-off of the other sign-ins of its user, with its grants. */
+/** A session that a cut-off of the other sign-ins of its user spared, with its grants. */
 export interface SparedSession {
-  /** As it is named to extensions. */
+  /** Its name, as extensions know it. */
   readonly session: string;
   /** The cut-off. A later one ends this session too. */
   readonly notBefore: Date;
-  /** The cut-off before, which the session does not go back behind. */
+  /** The former cut-off, which the session must still be newer than. */
   readonly before?: Date;
-  /** Names what the other sign-ins were ended for: once. */
+  /** Names the cause of the cut-off, so that a second call for it changes nothing. */
   readonly cause: string;
 }
 
@@ -161,9 +161,9 @@ export interface PasswordReset extends MailedLink {
 
 export interface EmailProof extends MailedLink {
   readonly address: string;
-  /** Proof of the sign-in that asked for the address, where one did: once the sign-in is revoked, the link is worth nothing. */
+  /** Proof of the sign-in that asked for the address, if there was one. The link is invalid after that sign-in is revoked. */
   readonly askedWith?: { readonly at: number; readonly credentials: string };
-  /** The address that was proven when another was asked for: mail told it then, with a link that stops the change. */
+  /** The address that was proven when another was asked for. A mail notified it, with a link that stops the change. */
   readonly former?: string;
   /** When the change was stopped by that link. */
   readonly stoppedAt?: Date;
