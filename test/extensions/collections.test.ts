@@ -276,7 +276,7 @@ describe('at start', () => {
     [
       'a row with a format that nobody knows',
       [{ name: 'one.rows', row: Type.Object({ on: Type.String({ format: 'day' }) }) }],
-      /\[0\]\.row: expected a format of date, date-time, email, uri, uuid in place of 'day'/,
+      /\[0\]\.row: expected a format of date, date-time, email, idn-email, uri, uuid in place of 'day'/,
     ],
     [
       'a row with such a format in a property called as a member of schemas is',

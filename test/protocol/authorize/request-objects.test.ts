@@ -134,7 +134,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
   });
 
   test('it may be used again until it expires, as a browser does that goes back; a pushed one is used once', async () => {
-    const request = await sign({ jti: 'once' });
+    const request = await sign({ jti: 'once', exp: epochSeconds() + 60 });
     for (const _ of [1, 2]) expect(steadyMembersOf(await get({ request }))).toHaveProperty('code');
     passTime(80);
     expect(steadyMembersOf(await get({ ...outside, request }))).toMatchObject({ error: 'invalid_request_object' });
