@@ -10,7 +10,7 @@ export interface OwnFactors {
   readonly totp?: FactorRow;
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
-  /** Ids of malformed rows. Each counts as a factor that nobody can prove. */
+  /** Ids of malformed rows, and of rows that name the person and another user. Each counts as a factor that nobody can prove. */
   readonly unreadable: readonly string[];
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;
@@ -39,7 +39,8 @@ export function createFactorRows({
       const rows = collectionOfAllTenants(factors);
       const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
       const all = ofUser.rows.filter(({ tid }) => tid === owner.tenant.id);
-      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable])];
+      const ofOther = ofPerson.rows.filter(({ tid, userId }) => tid === owner.tenant.id && userId !== idOf(owner));
+      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...ofOther.map(({ id }) => id)])];
       const totp = all.find(({ kind }) => kind === 'totp');
       const recovery = all.find(({ kind }) => kind === 'recovery');
       const passkeys = all.filter(({ kind }) => kind === 'passkey');

@@ -15,6 +15,7 @@ const Factor = Type.Object(
     /** Whose credential it belongs to: linked users use their parent's. */
     userId: Type.String(),
     personId: Type.String(),
+    /** A row holds the member that its kind names, and none of the other two. */
     kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('recovery')]),
     /** What there is one of: an authenticator app and a set of recovery codes for each user, a passkey for each credential id. */
     slot: Type.String(),
@@ -50,9 +51,17 @@ async function removeAll(rows: ExtensionRows<Factor>, { rows: found, unreadable 
   for (const id of [...found.map((row) => row.id), ...unreadable]) await rows.remove(id).catch(IdpError.unless('not_found'));
 }
 
+const kinds = ['totp', 'passkey', 'recovery'] as const satisfies readonly FactorKind[];
+
 export const factors = defineCollection({
   name: 'factors.enrolled',
   row: Factor,
+  wrongMember(row) {
+    const { kind, slot, userId, passkey, first = userId } = row;
+    if (slot !== (kind === 'passkey' ? slotOf.passkey(passkey?.credentialId ?? '') : slotOf[kind](userId))) return 'slot';
+    if (first !== userId) return 'first';
+    return kinds.find((each) => (row[each] !== undefined) !== (each === kind));
+  },
   indexes: {
     // Indexes of all tenants, so that a row with an unreadable tenant is found by its user, and a row with an unreadable user by its person.
     byUser: { fields: ['userId'], ofAllTenants: true },

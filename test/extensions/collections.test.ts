@@ -15,6 +15,7 @@ let failures = 1;
 const notes = defineCollection({
   name: 'notes.entries',
   row: Type.Object({ personId: Type.String(), text: Type.String({ maxLength: 20 }), at: Type.Date() }, { additionalProperties: false }),
+  wrongMember: ({ text, personId }) => (text === personId ? 'text' : undefined),
   indexes: {
     byPerson: { fields: ['personId'] },
     byText: { fields: ['text'], unique: true },
@@ -136,12 +137,17 @@ describe('rows of an extension', () => {
   });
 
   test('of another form are refused when written, and left out when read', async () => {
-    await expect(rowsOf(acme).insert(note('x'.repeat(21)))).rejects.toMatchObject({ code: 'invalid_record', details: { path: '/text' } });
-    const { id } = await rowsOf(acme).insert(note('good'));
-    await store.collection<never>(notes.name).put({ id, tid: acme, text: 7, personId: 'alice', at } as never);
-    expect(await rowsOf(acme).get(id)).toBeUndefined();
-    expect((await service.idp.health()).problems).toEqual([{ code: 'record_unreadable', collection: notes.name, id }]);
-    await store.collection(notes.name).remove(id);
+    const refused = { code: 'invalid_record', details: { path: '/text' } };
+    // Too long, and one that does not fit the person.
+    for (const text of ['x'.repeat(21), 'alice']) await expect(rowsOf(acme).insert(note(text))).rejects.toMatchObject(refused);
+    for (const text of [7, 'alice']) {
+      const { id } = await rowsOf(acme).insert(note('good'));
+      await expect(rowsOf(acme).update(id, (row) => ({ ...row, text }) as never)).rejects.toMatchObject(refused);
+      await store.collection<never>(notes.name).put({ id, tid: acme, text, personId: 'alice', at } as never);
+      expect(await rowsOf(acme).get(id)).toBeUndefined();
+      expect((await service.idp.health()).problems).toEqual([{ code: 'record_unreadable', collection: notes.name, id }]);
+      await store.collection(notes.name).remove(id);
+    }
   });
 
   test('of a collection that nobody declares are refused', () => {

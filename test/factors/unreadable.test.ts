@@ -1,6 +1,8 @@
 /** M17: a factor with a malformed record counts as a factor that nobody can prove; members of a later release are ignored and kept. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { factors } from '../../extensions/factors/records.js';
 import { adminClient, adminScopes, adminToken } from '../support/administration/admin.js';
 import { Agent, authorizeUrl, createPkce, signIn, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
@@ -69,6 +71,48 @@ describe('a factor that cannot be read', () => {
     expect(opened).toEqual([]);
     expect((await signIn(new Agent(), url(), 'other', 'other')).location).toContain('code=');
     await stored().put(whole);
+  });
+
+  test('S-KIND, S-MEMBER: counts as there, and health() names it, where its members do not fit each other, for every kind', async () => {
+    const recovery = await rowOf('vic', 'recovery');
+    const passkey = { credentialId: 'a', publicKey: 'a', counter: 0, transports: [] };
+    const forms: Readonly<Record<string, object>> = {
+      totp: whole,
+      passkey: { kind: 'passkey', slot: 'passkey a', passkey },
+      recovery: { kind: 'recovery', slot: recovery.slot, recovery: recovery.recovery },
+    };
+    const kinds = Object.keys(forms);
+    expect(kinds).toEqual(factors.row.properties.kind.anyOf.map((literal) => literal.const));
+    await stored().remove(recovery.id);
+    /** What a sign-in by the password alone comes to, and whether health() names the row. */
+    const outcome = async (row: Stored) => {
+      await stored().put(row);
+      const page = await signIn(new Agent(), url(), 'vic', 'vic');
+      const { problems = [] } = await service.idp.health();
+      const isNamed = problems.some((problem) => 'id' in problem && problem.id === row.id);
+      return [page.location === undefined ? titleOf(page) : 'signed in', problemOf(page).slice(0, 46), isNamed];
+    };
+    const refused = ['Confirm that it is you', 'One of your sign-in factors cannot be read. Us', true];
+    for (const [kind, form] of Object.entries(forms)) {
+      const row = { ...without(whole, 'totp'), ...form } as Stored;
+      expect([kind, await outcome(row)]).toEqual([kind, [kind === 'recovery' ? 'signed in' : refused[0], '', false]]);
+      const changes: Record<string, Stored> = {
+        [`without ${kind}`]: without(row, kind),
+        'slot of another': { ...row, slot: `${kind} other` },
+      };
+      for (const other of kinds.filter((each) => each !== kind)) {
+        const of = (forms[other] as Record<string, unknown>)[other];
+        changes[`kind ${other}`] = { ...row, kind: other };
+        changes[`with ${other}`] = { ...row, [other]: of };
+        changes[`${other} in its place`] = { ...without(row, kind), [other]: of };
+      }
+      for (const [change, changed] of Object.entries(changes))
+        expect([kind, change, await outcome(changed)]).toEqual([kind, change, refused]);
+      const [title, problem] = await outcome({ ...without(row, 'first'), userId: randomUUID() });
+      expect([kind, title, problem]).toEqual([kind, ...refused.slice(0, 2)]);
+    }
+    await stored().put(whole);
+    await stored().put(recovery);
   });
 
   test('is named on the page, by health() and to a help desk; a recovery code signs in, and its removal is the way back', async () => {

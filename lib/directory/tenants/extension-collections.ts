@@ -92,6 +92,8 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
    * depth, is ignored and kept, because a later release may have written it.
    */
   readonly row: Schema;
+  /** Checks what the schema cannot say, in rows that fit the schema. A row in which it names a member is malformed. */
+  wrongMember?(row: Static<Schema>): string | undefined;
   /** By name; unique ones are within a tenant, unless they are of all. */
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
   /** Whether writes may come with events. @default false */
@@ -138,21 +140,22 @@ const anyRow = (row: object): boolean => {
 };
 
 /** The first member of a row that is not of its form. */
-export function wrongMemberOf({ row: schema, events = false }: ExtensionCollection, row: object): string | undefined {
+export function wrongMemberOf(collection: ExtensionCollection, row: object): string | undefined {
+  const { row: schema, events = false } = collection;
   if (!anyRow(row)) return 'id';
   const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
   if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined)) return 'pendingEvents';
   if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
   // What is left of a removed row until its last events are dispatched.
   if (tid === '') return undefined;
-  return firstWrong(schema, known(schema, members));
+  return wrongWritten(collection, known(schema, members) as object);
 }
 
-const firstWrong = (schema: TSchema, members: unknown): string | undefined =>
-  Value.Check(schema, members) ? undefined : (Value.Errors(schema, members).First()?.path.split('/')[1] ?? 'id');
-
 /** The first member that is malformed, or that the schema does not name, because only known members may be written. */
-export const wrongWritten = ({ row: schema }: ExtensionCollection, members: object): string | undefined => firstWrong(schema, members);
+export const wrongWritten = (collection: ExtensionCollection, members: object): string | undefined =>
+  Value.Check(collection.row, members)
+    ? collection.wrongMember?.(members as Static<TObject>)
+    : (Value.Errors(collection.row, members).First()?.path.split('/')[1] ?? 'id');
 
 /** A row without what the service keeps in it. */
 export function shownOf<R extends KeptRow>({ row: schema }: ExtensionCollection, row: R): Omit<R, 'pendingEvents' | 'outbox'> {
