@@ -117,6 +117,23 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
       });
     },
 
+    /** For who is not signed in completely: nothing of the request, and nothing of its person. */
+    unfinished: (ctx: Context, here: Pick<BrowserSignIn, 'session'>, id: string): Promise<void> =>
+      view(ctx, {
+        title: 'ciba.unfinished.title',
+        form: { action: addressOf(id), subject: formSubject(id, here) },
+        parts: [
+          { part: 'text', text: 'ciba.unfinished.text' },
+          { part: 'button', text: 'ciba.unfinished.continue', name: 'decision', value: 'continue' },
+          { part: 'button', text: 'ciba.deny', name: 'decision', value: 'deny', look: 'quiet' },
+          { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'quiet' },
+        ],
+      }),
+
+    /** For who is not signed in completely. */
+    denied: (ctx: Context, denial: 'declined' | 'unrecognised'): Promise<void> =>
+      view(ctx, { title: `ciba.${denial}.title`, parts: [{ part: 'text', text: `ciba.unfinished.${denial}` }, toInbox] }),
+
     /** A request that takes no answer any more. */
     over(ctx: Context, account: Account, { request, client }: AskedBy): Promise<void> {
       const { state, denial = 'declined', uiLocales } = request;

@@ -3,7 +3,7 @@
  *
  * - Looking at a request takes a complete sign-in.
  * - Approving takes a recent complete sign-in of the strength that the request asks for.
- * - Denying takes any sign-in, also one that waits for a second factor.
+ * - Denying takes any sign-in of the person, also one that waits for a second factor. The page for it shows nothing of the request.
  */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -57,11 +57,19 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   const ownPage = pageOf(context);
   const pathOf = (id: string): string => `/requests/${encodeURIComponent(id)}`;
 
-  /** Who is signed in here, in person; undefined once the browser was sent to sign in. */
-  async function present(ctx: Context, next: string, ask?: Partial<SignInAsk>): Promise<BrowserSignIn | undefined> {
+  /**
+   * Who is signed in here, in person; undefined once the browser was sent to sign in.
+   * @param instead of that; answers whether it showed a page.
+   */
+  async function present(
+    ctx: Context,
+    next: string,
+    ask?: Partial<SignInAsk>,
+    instead?: () => Promise<boolean>,
+  ): Promise<BrowserSignIn | undefined> {
     const here = await context.signedIn(ctx, PAGE);
     if (here && !here.act) return here;
-    await ownPage.signIn(ctx, next, undefined, ask);
+    if (!(await instead?.())) await ownPage.signIn(ctx, next, undefined, ask);
     return undefined;
   }
 
@@ -70,20 +78,37 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     requestId: requestId(ctx),
   });
 
+  /** The request of an id and the sign-in of its person, complete or not. Undefined for the sign-in of somebody else. */
+  async function ofItsPerson(ctx: Context, id: string) {
+    const [request, here] = await Promise.all([requests.read(id), signInToEnd(ctx)]);
+    return request && here && !here.act && here.oid === request.oid ? { request, here } : undefined;
+  }
+
   /** Denies the request if its person posted the form. An incomplete sign-in is enough. */
   async function deny(ctx: Context, id: string, why: 'declined' | 'unrecognised'): Promise<boolean> {
-    const [request, here] = await Promise.all([requests.read(id), signInToEnd(ctx)]);
-    if (!request || !here || here.act || here.oid !== request.oid) return false;
-    if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return false;
+    const { here } = (await ofItsPerson(ctx, id)) ?? {};
+    if (!here || !csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return false;
     await requests.deny(id, why, attribution(ctx, here));
     return true;
   }
 
+  /** Shows an incomplete sign-in the page that denies a pending request, or that confirms a denial. @returns whether a page was shown */
+  async function unfinished(ctx: Context, id: string): Promise<boolean> {
+    const found = await ofItsPerson(ctx, id);
+    if (!found) return false;
+    const { here, request } = found;
+    const { state, denial = 'declined' } = request;
+    if (state === 'pending') await pages.unfinished(ctx, here, id);
+    else if (state === 'denied' && denial !== 'host') await pages.denied(ctx, denial);
+    else return false;
+    return true;
+  }
+
   /** The request of the path with who it asks; undefined once something else was shown. */
-  async function asked(ctx: Context): Promise<(AskedBy & { readonly here: BrowserSignIn }) | undefined> {
+  async function asked(ctx: Context, instead?: () => Promise<boolean>): Promise<(AskedBy & { readonly here: BrowserSignIn }) | undefined> {
     const id = String(ctx.params.id);
     const request = await requests.read(id);
-    const here = await present(ctx, pathOf(id), request && askOf(request));
+    const here = await present(ctx, pathOf(id), request && askOf(request), instead);
     if (!here) return undefined;
     const client = request && (await directory.clients.get(request.clientId));
     if (!request || !client) return void (await pages.gone(ctx, here.account));
@@ -139,7 +164,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   });
 
   router.get(`${base}/requests/:id`, inPerson, async (ctx: Context) => {
-    const found = await asked(ctx);
+    const found = await asked(ctx, () => unfinished(ctx, String(ctx.params.id)));
     if (!found) return;
     const { here, request, client } = found;
     if (request.state !== 'pending') return pages.over(ctx, here.account, found);

@@ -23,6 +23,12 @@ export const da: Record<keyof typeof en, string> = {
   'ciba.deny': 'Afvis',
   'ciba.unrecognise': 'Jeg kan ikke genkende dette',
   'ciba.insufficient': 'Det login er ikke nok til denne anmodning.',
+  'ciba.unfinished.title': 'Bekræft, at det er dig',
+  'ciba.unfinished.text':
+    'En anmodning om login venter på dit svar. Bekræft, at det er dig, for at se og godkende den. Du kan afvise den uden det.',
+  'ciba.unfinished.continue': 'Fortsæt',
+  'ciba.unfinished.declined': 'Ingen blev logget ind.',
+  'ciba.unfinished.unrecognised': 'Ingen blev logget ind. Dine administratorer kan se, at du ikke kunne genkende anmodningen.',
   'ciba.approved.title': 'Du har godkendt dette',
   'ciba.approved.text': '{client} kan nu logge dig ind. Du kan lukke dette vindue.',
   'ciba.declined.title': 'Du har afvist dette',

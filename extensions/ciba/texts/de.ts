@@ -23,6 +23,12 @@ export const de: Record<keyof typeof en, string> = {
   'ciba.deny': 'Ablehnen',
   'ciba.unrecognise': 'Das kenne ich nicht',
   'ciba.insufficient': 'Diese Anmeldung reicht für die Anfrage nicht aus.',
+  'ciba.unfinished.title': 'Bestätigen Sie, dass Sie es sind',
+  'ciba.unfinished.text':
+    'Eine Anfrage zur Anmeldung wartet auf Ihre Antwort. Um sie zu sehen und ihr zuzustimmen, bestätigen Sie, dass Sie es sind. Ablehnen können Sie ohne das.',
+  'ciba.unfinished.continue': 'Weiter',
+  'ciba.unfinished.declined': 'Niemand wurde angemeldet.',
+  'ciba.unfinished.unrecognised': 'Niemand wurde angemeldet. Ihre Administration kann sehen, dass Sie die Anfrage nicht kannten.',
   'ciba.approved.title': 'Sie haben zugestimmt',
   'ciba.approved.text': '{client} kann Sie jetzt anmelden. Sie können dieses Fenster schließen.',
   'ciba.declined.title': 'Sie haben abgelehnt',

@@ -22,6 +22,12 @@ export const en = {
   'ciba.deny': 'Deny',
   'ciba.unrecognise': 'I don’t recognise this',
   'ciba.insufficient': 'That sign-in is not enough for this request.',
+  'ciba.unfinished.title': 'Confirm that it is you',
+  'ciba.unfinished.text':
+    'A request to sign in waits for your answer. To see and approve it, confirm that it is you. You can deny it without that.',
+  'ciba.unfinished.continue': 'Continue',
+  'ciba.unfinished.declined': 'Nobody was signed in.',
+  'ciba.unfinished.unrecognised': 'Nobody was signed in. Your administrators can see that you did not recognise the request.',
   'ciba.approved.title': 'You approved this',
   'ciba.approved.text': '{client} can sign you in now. You can close this window.',
   'ciba.declined.title': 'You denied this',

@@ -23,6 +23,12 @@ export const fi: Record<keyof typeof en, string> = {
   'ciba.deny': 'Hylkää',
   'ciba.unrecognise': 'En tunnista tätä',
   'ciba.insufficient': 'Tuo kirjautuminen ei riitä tähän pyyntöön.',
+  'ciba.unfinished.title': 'Vahvista, että se olet sinä',
+  'ciba.unfinished.text':
+    'Kirjautumispyyntö odottaa vastaustasi. Jos haluat nähdä ja hyväksyä sen, vahvista, että se olet sinä. Voit hylätä sen ilman vahvistusta.',
+  'ciba.unfinished.continue': 'Jatka',
+  'ciba.unfinished.declined': 'Ketään ei kirjattu sisään.',
+  'ciba.unfinished.unrecognised': 'Ketään ei kirjattu sisään. Ylläpitäjäsi näkevät, ettet tunnistanut pyyntöä.',
   'ciba.approved.title': 'Hyväksyit tämän',
   'ciba.approved.text': '{client} voi nyt kirjata sinut sisään. Voit sulkea tämän ikkunan.',
   'ciba.declined.title': 'Hylkäsit tämän',

@@ -23,6 +23,12 @@ export const nb: Record<keyof typeof en, string> = {
   'ciba.deny': 'Avslå',
   'ciba.unrecognise': 'Jeg kjenner ikke igjen dette',
   'ciba.insufficient': 'Den innloggingen er ikke nok for denne forespørselen.',
+  'ciba.unfinished.title': 'Bekreft at det er deg',
+  'ciba.unfinished.text':
+    'En forespørsel om innlogging venter på svar fra deg. Bekreft at det er deg for å se og godkjenne den. Avslå kan du uten det.',
+  'ciba.unfinished.continue': 'Fortsett',
+  'ciba.unfinished.declined': 'Ingen ble logget inn.',
+  'ciba.unfinished.unrecognised': 'Ingen ble logget inn. Administratorene dine kan se at du ikke kjente igjen forespørselen.',
   'ciba.approved.title': 'Du har godkjent dette',
   'ciba.approved.text': '{client} kan nå logge deg inn. Du kan lukke dette vinduet.',
   'ciba.declined.title': 'Du har avslått dette',

@@ -23,6 +23,12 @@ export const sv: Record<keyof typeof en, string> = {
   'ciba.deny': 'Avvisa',
   'ciba.unrecognise': 'Jag känner inte igen detta',
   'ciba.insufficient': 'Den inloggningen räcker inte för den här begäran.',
+  'ciba.unfinished.title': 'Bekräfta att det är du',
+  'ciba.unfinished.text':
+    'En begäran om inloggning väntar på ditt svar. Bekräfta att det är du för att se och godkänna den. Du kan avvisa den utan det.',
+  'ciba.unfinished.continue': 'Fortsätt',
+  'ciba.unfinished.declined': 'Ingen loggades in.',
+  'ciba.unfinished.unrecognised': 'Ingen loggades in. Dina administratörer kan se att du inte kände igen begäran.',
   'ciba.approved.title': 'Du har godkänt detta',
   'ciba.approved.text': '{client} kan logga in dig nu. Du kan stänga det här fönstret.',
   'ciba.declined.title': 'Du har avvisat detta',

@@ -161,6 +161,8 @@ interface Begun {
   readonly pages: readonly string[];
   /** Forms that a complete sign-in got, filled in. The last one changes something. */
   readonly forms: readonly (readonly [page: Answer, fields: Record<string, string>])[];
+  /** A page that is shown all the same, because something can be denied there: it tells nothing, and leads to what is open. */
+  readonly denying?: string;
   /** What the forms would change. */
   changed(): Promise<unknown>;
 }
@@ -292,6 +294,7 @@ const subjects: Readonly<Record<string, Subject>> = {
       return {
         agent,
         pages: ['/ciba', path],
+        denying: path,
         forms: [[page, { decision: 'approve' }]],
         changed: async () => (await asking.requests.read(request.id))?.state,
       };
@@ -396,10 +399,15 @@ describe.each(Object.entries(requirements))('MFA-HALF: with %s open', (_, requir
   test.each(Object.entries(subjects))('%s is not shown, and changes nothing', async (_name, { begin, isOperator }) => {
     const who = await madeFor(isOperator);
     await requirement.prepare(who);
-    const { agent, pages, forms, changed } = await begin(who);
+    const { agent, pages, denying, forms, changed } = await begin(who);
     const before = await changed();
     await requirement.begin(agent, who);
-    for (const path of pages) {
+    if (denying !== undefined) {
+      const page = await agent.get(at(denying));
+      expect([page.status, page.body.includes(who.userName), titleOf(page)]).toEqual([200, false, CHALLENGE]);
+      expect(titleOf(await submit(agent, page, { decision: 'continue' }))).toBe(requirement.title);
+    }
+    for (const path of pages.filter((each) => each !== denying)) {
       const answer = await agent.get(at(path));
       expect([path, answer.status, answer.body.includes(who.userName)]).toEqual([path, 303, false]);
       expect([path, titleOf(await agent.follow(answer))]).toEqual([path, requirement.title]);
@@ -455,14 +463,43 @@ describe('a browser in which a user with a factor proved the password alone', ()
     expect((await userOf(vic))?.externalIdentities ?? []).toEqual([]);
   });
 
-  test('MFA-HALF-CIBA: no request is shown or approved', async () => {
+  test('MFA-HALF-CIBA: no request is shown or approved, and the page leads to the factor and back', async () => {
+    const vic = await victim();
+    const { request } = await asking.ask(vic.userName, { bindingMessage: 'W4SCT' });
+    const agent = await half(vic);
+    const path = `/ciba/requests/${request.id}`;
+    const page = await agent.get(at(path));
+    for (const word of [vic.password, 'The desk', 'W4SCT', 'Personal'])
+      expect([word, page.body.replaceAll('<wbr>', '').includes(word)]).toEqual([word, false]);
+    expect(titleOf(await agent.follow(await agent.post(at(path), { decision: 'approve' })))).toBe(CHALLENGE);
+    expect(titleOf(await submit(agent, page, { decision: 'approve' }))).toBe(CHALLENGE);
+    expect((await asking.requests.read(request.id))?.state).toBe('pending');
+    const shown = await confirmed(agent, await submit(agent, page, { decision: 'continue' }), vic);
+    expect([shown.url, shown.body.includes('W4SCT')]).toEqual([expect.stringContaining(at(path)), true]);
+  });
+
+  test.each([
+    ['deny', 'You denied this'],
+    ['unrecognise', 'Thank you for telling us'],
+  ])('MFA-HALF-CIBA: the request is denied: %s', async (decision, title) => {
     const vic = await victim();
     const { request } = await asking.ask(vic.userName);
     const agent = await half(vic);
-    const path = `/ciba/requests/${request.id}`;
-    for (const answer of [await agent.get(at(path)), await agent.post(at(path), { decision: 'approve' })])
-      expect(titleOf(await agent.follow(answer))).toBe(CHALLENGE);
+    const path = at(`/ciba/requests/${request.id}`);
+    const page = await agent.get(path);
+    await agent.post(path, { decision });
+    await agent.post(path, { ...formOf(page).fields, csrf: 'forged', decision });
     expect((await asking.requests.read(request.id))?.state).toBe('pending');
+    const result = await submit(agent, page, { decision });
+    expect([titleOf(result), result.body.includes(vic.password)]).toEqual([title, false]);
+    expect((await asking.requests.read(request.id))?.state).toBe('denied');
+  });
+
+  test('MFA-HALF-CIBA: the request of somebody else has no such page', async () => {
+    const { request } = await asking.ask((await victim()).userName);
+    const agent = await half(await victim());
+    expect(titleOf(await visit(agent, at(`/ciba/requests/${request.id}`)))).toBe(CHALLENGE);
+    expect((await agent.get(at(`/ciba/requests/${request.id}`))).status).toBe(303);
   });
 
   test('MFA-HALF-EMAIL: no change of address begins', async () => {
@@ -505,14 +542,19 @@ describe.each(['terms', 'rules'] as const)('MFA-HALF-HOST: with the %s of the ho
     expect([returned.status, returned.body.includes(who.userName)]).toEqual([403, false]);
   });
 
-  test.each(['deny', 'unrecognise'])('a request of CIBA is denied: %s', async (decision) => {
-    const who = await made();
-    const { request } = await asking.ask(who.userName);
-    const { agent, page } = await own(who, `/ciba/requests/${request.id}`);
-    open[name].add(who.oid);
-    await agent.submit(page, { decision });
-    expect((await asking.requests.read(request.id))?.state).toBe('denied');
-  });
+  test.each(['deny', 'unrecognise'])(
+    'MFA-HALF-CIBA: a request is denied from the page of a complete sign-in, and that is confirmed: %s',
+    async (decision) => {
+      const who = await made();
+      const { request } = await asking.ask(who.userName);
+      const { agent, page } = await own(who, `/ciba/requests/${request.id}`);
+      open[name].add(who.oid);
+      const result = await submit(agent, page, { decision });
+      expect([result.status, result.url, result.body.includes('Nobody was signed in')]).toEqual([200, page.url, true]);
+      expect(result.body.includes(who.userName)).toBe(false);
+      expect((await asking.requests.read(request.id))?.state).toBe('denied');
+    },
+  );
 
   test('the person signs out', async () => {
     const who = await made();
