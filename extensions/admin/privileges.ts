@@ -12,6 +12,15 @@ export async function checkMayBecome({ administrator, directory }: Request, pers
 }
 
 /**
+ * Judges the children whose links an operation ends: from then on their own credentials sign in to them.
+ * @throws IdpError `grant_exceeds_own` for a child that the administrator may not become.
+ */
+export const mayEndLink =
+  (request: Request) =>
+  (child: PersonWithUser): Promise<void> =>
+    checkMayBecome(request, child);
+
+/**
  * @param user undefined for a new one
  * @throws IdpError `grant_exceeds_own` unless the administrator may put the user into the groups; `all_tenants_required` where the user is linked.
  */

@@ -1,5 +1,5 @@
 import { type Account, defineOperation, IdpError, type OperationRequest, Type, writeJudged } from '../../../lib/extension-door.js';
-import { checkMayBecome } from '../privileges.js';
+import { mayEndLink } from '../privileges.js';
 import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
 
@@ -48,13 +48,8 @@ export const links = [
       const { person: parent } = await parentOf(request);
       const { params, directory } = request;
       const { linking, users } = directory.forTenant(params.tid);
-      // From then on the child's own credentials sign in to it.
       return userView(
-        await writeJudged(
-          await users.require(params.id),
-          (child) => checkMayBecome(request, child),
-          (check) => linking.unlink(params.id, parent.user.id, check),
-        ),
+        await writeJudged(await users.require(params.id), mayEndLink(request), (check) => linking.unlink(params.id, parent.user.id, check)),
       );
     },
   }),

@@ -1,5 +1,5 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkMayBecome } from '../privileges.js';
+import { checkMayBecome, mayEndLink } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -70,6 +70,7 @@ function service(request: Request) {
   const { persons: all, invitations } = directory.forTenant(params.tid as string);
   return {
     ...all,
+    remove: (id: string) => all.remove(id, mayEndLink(request)),
     async get(id: string): Promise<Row | undefined> {
       const person = await all.get(id);
       const invitation = isRetry && person ? await invitations.get(newId(INVITATION_ID)) : undefined;
@@ -107,6 +108,7 @@ export const persons = crud<Row>({
     ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'link_same_tenant', 'client_unknown'],
   ],
   isRemovable: true,
+  removeErrors: ['grant_exceeds_own'],
   service,
   guard,
 });

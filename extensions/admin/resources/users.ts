@@ -8,7 +8,7 @@ import {
   type User,
   writeJudged,
 } from '../../../lib/extension-door.js';
-import { checkMayBecome } from '../privileges.js';
+import { checkMayBecome, mayEndLink } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -79,7 +79,11 @@ export const users = [
     always: ['emailVerified', 'externalIdentities'],
     errors: ['user_name_taken', 'grant_exceeds_own'],
     isRemovable: true,
-    service: ({ directory, params }) => directory.forTenant(params.tid as string).users,
+    removeErrors: ['grant_exceeds_own'],
+    service(request) {
+      const all = request.directory.forTenant(request.params.tid as string).users;
+      return { ...all, remove: (id: string) => all.remove(id, mayEndLink(request)) };
+    },
     async guard(request, person, members) {
       const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], person?.user[name]));
       if (person && isChanged) await checkMayBecome(request, person);

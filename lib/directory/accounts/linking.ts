@@ -14,9 +14,9 @@ import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Person, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import type { CheckCurrent } from '../input.js';
+import { type CheckCurrent, writeJudged } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { hasUser } from '../persons/user-record.js';
+import { hasUser, type JudgeChild } from '../persons/user-record.js';
 
 export interface ParentRef {
   readonly tid: string;
@@ -40,9 +40,6 @@ export interface Linking {
   unlink(childUserId: string, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
 }
 
-/** Throws where the child is not to be linked. */
-export type JudgeChild = (child: PersonWithUser) => Promise<void>;
-
 const same: JoinedChange = (child) => child;
 
 export const createLinking = (links: Links, tid: string): Linking => ({
@@ -63,8 +60,13 @@ export interface LinkRules {
 export interface Links {
   link(child: ParentRef, parent: ParentRef, rules?: LinkRules): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Ends every link of a person's user, as a child and as a parent. */
-  endAll(person: Person): Promise<void>;
+  /**
+   * Ends every link of a person's user, as a child and as a parent.
+   * @param judge throws where the link of one of its children is not to be ended. Each link is ended for the version of the child that was judged.
+   */
+  endAll(person: Person, judge?: JudgeChild): Promise<void>;
+  /** Judges the children whose links {@link Links.endAll} ends, before anything is written. */
+  judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
 export function createLinks({ collections: { persons }, nudge, withCutoff }: DirectoryContext): Links {
@@ -163,18 +165,25 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
     return child;
   }
 
-  async function endAll({ tid, user }: Person): Promise<void> {
+  const childrenOf = async (user: User): Promise<readonly PersonWithUser[]> =>
+    (await persons.find({ byParent: [user.id] })).filter(hasUser);
+
+  async function endAll({ tid, user }: Person, judge: JudgeChild = async () => undefined): Promise<void> {
     if (user === undefined) return;
     if (user.parentUserId !== undefined)
       await unlink({ tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
-    const children = await persons.find({ byParent: [user.id] });
-    for (const child of children.filter(hasUser)) {
-      await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(IdpError.unless('not_linked', 'not_found'));
+    for (const child of await childrenOf(user)) {
+      const childRef = { tid: child.tid, userId: child.user.id };
+      await writeJudged(child, judge, (check) => unlink(childRef, user.id, check)).catch(IdpError.unless('not_linked', 'not_found'));
     }
     if (user.isParent) await removeChildEntries(persons, user.id);
   }
 
-  return { link, unlink, endAll };
+  async function judgeChildren({ user }: Person, judge: JudgeChild): Promise<void> {
+    for (const child of user ? await childrenOf(user) : []) await judge(child);
+  }
+
+  return { link, unlink, endAll, judgeChildren };
 }
 
 function checkLink(child: PersonWithUser, parent: PersonWithUser): void {

@@ -3,7 +3,7 @@ import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from 
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
-import { createLinks, type JudgeChild, type ParentRef } from '../accounts/linking.js';
+import { createLinks, type ParentRef } from '../accounts/linking.js';
 import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
@@ -11,7 +11,7 @@ import { newId, userNameKey } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
-import { externalIdentityKey, hasUser } from '../persons/user-record.js';
+import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { onBehalf } from './metadata.js';

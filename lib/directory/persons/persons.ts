@@ -22,7 +22,7 @@ import { createNationalIds } from './national-ids.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
-import { newUser, userInput } from './user-record.js';
+import { type JudgeChild, newUser, userInput } from './user-record.js';
 
 export const personProperties = {
   subsidiaryId: Type.Optional(Type.String()),
@@ -80,15 +80,19 @@ export interface Persons {
   update(id: string, patch: PersonPatch, check?: CheckCurrent<Person>): Promise<Person>;
   /** All that is kept of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
   export(id: string): Promise<PersonExport>;
-  /** Erases the person with their user, credentials, consents and invitations; links end first. @throws IdpError `not_found`. */
-  remove(id: string): Promise<void>;
+  /**
+   * Erases the person with their user, credentials, consents and invitations; links end first.
+   * @param judge throws where the link of one of the user's children is not to be ended
+   * @throws IdpError `not_found`.
+   */
+  remove(id: string, judge?: JudgeChild): Promise<void>;
 }
 
 interface Parts {
   readonly tenants: Tenants;
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
-  erase(tid: string, personId: string): Promise<void>;
+  erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
   exportOf(tid: string, personId: string): Promise<PersonExport>;
 }
 
@@ -168,6 +172,6 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     },
 
     export: (id) => exportOf(tid, id),
-    remove: (id) => erase(tid, id),
+    remove: (id, judge) => erase(tid, id, judge),
   };
 }

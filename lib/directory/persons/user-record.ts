@@ -50,6 +50,9 @@ export function changedUser({ userName, emailVerified, externalIdentities }: Par
   };
 }
 
+/** Throws where a link of the child is not to be made, or not to be ended. */
+export type JudgeChild = (child: PersonWithUser) => Promise<void>;
+
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
 /** With the link of an open invitation void, because it went to an address that is the person's no more. */

@@ -14,6 +14,7 @@ import {
   changedUser,
   externalIdentityKey,
   hasUser,
+  type JudgeChild,
   newUser,
   type UserFields,
   type UserInput,
@@ -61,14 +62,15 @@ export interface Users {
   signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
   /**
    * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and links. The person stays.
+   * @param judge throws where the link of one of the user's children is not to be ended
    * @throws IdpError `not_found`.
    */
-  remove(userId: string): Promise<Person>;
+  remove(userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
 interface Parts {
   readonly groups: Groups;
-  removeUser(tid: string, userId: string): Promise<Person>;
+  removeUser(tid: string, userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
 export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
@@ -174,7 +176,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     addGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])], check),
     removeGroups: (userId, refs) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id))),
 
-    remove: (userId) => removeUser(tid, userId),
+    remove: (userId, judge) => removeUser(tid, userId, judge),
     disable: (userId) =>
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {

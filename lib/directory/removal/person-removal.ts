@@ -13,6 +13,7 @@ import type { DirectoryContext, ForgottenPerson } from '../context.js';
 import { attributedCollections } from '../outbox/attribution.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import type { JudgeChild } from '../persons/user-record.js';
 import { forgetSeeded } from '../seed-ledger.js';
 import type { Forget } from './forgetting.js';
 
@@ -20,11 +21,12 @@ export interface PersonRemoval {
   /**
    * Erases a person with their user, credentials, consents and invitations; the clients that the user was signed in to are told. What is left of the
    * document carries the last events, and is removed with them.
+   * @param judge throws where the link of one of the user's children is not to be ended
    * @throws IdpError `not_found`.
    */
-  erase(tid: string, personId: string): Promise<void>;
-  /** Takes the user of a person away, with all that belongs to the user; the person stays. @throws IdpError `not_found`. */
-  removeUser(tid: string, userId: string): Promise<Person>;
+  erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
+  /** Takes the user of a person away, with all that belongs to the user; the person stays. @param judge as for `erase` @throws IdpError `not_found`. */
+  removeUser(tid: string, userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
 /** A removal as it is enqueued: ids alone. */
@@ -32,6 +34,14 @@ interface Announced extends ForgottenPerson {
   /** Tells the person from a later one of the same id. */
   readonly createdAt: Date;
   readonly by: DirectoryContext['by'];
+}
+
+/** A removal that is tried. */
+interface Removing {
+  readonly read: () => Promise<Person | undefined>;
+  readonly keepsPerson: boolean;
+  readonly next: (row: Person) => Person;
+  readonly judge?: JudgeChild | undefined;
 }
 
 /** The kind of delivery that finishes a removal. */
@@ -53,11 +63,11 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
   /** @param underWay the removal that is enqueued already */
   function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
     const { persons } = collections;
-    const { endAll } = createLinks({ collections, withCutoff, nudge, by, ...context });
+    const { endAll, judgeChildren } = createLinks({ collections, withCutoff, nudge, by, ...context });
 
     /** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
-    async function tryOnce(person: Person, announced: Announced, next: (row: Person) => Person): Promise<Person | undefined> {
-      await endAll(person);
+    async function tryOnce(person: Person, announced: Announced, { next, judge }: Removing): Promise<Person | undefined> {
+      await endAll(person, judge);
       for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
         await forgetSeeded(collections, id);
       let isDone = false;
@@ -70,15 +80,18 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
       return isDone ? left : undefined;
     }
 
-    async function remove(read: () => Promise<Person | undefined>, keepsPerson: boolean, next: (row: Person) => Person): Promise<Person> {
+    async function remove(removing: Removing): Promise<Person> {
+      const { read, keepsPerson, judge } = removing;
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const person = await read();
         if (person === undefined) throw new IdpError('not_found');
+        // Before it is enqueued, because whoever finishes it does not judge.
+        if (judge) await judgeChildren(person, judge);
         const announced = announcementOf(person, keepsPerson, by);
         // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
         const isEnqueued = underWay !== undefined && isAsAnnounced(person, underWay);
         const entry = isEnqueued ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
-        const left = await tryOnce(person, announced, next).catch(async (error: unknown) => {
+        const left = await tryOnce(person, announced, removing).catch(async (error: unknown) => {
           // Where the store is away, nobody knows what was written.
           if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
           throw error;
@@ -96,15 +109,15 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
     }
 
     return {
-      async erase(tid, personId) {
+      async erase(tid, personId, judge) {
         const read = async () => ofTenant(tid, await persons.get(personId));
-        await remove(read, false, remainderOf);
+        await remove({ read, keepsPerson: false, next: remainderOf, judge });
       },
-      async removeUser(tid, userId) {
+      async removeUser(tid, userId, judge) {
         const read = async () => ofTenant(tid, (await persons.find({ byUser: [userId] }))[0]);
-        return remove(read, true, ({ user: _, ...row }) =>
-          withEvents({ ...row, updatedAt: new Date() }, pendingEvent('UserRemoved', tid, { AggregateId: userId, PersonId: row.id })),
-        );
+        const next = ({ user: _, ...row }: Person) =>
+          withEvents({ ...row, updatedAt: new Date() }, pendingEvent('UserRemoved', tid, { AggregateId: userId, PersonId: row.id }));
+        return remove({ read, keepsPerson: true, next, judge });
       },
     };
   }

@@ -180,6 +180,19 @@ describe.each(['client', 'person'] as const)('by a %s of Acme', (caller) => {
     expect((await ofAcme[caller].patch(`/tenants/${tid.Acme}/users/${parent.userId}`, body)).json.code).toBe('grant_exceeds_own');
   });
 
+  test.each(['user', 'person'])('R-ORPHAN: the %s of the parent is removed, and the child’s own password signs in', async (removed) => {
+    const { parent, child } = await family();
+    await service.idp.directory.credentials.seedPassword(child.userId, 'dormant');
+    const globex = service.idp.tenant(tid.Globex ?? '');
+    const paths = { user: `/tenants/${tid.Acme}/users/${parent.userId}`, person: `/tenants/${tid.Acme}/persons/${parent.personId}` };
+    const path = paths[removed as keyof typeof paths];
+    expect((await ofAcme[caller].remove(path)).json.code).toBe('grant_exceeds_own');
+    expect((await globex.users.require(child.userId)).user.parentUserId).toBe(parent.userId);
+    expect((await ofAcme[caller].post(`${paths.user}/disable`)).status).toBe(200);
+    expect((await root.remove(path)).status).toBe(204);
+    expect(await administersGlobex(await byPassword(child.name, 'dormant'), child.userId)).toEqual([200, 200]);
+  });
+
   test('XT-CONTROL: a child with a permission that the caller has in no tenant', async () => {
     const { parent } = await family('Vault');
     const body = { externalIdentities: [{ idp: 'up', subject: 'evil-control' }] };

@@ -112,13 +112,17 @@ const grants = [
   'PATCH /tenants/{tid}/groups/{id}',
 ] as const;
 
+/** Writes that end the links of children, whose own credentials sign in from then on. */
+const orphaning: Readonly<Record<string, (target: Target) => string>> = {
+  'DELETE /tenants/{tid}/persons/{id}': ({ tid, personId }) => `/tenants/${tid}/persons/${personId}`,
+  'DELETE /tenants/{tid}/users/{id}': ({ tid, userId }) => `/tenants/${tid}/users/${userId}`,
+};
+
 const TAKES_AWAY = 'takes access away';
 const NOBODY = 'signs nobody in';
 const APPLICATION = 'is about an application that people sign in to';
 /** Writes that every administrator of the tenant may make with the scope alone, with the reason. */
 const open: Readonly<Record<string, string>> = {
-  'DELETE /tenants/{tid}/persons/{id}': TAKES_AWAY,
-  'DELETE /tenants/{tid}/users/{id}': TAKES_AWAY,
   'POST /tenants/{tid}/users/{id}/disable': TAKES_AWAY,
   'POST /tenants/{tid}/users/{id}/sign-out': TAKES_AWAY,
   'DELETE /tenants/{tid}/users/{id}/groups': TAKES_AWAY,
@@ -160,7 +164,8 @@ describe('every write of the admin API', () => {
     path.startsWith('/tenants/{tid}') && !ofInstance.includes(name);
 
   test('of a tenant is compared with what the caller holds, or is open for a reason', async () => {
-    const guarded = [...new Set([...writes.map(({ operation }) => operation), LINK, UNLINK, ...Object.keys(doors), ...grants])];
+    const ofUsers = [...writes.map(({ operation }) => operation), LINK, UNLINK, ...Object.keys(orphaning)];
+    const guarded = [...new Set([...ofUsers, ...Object.keys(doors), ...grants])];
     const ofTenant = (await writesOf()).filter(isOfTenant).map(({ name }) => name);
     expect(ofTenant.toSorted()).toEqual([...guarded, ...Object.keys(open)].toSorted());
   });
@@ -205,6 +210,28 @@ describe('the end of a link is compared with the child, whose own credentials si
     const status = (await at.service.idp.tenant(tid).users.require(userId)).user.parentUserId === undefined;
     expect(status).toBe(scenes[scene].mayBecome);
   });
+});
+
+describe.each(callerNames)('R-ORPHAN: a removal by a %s is compared with the children, and not with the user who is removed', (caller) => {
+  describe.each(sceneNames)('where the privilege is: %s', (scene) => {
+    test.each(Object.entries(orphaning))('%s', async (_, pathOf) => {
+      const target = await at.target(scene);
+      const path = pathOf(target);
+      const answer = await at.caller(caller, scene).remove(path);
+      expect([answer.status, answer.json?.code]).toEqual(scene === 'child' ? [403, 'grant_exceeds_own'] : [204, undefined]);
+      expect((await at.root(path)).status).toBe(scene === 'child' ? 200 : 404);
+      // An administrator of all tenants may.
+      if (scene === 'child') expect((await at.root.remove(path)).status).toBe(204);
+    });
+  });
+});
+
+test('R-ORPHAN: the operations that end links document the refusal', async () => {
+  const { document } = await documented(at.service.issuer);
+  for (const name of [UNLINK, ...Object.keys(orphaning)]) {
+    const [method = '', path = ''] = name.split(' ');
+    expect(JSON.stringify(document.paths[path][method.toLowerCase()].responses['403'])).toContain('grant_exceeds_own');
+  }
 });
 
 describe('a new link: nobody becomes the parent of a user with a privilege', () => {
@@ -380,6 +407,5 @@ describe('a member that the request does not change is not compared', () => {
     expect((await ask.patch(`/tenants/${tid}/users/${userId}`, same)).status).toBe(200);
     expect((await ask.post(`/tenants/${tid}/users/${userId}/disable`)).status).toBe(200);
     expect((await ask.post(`/tenants/${tid}/users/${userId}/sign-out`)).status).toBe(200);
-    expect((await ask.remove(`/tenants/${tid}/persons/${personId}`)).status).toBe(204);
   });
 });

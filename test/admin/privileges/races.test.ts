@@ -8,8 +8,8 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Makes a change right after the first comparison, whose answer is from before. Answers how often was compared. */
-function meddle(method: 'mayBecome' | 'mayGrant' | 'checkNone', change: () => Promise<unknown>): () => number {
+/** Makes a change right after a comparison, whose answer is from before. Answers how often was compared. */
+function meddle(method: 'mayBecome' | 'mayGrant' | 'checkNone', change: () => Promise<unknown>, after = 1): () => number {
   const { privileges } = at.service.idp.directory;
   const original = privileges[method] as (...parameters: unknown[]) => Promise<unknown>;
   let compared = 0;
@@ -17,9 +17,9 @@ function meddle(method: 'mayBecome' | 'mayGrant' | 'checkNone', change: () => Pr
     .spyOn(privileges as unknown as Record<string, (...parameters: unknown[]) => unknown>, method)
     .mockImplementation(async (...parameters) => {
       compared += 1;
-      const isFirst = compared === 1;
+      const isBefore = compared === after;
       const answer = await original(...parameters);
-      if (isFirst) await change();
+      if (isBefore) await change();
       return answer;
     });
   return () => compared;
@@ -66,6 +66,22 @@ describe('a privilege that the user gets between the comparison and the write', 
     expect((await at.caller('client', 'nowhere').patch(path, { email: 'first@evil.test' })).status).toBe(200);
     jest.restoreAllMocks();
     expect((await at.caller('client', 'nowhere').patch(path, { email: 'second@evil.test' })).json.code).toBe('grant_exceeds_own');
+  });
+});
+
+describe('R-ORPHAN: a privilege that a child gets while its parent is removed', () => {
+  // The children are compared before anything is written, and each again before its link ends.
+  test.each([1, 2])('after comparison %s: is compared, and nothing is removed', async (after) => {
+    const { tid, personId, userId } = await at.target('nowhere');
+    const elsewhere = at.service.idp.tenant(at.tids.Elsewhere ?? '');
+    const child = await elsewhere.persons.create({ givenName: 'C', familyName: 'C', user: { userName: `o-${userId}`, status: 'active' } });
+    const childId = child.user?.id ?? '';
+    await elsewhere.linking.link(childId, { tid, userId });
+    const compared = meddle('mayBecome', () => elsewhere.users.addGroups(childId, { names: ['Admins'] }), after);
+    const { json } = await at.caller('client', 'nowhere').remove(`/tenants/${tid}/persons/${personId}`);
+    expect([json.code, compared()]).toEqual(['grant_exceeds_own', after + 1]);
+    expect((await elsewhere.users.require(childId)).user.parentUserId).toBe(userId);
+    expect((await at.service.idp.tenant(tid).users.require(userId)).user.isParent).toBe(true);
   });
 });
 

@@ -54,6 +54,8 @@ interface CrudOptions<Row extends Stored> {
   /** Errors of creation and change, beside those that every operation has. */
   readonly errors?: readonly string[];
   readonly isRemovable?: boolean;
+  /** Errors of removal, beside those that every operation has. */
+  readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
   /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void>;
@@ -166,7 +168,17 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
         ]
       : []),
     ...(options.isRemovable
-      ? [operation({ ...write, ...reach(options.removeReach), method: 'DELETE', path: one, summary: `Removes ${noun}`, handle: remove })]
+      ? [
+          operation({
+            ...write,
+            ...reach(options.removeReach),
+            method: 'DELETE',
+            path: one,
+            summary: `Removes ${noun}`,
+            ...(options.removeErrors && { errors: options.removeErrors }),
+            handle: remove,
+          }),
+        ]
       : []),
   ];
 }
