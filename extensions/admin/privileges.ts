@@ -33,7 +33,18 @@ export async function checkGrant(
   throw errors(user?.parentUserId === undefined ? 'grant_exceeds_own' : 'all_tenants_required');
 }
 
-/** @throws IdpError `all_tenants_required` where privileged permissions are put into a group of the tenant. */
+/** @throws IdpError `grant_exceeds_own` unless the administrator may take the groups away from users. */
+export async function checkTaking(
+  { administrator, directory }: Request,
+  groups: { readonly tid: string; readonly groupIds: readonly string[] },
+): Promise<void> {
+  if (!(await directory.privileges.mayTake(administrator, groups))) throw errors('grant_exceeds_own');
+}
+
+/**
+ * @throws IdpError `all_tenants_required` where privileged permissions are put into a group of the tenant; `grant_exceeds_own` where those that the
+ * administrator does not hold are taken out of it.
+ */
 export function checkPermissionsOfGroup(
   { administrator, directory }: Request,
   tid: string,
@@ -43,6 +54,8 @@ export function checkPermissionsOfGroup(
   const added = after.filter((id) => !before.includes(id));
   if (!administrator.ofAllTenants && directory.privileges.ofGroups([{ tid, permissionIds: added }]).length > 0)
     throw errors('all_tenants_required');
+  const taken = before.filter((id) => !after.includes(id));
+  if (!directory.privileges.mayTakePermissions(administrator, { tid, permissionIds: taken })) throw errors('grant_exceeds_own');
 }
 
 /** @throws IdpError `policy_privileged` unless the administrator may become every user of the tenant. */

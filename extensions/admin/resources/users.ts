@@ -40,6 +40,9 @@ const GroupList = Type.Object(
   { $id: 'GroupsOfUser', additionalProperties: false },
 );
 
+/** What the groups of the request are to those that the user has. */
+const changes = { PUT: 'replace', POST: 'add', DELETE: 'remove' } as const;
+
 /** @see service specification 4.12, 3 */
 const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'addGroups' | 'removeGroups', summary: string) =>
   defineOperation({
@@ -49,13 +52,13 @@ const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'ad
     summary,
     body: recordForms.groupRefs,
     answer: GroupList,
-    errors: ['group_refs_mixed', 'group_unknown', ...(method === 'DELETE' ? [] : ['grant_exceeds_own', 'all_tenants_required'])],
+    errors: ['group_refs_mixed', 'group_unknown', 'grant_exceeds_own', ...(method === 'DELETE' ? [] : ['all_tenants_required'])],
     async handle(request) {
       const { params, body, directory } = request;
       const { users: all } = directory.forTenant(params.tid);
       const changed = await writeJudged(
         await all.require(params.id),
-        ({ user }) => (method === 'DELETE' ? undefined : checkGroups(request as never, body, user)),
+        ({ user }) => checkGroups(request as never, body, { user, change: changes[method] }),
         (check) => all[service](params.id, body, check),
       );
       return groupsOf(directory, changed);

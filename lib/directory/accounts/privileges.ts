@@ -50,6 +50,10 @@ export interface Privileges {
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
   /** Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user. @param user absent for a new one */
   mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
+  /** Whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give them back later. */
+  mayTake(caller: Authority, groups: GroupsOfTenant): Promise<boolean>;
+  /** Whether the caller may take these permissions out of a group. */
+  mayTakePermissions(caller: Authority, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
   /** Checks the child of a new account link, because the parent will sign in as the child. @throws IdpError `link_privileged` for a person who has any privilege. */
   checkNone(person: PersonWithUser): Promise<void>;
 }
@@ -133,6 +137,9 @@ export function createPrivileges({ collections }: Pick<DirectoryContext, 'collec
       const granted = await ofGroupIds(given);
       return user?.parentUserId === undefined ? isHeld(caller, granted) : granted.length === 0;
     },
+
+    mayTake: async (caller, taken) => caller.ofAllTenants || isHeld(caller, await ofGroupIds(taken)),
+    mayTakePermissions: (caller, group) => caller.ofAllTenants || isHeld(caller, ofGroups([group])),
 
     async checkNone(person) {
       if ((await of(person)).length > 0) throw new IdpError('link_privileged');

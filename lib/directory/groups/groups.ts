@@ -44,7 +44,7 @@ export interface Groups {
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
   update(id: string, patch: Patch<GroupFields>, check?: CheckCurrent<Group>): Promise<Group>;
   /** Its members leave it. @throws IdpError `not_found`. */
-  remove(id: string): Promise<void>;
+  remove(id: string, check?: CheckCurrent<Group>): Promise<void>;
 }
 
 export function createGroups(context: DirectoryContext, tenants: Tenants, permissions: Permissions, tid: string): Groups {
@@ -93,8 +93,8 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
       return group;
     },
 
-    async remove(id) {
-      await rows.remove(id, event('GroupRemoved', id));
+    async remove(id, check) {
+      await rows.remove(id, event('GroupRemoved', id), check);
       await caches.changed('groups');
       for (const { id: personId } of await persons.find('byGroup', [id])) {
         await persons.update(personId, (row) => {

@@ -46,7 +46,7 @@ export interface Users {
   /** Adds the user to these groups, beside its others. @throws as {@link setGroups}. */
   addGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Takes the user out of these groups. @throws as {@link setGroups}. */
-  removeGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
+  removeGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
   /** Gives a disabled user the status from before, `invited` or `active`. @throws IdpError `not_found`. */
@@ -174,7 +174,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
 
     setGroups: (userId, refs, check) => regroup(userId, refs, (_, given) => given, check),
     addGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])], check),
-    removeGroups: (userId, refs) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id))),
+    removeGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id)), check),
 
     remove: (userId, judge) => removeUser(tid, userId, judge),
     disable: (userId) =>

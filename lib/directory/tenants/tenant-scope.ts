@@ -18,8 +18,12 @@ export interface TenantScope<R extends Owned> {
   insert(row: Omit<Unsaved<R>, 'tid'>): Promise<R>;
   /** @throws IdpError `not_found`. */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R>;
-  /** @param event of the removal, for collections that have events. @throws IdpError `not_found`. */
-  remove(id: string, event?: PendingEvent): Promise<void>;
+  /**
+   * @param event of the removal, for collections that have events
+   * @param check gets the row that is about to be removed with its event
+   * @throws IdpError `not_found`.
+   */
+  remove(id: string, event?: PendingEvent, check?: (row: R) => void): Promise<void>;
 }
 
 /** The only way from a tenant-bound service to rows. */
@@ -44,8 +48,12 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
       if (!own(row)) throw new IdpError('not_found');
       return row;
     },
-    async remove(id, event) {
-      const isThere = event ? await rows.retire(id, [event], own) : own(await rows.get(id)) && (await rows.remove(id));
+    async remove(id, event, check) {
+      const isMeant = (row: R): boolean => {
+        if (own(row)) check?.(row);
+        return own(row);
+      };
+      const isThere = event ? await rows.retire(id, [event], isMeant) : own(await rows.get(id)) && (await rows.remove(id));
       if (!isThere) throw new IdpError('not_found');
     },
   };

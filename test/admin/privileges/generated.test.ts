@@ -112,6 +112,14 @@ const grants = [
   'PATCH /tenants/{tid}/groups/{id}',
 ] as const;
 
+/** Writes that take permissions away, which a connection or another process may give back to whoever became the user meanwhile. */
+const takings = [
+  'PUT /tenants/{tid}/users/{id}/groups',
+  'DELETE /tenants/{tid}/users/{id}/groups',
+  'PATCH /tenants/{tid}/groups/{id}',
+  'DELETE /tenants/{tid}/groups/{id}',
+] as const;
+
 /** Writes that end the links of children, whose own credentials sign in from then on. */
 const orphaning: Readonly<Record<string, (target: Target) => string>> = {
   'DELETE /tenants/{tid}/persons/{id}': ({ tid, personId }) => `/tenants/${tid}/persons/${personId}`,
@@ -125,11 +133,9 @@ const APPLICATION = 'is about an application that people sign in to';
 const open: Readonly<Record<string, string>> = {
   'POST /tenants/{tid}/users/{id}/disable': TAKES_AWAY,
   'POST /tenants/{tid}/users/{id}/sign-out': TAKES_AWAY,
-  'DELETE /tenants/{tid}/users/{id}/groups': TAKES_AWAY,
   'DELETE /tenants/{tid}/users/{id}/sessions': TAKES_AWAY,
   'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': TAKES_AWAY,
   'POST /tenants/{tid}/impersonations/{id}/end': TAKES_AWAY,
-  'DELETE /tenants/{tid}/groups/{id}': TAKES_AWAY,
   'POST /tenants/{tid}/invitations/{id}/revoke': TAKES_AWAY,
   'DELETE /tenants/{tid}/connections/{id}': TAKES_AWAY,
   'PUT /tenants/{tid}/connections/{id}/secret': 'proves the service to the provider, and nobody to the service',
@@ -165,7 +171,7 @@ describe('every write of the admin API', () => {
 
   test('of a tenant is compared with what the caller holds, or is open for a reason', async () => {
     const ofUsers = [...writes.map(({ operation }) => operation), LINK, UNLINK, ...Object.keys(orphaning)];
-    const guarded = [...new Set([...ofUsers, ...Object.keys(doors), ...grants])];
+    const guarded = [...new Set([...ofUsers, ...Object.keys(doors), ...grants, ...takings])];
     const ofTenant = (await writesOf()).filter(isOfTenant).map(({ name }) => name);
     expect(ofTenant.toSorted()).toEqual([...guarded, ...Object.keys(open)].toSorted());
   });
@@ -356,7 +362,7 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
       expect(user.groupIds).toEqual([Staff]);
       // An administrator of all tenants, the seed and the code of the host may.
       expect(await give({ ids: [Vault] }, at.root)).toBe('allowed');
-      expect((await ask(path, { method: 'DELETE', body: { ids: [Vault] } })).status).toBe(200);
+      expect((await at.root(path, { method: 'DELETE', body: { ids: [Vault] } })).status).toBe(200);
       await at.service.idp.tenant(tid).users.addGroups(userId, { ids: [Vault ?? '', Callers ?? ''] });
     }
   });
@@ -395,6 +401,64 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
     );
     expect((await at.root.patch(path, { permissionIds: [VAULT] })).status).toBe(200);
     expect((await ask.patch(path, { permissionIds: [VAULT, 'orders.view'] })).status).toBe(200);
+  });
+});
+
+describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compared with those that the caller holds', (caller) => {
+  const groupNames: Readonly<Record<string, string>> = { held: 'Callers', own: 'Vault', ownOfChild: 'Vault' };
+  const isRefused = (scene: (typeof sceneNames)[number]): boolean => groupNames[scene] === 'Vault';
+  /** What the target has of a privilege, in a group that is its own alone. */
+  async function grouped(scene: (typeof sceneNames)[number]) {
+    const target = await at.target(scene);
+    const { groups, users } = at.service.idp.tenant(target.tid);
+    const permissionIds = { Callers: ['idp.users:write'], Vault: [VAULT] }[groupNames[scene] ?? ''] ?? [];
+    const { id } = await groups.create({ name: `Taken-${target.userId}`, permissionIds: ['orders.view', ...permissionIds] });
+    await users.setGroups(target.userId, { ids: [id] });
+    return {
+      ...target,
+      group: id,
+      user: `/tenants/${target.tid}/users/${target.userId}/groups`,
+      own: `/tenants/${target.tid}/groups/${id}`,
+    };
+  }
+  type Grouped = Awaited<ReturnType<typeof grouped>>;
+  const calls: Readonly<Record<(typeof takings)[number], (given: Grouped) => readonly Call[]>> = {
+    'PUT /tenants/{tid}/users/{id}/groups': ({ user }) => [
+      { method: 'PUT', path: user, body: { ids: [] } },
+      { method: 'PUT', path: user, body: { names: ['Staff'] } },
+    ],
+    'DELETE /tenants/{tid}/users/{id}/groups': ({ user, group, userId }) => [
+      { method: 'DELETE', path: user, body: { ids: [group] } },
+      { method: 'DELETE', path: user, body: { names: [`Taken-${userId}`] } },
+    ],
+    'PATCH /tenants/{tid}/groups/{id}': ({ own }) => [{ method: 'PATCH', path: own, body: { permissionIds: ['orders.view'] } }],
+    'DELETE /tenants/{tid}/groups/{id}': ({ own }) => [{ method: 'DELETE', path: own }],
+  };
+
+  describe.each(sceneNames)('where the privilege is: %s', (scene) => {
+    test.each(takings)('%s', async (operation) => {
+      const count = calls[operation](await grouped(scene)).length;
+      for (let index = 0; index < count; index += 1) {
+        const target = await grouped(scene);
+        const { path, ...rest } = calls[operation](target)[index] as Call;
+        const answer = await at.caller(caller, scene)(path, rest);
+        expect([rest, answer.json?.code, answer.status < 300]).toEqual([
+          rest,
+          isRefused(scene) ? 'grant_exceeds_own' : undefined,
+          !isRefused(scene),
+        ]);
+        if (!isRefused(scene)) continue;
+        const { groups, users } = at.service.idp.tenant(target.tid);
+        expect((await users.require(target.userId)).user.groupIds).toEqual([target.group]);
+        expect((await groups.require(target.group)).permissionIds).toEqual(['orders.view', VAULT]);
+        // Everything else of the group changes, and an administrator of all tenants may take it away.
+        expect((await at.caller(caller, scene).patch(target.own, { name: `Same-${target.userId}`, permissionIds: [VAULT] })).status).toBe(
+          200,
+        );
+        await groups.update(target.group, { name: `Taken-${target.userId}` });
+        expect((await at.root(path, rest)).status).toBeLessThan(300);
+      }
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 /** Races between the comparison and the write: a change of a person, a user or an account link is written only over the version that was judged. */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { AdminAnswer } from '../../support/administration/admin.js';
-import { type Target, useScenes } from './scene.js';
+import { type Target, useScenes, VAULT } from './scene.js';
 
 const at = useScenes();
 afterEach(() => {
@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 /** Makes a change right after a comparison, whose answer is from before. Answers how often was compared. */
-function meddle(method: 'mayBecome' | 'mayGrant' | 'checkNone', change: () => Promise<unknown>, after = 1): () => number {
+function meddle(method: 'mayBecome' | 'mayGrant' | 'mayTake' | 'checkNone', change: () => Promise<unknown>, after = 1): () => number {
   const { privileges } = at.service.idp.directory;
   const original = privileges[method] as (...parameters: unknown[]) => Promise<unknown>;
   let compared = 0;
@@ -82,6 +82,30 @@ describe('R-ORPHAN: a privilege that a child gets while its parent is removed', 
     expect([json.code, compared()]).toEqual(['grant_exceeds_own', after + 1]);
     expect((await elsewhere.users.require(childId)).user.parentUserId).toBe(userId);
     expect((await at.service.idp.tenant(tid).users.require(userId)).user.isParent).toBe(true);
+  });
+});
+
+describe('R-RETURNS: a privilege that comes between the comparison and the write is not taken away', () => {
+  const ofTarget = ({ tid, userId }: Target) => `/tenants/${tid}/users/${userId}/groups`;
+  test.each([
+    ['PUT', { ids: [] }],
+    ['DELETE', { names: ['Vault'] }],
+  ])('%s groups of a user', async (method, body) => {
+    const target = await unprivileged();
+    const compared = meddle('mayTake', () => intoVault(target));
+    const { json } = await caller()(ofTarget(target), { method, body });
+    expect([json.code, compared()]).toEqual(['grant_exceeds_own', 2]);
+    expect((await stored(target))?.user.groupIds).toHaveLength(1);
+  });
+
+  test('a group that is removed', async () => {
+    const { tid, userId } = await unprivileged();
+    const { groups } = at.service.idp.tenant(tid);
+    const { id } = await groups.create({ name: `R-${userId}`, permissionIds: ['orders.view'] });
+    const compared = meddle('mayTake', () => groups.update(id, { permissionIds: [VAULT] }));
+    const { json } = await caller().remove(`/tenants/${tid}/groups/${id}`);
+    expect([json.code, compared()]).toEqual(['grant_exceeds_own', 2]);
+    expect((await groups.require(id)).permissionIds).toEqual([VAULT]);
   });
 });
 

@@ -20,7 +20,8 @@ interface Service<Row> {
   create(input: Fields): Promise<Row>;
   /** @param check gets the record that is about to be written over, and throws where it is another than was expected. */
   update(id: string, patch: Fields, check: (row: Row) => void): Promise<Row>;
-  remove(id: string): Promise<unknown>;
+  /** @param check as for a change. Services that need none do without it. */
+  remove(id: string, check?: (row: Row) => void): Promise<unknown>;
 }
 
 interface CrudOptions<Row extends Stored> {
@@ -59,6 +60,8 @@ interface CrudOptions<Row extends Stored> {
   readonly removeReach?: Reach;
   /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void>;
+  /** Throws where the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
+  readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;
 }
 
 /** Lists, reads, creates, changes and removes, each as far as the options have what it takes. */
@@ -109,8 +112,17 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   async function remove(request: Request): Promise<void> {
     const row = await found(request);
     request.checkMatch(view(row));
-    await guard?.(request, row, {});
-    await service(request).remove(idOf(request));
+    const { guardRemoval } = options;
+    if (guardRemoval)
+      await writeJudged(
+        row,
+        (judged) => guardRemoval(request, judged),
+        (check) => service(request).remove(idOf(request), check),
+      );
+    else {
+      await guard?.(request, row, {});
+      await service(request).remove(idOf(request));
+    }
   }
 
   const reach = (given: Reach | undefined) => (given === undefined ? {} : { reach: given });

@@ -1,6 +1,6 @@
 /** Users as they are made and answered, within their person and by themselves. */
 import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
-import { checkGrant } from '../../privileges.js';
+import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Request } from './crud.js';
 import { instant, without } from './forms.js';
 
@@ -41,18 +41,27 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
   updatedAt: updatedAt.toISOString(),
 });
 
+interface Regrouped {
+  readonly user: PersonWithUser['user'];
+  readonly change: 'replace' | 'add' | 'remove';
+}
+
 /**
- * Checks the groups that the user does not have yet. The service refuses groups that do not exist.
- * @param user undefined for a new one
- * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not put the user into.
+ * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
+ * @param regrouped absent for a new user
+ * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user.
  */
 export async function checkGroups(
   request: Pick<Request, 'directory' | 'params' | 'administrator'>,
   { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
-  user?: PersonWithUser['user'],
+  { user, change }: Partial<Regrouped> = {},
 ): Promise<void> {
   const { tid = '' } = request.params;
   const named = await Promise.all(names.map(request.directory.forTenant(tid).groups.findByName));
-  const groupIds = [...ids, ...named.flatMap((group) => group?.id ?? [])].filter((id) => !user?.groupIds.includes(id));
-  await checkGrant(request, { tid, groupIds }, user);
+  const given = [...ids, ...named.flatMap((group) => group?.id ?? [])];
+  const before = user?.groupIds ?? [];
+  const added = change === 'remove' ? [] : given.filter((id) => !before.includes(id));
+  const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));
+  await checkGrant(request, { tid, groupIds: added }, user);
+  await checkTaking(request, { tid, groupIds: taken });
 }
