@@ -85,17 +85,17 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     );
   });
 
-  /** Who is signed in, and the one organisation that is asked for, where they have no account. Nobody else is told. */
+  /** Who is signed in completely, and the one organisation that is asked for, where they have no account. Nobody else is told. */
   async function outsideOf(ctx: Context, interaction: Interaction): Promise<PageView<'identifier'>['outside']> {
     const { oid, tids: [tid, ...others] = [] } = interaction;
     if (oid === undefined || tid === undefined || others.length > 0) return undefined;
-    const [account, tenant, known] = await Promise.all([
-      directory.accounts.findByOid(oid),
+    const [here, tenant, known] = await Promise.all([
+      context.signedIn(ctx, interaction.client.id),
       directory.tenants.get(tid),
       interactions.accounts(ctx, interaction),
     ]);
-    if (!account || !tenant || account.tenant.id === tid || known.some(({ isSignedIn }) => isSignedIn)) return undefined;
-    return { userName: account.person.user.userName, tenantName: tenant.name };
+    if (here?.oid !== oid || !tenant || here.account.tenant.id === tid || known.some(({ isSignedIn }) => isSignedIn)) return undefined;
+    return { userName: here.account.person.user.userName, tenantName: tenant.name };
   }
 
   /** Asks for the password of a name, unless a sign-in method knows the name. */

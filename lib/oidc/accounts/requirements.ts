@@ -103,6 +103,9 @@ const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requir
 /** Milliseconds that the requirements of a sign-in may take. */
 const JUDGING_MS = 5000;
 
+/** What is asked of an account whatever the request. */
+export const lastingAsk = (client: Client): Ask => ({ client, scopes: ['openid'], parameters: {}, acr: nothingAsked, isSilent: false });
+
 /**
  * Returns whether a sign-in is complete: no requirement of the account is open. Only a complete sign-in may act as the person.
  * @param client the application that the person signs in to. @default the service itself
@@ -114,10 +117,9 @@ export const createIsComplete =
   ({ offers, internalClients, logger }: Pick<OidcParts, 'offers' | 'internalClients' | 'logger'>): IsComplete =>
   async (account, signIn, client = internalClients.service) => {
     if (!isStrongEnough(account, signIn)) return false;
-    const ask: Ask = { client, scopes: ['openid'], parameters: {}, acr: nothingAsked, isSilent: false };
     const deadline = new Deadline(JUDGING_MS);
     try {
-      return await deadline.within(meetsAll(offers.requirements(), account, signIn, ask));
+      return await deadline.within(meetsAll(offers.requirements(), account, signIn, lastingAsk(client)));
     } catch (error) {
       if (error instanceof IdpError) throw error;
       logger.error({ err: error }, 'the requirements of a sign-in could not be judged');

@@ -9,7 +9,7 @@ import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
-import { requirementPrompt } from './requirement-prompts.js';
+import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js';
 
 const { Check, Prompt, base } = interactionPolicy;
 
@@ -45,6 +45,14 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
     settledOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
+
+  /** Whether linked accounts are to be chosen among, though nobody asks for a choice or for a new sign-in. */
+  const isChoiceNext = perRequest((ctx: KoaContextWithOIDC): Awaitable<boolean> => {
+    if (['none', 'login', 'select_account'].some((prompt) => ctx.oidc.promptPending(prompt))) return false;
+    return onceThere(isCurrentOfTenant(ctx), (isOf) =>
+      isOf ? onceThere(isHinted(ctx), (isMeant) => !isMeant && hasChoice(ctx)) : hasChoice(ctx),
+    );
+  });
 
   const policy = base();
   const login = policy.get('login');
@@ -85,6 +93,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     ),
     0,
   );
+  for (const [index, requirement] of parts.offers.requirements().entries())
+    policy.add(promptBeforeChoice(requirement, accounts, isChoiceNext), index);
   policy.add(
     new Prompt(
       { name: 'create', requestable: true },

@@ -3,7 +3,7 @@ import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provide
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Accounts } from '../accounts/account.js';
-import { judge, ofSession } from '../accounts/requirements.js';
+import { judge, lastingAsk, ofSession } from '../accounts/requirements.js';
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 
@@ -16,7 +16,7 @@ const PREFIX = 'requirement ';
 export const requirementOf = (prompt: string): string | undefined => (prompt.startsWith(PREFIX) ? prompt.slice(PREFIX.length) : undefined);
 
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
-  const { name, error } = requirement;
+  const { name } = requirement;
   const isOpen = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     const { session } = settledOf(ctx);
     const ask = askOf(ctx);
@@ -32,8 +32,24 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
       });
     });
   };
-  return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
+  return promptOf(requirement, isOpen);
 }
+
+/** The same before a choice among linked accounts: they are shown to a complete sign-in alone, so what is asked whatever the request comes first. */
+export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
+  promptOf(requirement, (ctx) =>
+    onceThere(isNext(ctx), (next) => {
+      const { client, session } = settledOf(ctx);
+      if (!next || !client || !session.accountId || session.act) return false;
+      return onceThere(accounts.load(ctx, session.accountId), (account) => {
+        if (!account) return false;
+        return onceThere(judge(requirement, account, ofSession(session), lastingAsk(client)), (found) => found === 'open');
+      });
+    }),
+  );
+
+const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
+  new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
 
 /** Every requirement of a request is asked the same. */
 const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {

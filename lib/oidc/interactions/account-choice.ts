@@ -5,25 +5,38 @@ import type { Interaction, KnownAccount } from '../../contract/sign-in/interacti
 import { type Account, isUsable } from '../../directory/index.js';
 import { reachableAccounts, signInAs } from '../accounts/linked-accounts.js';
 import type { OurSession } from '../accounts/login-context.js';
+import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
 import { changeSession, isSameSignIn } from '../sessions/sessions.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
 
 /** The accounts of a browser, as the account chooser has them. */
-export function createAccountChoice(parts: OidcParts, provider: () => Provider) {
+export function createAccountChoice(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
   const { directory, artifacts } = parts;
   const remembered = createRememberedAccounts(parts);
   const sessionOf = (ctx: Context) => provider().Session.get(ctx) as Promise<OurSession>;
   /** Those of the sign-in that this request may be answered with, as they were when it came. */
   const offeredBy = ({ prompt }: ProviderInteraction): readonly string[] => (prompt.details.oids as string[] | undefined) ?? [];
+  /** The accounts that the sign-in of a browser may be shown and go on as: until it is complete, its own alone. */
+  async function open(session: OurSession, { client }: Pick<Interaction, 'client'>): Promise<readonly Account[]> {
+    const reachable = await reachableAccounts(directory, session);
+    const current = reachable.find((account) => idOf(account) === session.accountId);
+    if (!current || reachable.length === 1 || (await isComplete(current, ofSession(session), client))) return reachable;
+    return [current];
+  }
   return {
     remember: remembered.add,
     forget: remembered.remove,
     remembered: remembered.read,
 
-    async known(ctx: Context, details: ProviderInteraction, { tids }: Interaction): Promise<readonly KnownAccount[]> {
-      const reachable = await reachableAccounts(directory, await sessionOf(ctx));
+    /** Those of the sign-in whose tenants' users may sign in here. */
+    own: async (ctx: Context, interaction: Interaction): Promise<readonly Account[]> =>
+      (await open(await sessionOf(ctx), interaction)).filter(({ tenant }) => interaction.tids?.includes(tenant.id) ?? true),
+
+    async known(ctx: Context, details: ProviderInteraction, interaction: Interaction): Promise<readonly KnownAccount[]> {
+      const { tids } = interaction;
+      const reachable = await open(await sessionOf(ctx), interaction);
       const ids = new Set(reachable.map(idOf));
       const offered = offeredBy(details);
       // An account that the request itself names is not looked for among those.
@@ -38,11 +51,11 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
     },
 
     /** Makes a linked account the session's, and returns it. Nothing ends. Undefined if the change needs a sign-in. */
-    async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<Account | undefined> {
+    async select(ctx: Context, details: ProviderInteraction, interaction: Interaction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;
       if (!offeredBy(details).includes(oid)) return undefined;
-      const chosen = (await reachableAccounts(directory, session)).find((account) => idOf(account) === oid);
+      const chosen = (await open(session, interaction)).find((account) => idOf(account) === oid);
       if (!chosen) return undefined;
       if (!session.act) remembered.add(ctx, oid);
       if (accountId === oid) return chosen;

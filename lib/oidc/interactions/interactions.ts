@@ -14,7 +14,7 @@ import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
-import { amrFor, reachableAccounts, signInAs } from '../accounts/linked-accounts.js';
+import { amrFor, signInAs } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { type IsComplete, isAllowedMethod, isAskedMethod, ofSession } from '../accounts/requirements.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
@@ -30,7 +30,7 @@ import { createSignInWays } from './sign-in-ways.js';
 export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting, isComplete: IsComplete): Interactions {
   const { directory, options, logger, offers } = parts;
   const restart = createRestart(parts, provider);
-  const choice = createAccountChoice(parts, provider);
+  const choice = createAccountChoice(parts, provider, isComplete);
   const ways = createSignInWays(parts);
   const proven = createProvenSignIns(parts);
   const { find, load } = createCurrentInteraction(parts, provider, restart);
@@ -99,12 +99,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     idpOf: ways.idpOf,
     begin: ways.begin,
 
-    async own(ctx, { tids }) {
-      const details = await find(ctx);
-      const session = (await provider().Session.get(ctx)) as OurSession;
-      if (!details || session.accountId === undefined) return [];
-      const all = await reachableAccounts(directory, session);
-      return all.filter(({ tenant }) => tids?.includes(tenant.id) ?? true);
+    async own(ctx, interaction) {
+      return (await find(ctx)) ? choice.own(ctx, interaction) : [];
     },
 
     async accounts(ctx, interaction) {
@@ -112,13 +108,18 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       return details ? choice.known(ctx, details, interaction) : [];
     },
 
-    async select(ctx, { prompt }, oid) {
+    async select(ctx, interaction, oid) {
       const details = await find(ctx);
-      const account = details && (await choice.select(ctx, details, oid));
+      const before = details?.session?.accountId;
+      const account = details && (await choice.select(ctx, details, interaction, oid));
       if (!account) return undefined;
-      // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's.
-      const { login } = (details.lastSubmission ?? {}) as { login?: object };
-      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, ...signInAs(login, account) } } : {}) });
+      // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's, with what was proven in it.
+      const { login, proofs } = (details.lastSubmission ?? {}) as { login?: object; proofs?: LaterProofs };
+      return finish(ctx, {
+        ...chosen(interaction.prompt),
+        ...(login ? { login: { ...login, ...signInAs(login, account) } } : {}),
+        ...(proofs && proofs.oid === before ? { proofs: { ...proofs, oid } } : {}),
+      });
     },
 
     remembered: choice.remembered,

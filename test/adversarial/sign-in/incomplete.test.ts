@@ -5,8 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import Router from '@koa/router';
+import { decodeJwt } from 'jose';
 import { captureMail, invite, invitingSeed, personalTenant, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
+import { redeem } from '../../support/client/steps.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { cibaClient, createAsking } from '../../support/sign-in/ciba.js';
 import { enrol, submit } from '../../support/sign-in/factors.js';
@@ -500,6 +502,88 @@ describe('a browser in which a user with a factor proved the password alone', ()
     const agent = await half(await victim());
     expect(titleOf(await visit(agent, at(`/ciba/requests/${request.id}`)))).toBe(CHALLENGE);
     expect((await agent.get(at(`/ciba/requests/${request.id}`))).status).toBe(303);
+  });
+
+  describe('MFA-HALF-CHOICE: linked accounts', () => {
+    const isShown = ({ body }: Answer, { password, oid }: Someone): boolean =>
+      [password, oid].some((word) => body.replaceAll('<wbr>', '').includes(word));
+    async function withChild() {
+      const [vic, child] = [await victim(), await made('Globex')];
+      await service.idp.tenant(child.tid).linking.link(child.oid, { tid: vic.tid, userId: vic.oid });
+      return { vic, child, ofChild: { acr_values: `tenant:${child.tid}` } };
+    }
+    const accountOf = async (answer: Answer, verifier: string): Promise<unknown> => {
+      const code = new URL(answer.location ?? '').searchParams.get('code') ?? '';
+      return (await redeem(service.issuer, { client: 'web', code, verifier })).json;
+    };
+
+    test.each<[string, (ofChild: Record<string, string>) => Record<string, string>]>([
+      ['the account chooser', () => ({ prompt: 'select_account' })],
+      ['the account chooser for the tenant of one', (ofChild) => ({ prompt: 'select_account', ...ofChild })],
+      ['a new sign-in to the tenant of one', (ofChild) => ({ prompt: 'login', ...ofChild })],
+      ['the tenant of one', (ofChild) => ofChild],
+    ])('are not shown by %s', async (_, asked) => {
+      const { vic, child, ofChild } = await withChild();
+      const agent = await half(vic);
+      const page = await visit(agent, url(asked(ofChild)));
+      expect([page.status, isShown(page, child), page.body.includes('no account at')]).toEqual([200, false, false]);
+    });
+
+    test('the chooser has the account itself, and those that the browser remembers', async () => {
+      const { vic } = await withChild();
+      const other = await made('Globex');
+      const agent = new Agent();
+      await prove(agent, await visit(agent, url()), other);
+      await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+      await half(vic, agent);
+      const page = await visit(agent, url({ prompt: 'select_account' }));
+      expect([isShown(page, vic), isShown(page, other)]).toEqual([true, true]);
+      expect(titleOf(await submit(agent, page, { choice: vic.oid }))).toBe(CHALLENGE);
+    });
+
+    test('are chosen among once the factor is proven, and it is not asked for again', async () => {
+      const { vic, child, ofChild } = await withChild();
+      const agent = await half(vic);
+      const asked = await visit(agent, url(ofChild));
+      expect(titleOf(asked)).toBe(CHALLENGE);
+      const chooser = await confirmed(agent, asked, vic);
+      expect(isShown(chooser, child)).toBe(true);
+      const answer = await submit(agent, chooser, { choice: child.oid });
+      expect(new URL(answer.location ?? 'http://nowhere').searchParams.has('code')).toBe(true);
+      expect(isShown(await visit(agent, url({ prompt: 'select_account' })), vic)).toBe(true);
+    });
+
+    test('what was proven in a sign-in of a moment ago goes on with the account that is chosen', async () => {
+      const { vic, child, ofChild } = await withChild();
+      const { challenge, verifier } = createPkce();
+      const first = new Agent();
+      const of = (more: Record<string, string>): string => url({ code_challenge: challenge, ...more });
+      const signedIn = await confirmed(first, await byPassword(first, await visit(first, of(ofChild)), { ...child, password: vic.password }), vic);
+      const { id_token: hint } = (await accountOf(signedIn, verifier)) as { id_token: string };
+      const agent = new Agent();
+      const challenged = await byPassword(agent, await visit(agent, of({ id_token_hint: hint })), vic);
+      expect(titleOf(challenged)).toBe(CHALLENGE);
+      const chooser = await confirmed(agent, challenged, vic);
+      expect(isShown(chooser, child)).toBe(true);
+      const { id_token: token } = (await accountOf(await submit(agent, chooser, { choice: child.oid }), verifier)) as { id_token: string };
+      expect(decodeJwt(token)).toMatchObject({ oid: child.oid, amr: ['pwd', 'mfa'] });
+    });
+
+    test('a requirement of the tenant of one alone is asked after the choice', async () => {
+      const [who, child] = [await made(), await made('Globex')];
+      await service.idp.tenant(child.tid).linking.link(child.oid, { tid: who.tid, userId: who.oid });
+      open.terms.add(child.oid);
+      const { agent } = await own(who, '/account');
+      const chooser = await visit(agent, url({ acr_values: `tenant:${child.tid}` }));
+      expect(isShown(chooser, child)).toBe(true);
+      expect(titleOf(await submit(agent, chooser, { choice: child.oid }))).toBe('terms');
+    });
+
+    test('prompt=none answers as ever', async () => {
+      const { vic, ofChild } = await withChild();
+      const answer = await (await half(vic)).get(url({ prompt: 'none', ...ofChild }));
+      expect(answer.location).toContain('error=account_selection_required');
+    });
   });
 
   test('MFA-HALF-EMAIL: no change of address begins', async () => {
