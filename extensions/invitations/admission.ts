@@ -1,9 +1,17 @@
 /** Browsers in which somebody went on with the link of an invitation: what follows is for them alone. */
 import type { Context } from 'koa';
-import type { ExtensionContext, LinkRef, OpenedInvitation, Tenant } from '../../lib/extension-door.js';
+import {
+  type BrowserSignIn,
+  type ExtensionContext,
+  type LinkRef,
+  type OpenedInvitation,
+  type Proof,
+  recordsOfBrowsers,
+  type Tenant,
+} from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { ReturnState } from './finish.js';
-import { admitted, nameOf, type Pages } from './pages.js';
+import { admitted, nameOf, type Pages, proven } from './pages.js';
 
 export interface AdmissionParts {
   readonly base: string;
@@ -27,6 +35,7 @@ const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
 
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
   const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
+  const proofs = recordsOfBrowsers(context, proven);
 
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `admitted ${nameOf(ref)}`);
@@ -39,6 +48,17 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
     async admit(ctx: Context, ref: LinkRef): Promise<void> {
       const admission: Admission = { at: now() };
       await artifact(admitted).put(ticket(ctx, ref), admission);
+    },
+
+    /**
+     * Whether the sign-in that the browser came back with is still proven. The first page that asks keeps the proof, so that neither a form nor a reload
+     * counts after the credentials have changed.
+     */
+    async holds(ctx: Context, { opened }: Admitted, { account, oid, session, authTime }: BrowserSignIn): Promise<boolean> {
+      const name = `${nameOf(opened.ref)} ${oid} ${session} ${authTime}`;
+      const kept = (await proofs.read(ctx, name)) as Proof | undefined;
+      if (kept) return directory.credentials.holds(account, kept);
+      return proofs.put(ctx, name, await directory.credentials.proofOf(account, new Date(authTime * 1000)));
     },
 
     /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */

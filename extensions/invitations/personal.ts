@@ -26,18 +26,20 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   const { directory, signedIn, isSufficient, inPerson, personalTenant, logger, requestId } = context;
   const { acceptance, accounts } = directory;
   const admissions = createAdmissions(context, { base, pages });
-  const { at, admittedTo, signInThere } = admissions;
+  const { at, admittedTo, holds, signInThere } = admissions;
   personalAccountRoutes(router, context, { base, pages }, admissions);
 
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
-  async function personalIn(ctx: Context, { opened, at: admittedAt }: Admitted): Promise<BrowserSignIn | undefined> {
+  async function personalIn(ctx: Context, found: Admitted): Promise<BrowserSignIn | undefined> {
+    const { opened, at: admittedAt } = found;
     const here = await signedIn(ctx);
     const isPersonal = here?.account.tenant.id === personalTenant;
     // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
     const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
-    if (here && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000)) return here;
-    // An incomplete sign-in goes on where it stopped, for example at the second factor.
-    await (here ? pages.lost(ctx) : signInThere(ctx, opened, { prompt: undefined }));
+    const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
+    if (isSince && (await holds(ctx, found, here))) return here;
+    // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
+    await (here && !isSince ? pages.lost(ctx) : signInThere(ctx, opened, here ? {} : { prompt: undefined }));
     return undefined;
   }
 

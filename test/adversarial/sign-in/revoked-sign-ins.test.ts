@@ -1,6 +1,6 @@
-/** PG-MAILPENDING: actions that a sign-in began end when that sign-in is revoked, and not when its person signs out. Each action × each way to revoke. */
+/** PG-MAILPENDING, T-INV-SETPASSWORD: actions that a sign-in began end when that sign-in is revoked, and not when its person signs out. Each action × each way to revoke. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { captureMail, tenantNamed } from '../../support/administration/invitations.js';
+import { captureMail, invite, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
@@ -11,11 +11,15 @@ import { until } from '../../support/time/until.js';
 
 const captured = captureMail();
 const asking = createAsking(() => service.idp);
+/** The subjects are of the tenant of personal accounts. */
+const personalTenant = '0197a000-0000-7000-8000-00000000a002';
+const tenants = testSeed.tenants.map((each) => (each.name === 'Globex' ? { ...each, id: personalTenant } : each));
 const service = useIdp({
+  personalTenant,
   extensions: [asking.extension],
   mail: captured.mail,
   limits: { signInFailuresPerAddress: 100_000 },
-  seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech' }], clients: [...testSeed.clients, cibaClient('desk')] } as never,
+  seed: { ...testSeed, tenants: [...tenants, { name: 'Initech' }], clients: [...testSeed.clients, cibaClient('desk')] } as never,
 });
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 const tids: Record<string, string> = {};
@@ -46,16 +50,19 @@ async function account(tenant: string, userName: string) {
   await service.idp.directory.credentials.seedPassword(oid, 'old');
   return { tid, oid };
 }
+/** A cut-off of the tenant is up to a second ahead, and counts for what begins before it. */
+const untilCutoffIsPast = () =>
+  until(async () => ((await service.idp.directory.tenants.get(personalTenant))?.notBefore?.getTime() ?? 0) <= Date.now());
 async function own(): Promise<Subject> {
+  await untilCutoffIsPast();
   count += 1;
-  const userName = `own-${count}@acme.test`;
-  const owner = await account('Acme', userName);
-  await account('Globex', userName);
+  const userName = `own-${count}@globex.test`;
+  const owner = await account('Globex', userName);
+  await account('Acme', userName);
   return { ...owner, userName, owner, shared: userName };
 }
 async function child(): Promise<Subject> {
-  // A cut-off of the tenant is up to a second ahead, and counts for what begins before it.
-  await until(async () => ((await service.idp.directory.tenants.get(tids.Globex as string))?.notBefore?.getTime() ?? 0) <= Date.now());
+  await untilCutoffIsPast();
   count += 1;
   const userName = `child-${count}@globex.test`;
   const owner = await account('Acme', `parent-${count}@acme.test`);
@@ -104,10 +111,9 @@ const begun: Readonly<Record<string, Begin>> = {
   },
 
   async 'a link of accounts'(agent, subject) {
-    const tenant = subject.tid === tids.Acme ? 'Globex' : 'Initech';
     count += 1;
     const userName = `other-${count}@link.test`;
-    const other = { ...(await account(tenant, userName)), userName };
+    const other = { ...(await account('Initech', userName)), userName };
     const list = await ownPage(agent, '/idp/linked-accounts', subject);
     const signIn = await agent.follow(await agent.submit(list, { step: 'link' }));
     const confirm = await through(agent, signIn, other);
@@ -116,6 +122,20 @@ const begun: Readonly<Record<string, Begin>> = {
       const parent = /name="parent" value="([^"]+)"/.exec(confirm.body)?.[1] ?? '';
       await agent.follow(await agent.submit(confirm, { parent }));
       return (await accountOf(other.oid))?.person.user.parentUserId !== undefined;
+    };
+  },
+
+  async 'an invitation with `link`'(agent, subject) {
+    const invited = await invite(service.idp, { tenant: 'Initech', link: true });
+    const signIn = await agent.follow(await agent.submit(await agent.get(invited.url), { step: 'sign-in' }));
+    const confirm = await through(agent, signIn, subject);
+    expect(titleOf(confirm)).toBe('Link these accounts?');
+    return async () => {
+      await agent.follow(await agent.submit(confirm, { step: 'link' }));
+      // A reload of the page does not renew the sign-in.
+      const again = await agent.follow(await agent.get(formOf(confirm).action));
+      if (titleOf(again) === 'Link these accounts?') await agent.follow(await agent.submit(again, { step: 'link' }));
+      return (await accountOf(invited.person.user.id))?.person.user.parentUserId !== undefined;
     };
   },
 
@@ -208,7 +228,7 @@ const revocations: Readonly<Record<string, Revocation>> = {
   'a password that the host sets for the parent': { of: child, revoke: setPassword, keepsSessions: true },
 };
 
-describe.each(Object.entries({ ...begun, ...ofSession }))('PG-MAILPENDING: %s', (name, begin) => {
+describe.each(Object.entries({ ...begun, ...ofSession }))('PG-MAILPENDING, T-INV-SETPASSWORD: %s', (name, begin) => {
   test.each([
     ['own', own],
     ['child', child],
