@@ -11,7 +11,7 @@ import {
 } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { ReturnState } from './finish.js';
-import { admitted, nameOf, type Pages, proven } from './pages.js';
+import { admitted, nameOf, type Pages, proven, refOf } from './pages.js';
 
 export interface AdmissionParts {
   readonly base: string;
@@ -30,8 +30,6 @@ export interface Admitted extends Admission {
 }
 
 export type Admissions = ReturnType<typeof createAdmissions>;
-
-const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
 
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
   const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
@@ -63,8 +61,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
 
     /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
     async admittedTo(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {
-      const [, id, serial] = pattern.exec(String(ctx.query.invitation)) ?? [];
-      const ref = id === undefined ? undefined : { id, serial: Number(serial) };
+      const ref = refOf(String(ctx.query.invitation));
       const admission = ref && ((await artifact(admitted).read(ticket(ctx, ref))) as Admission | undefined);
       const opened = admission && ref && (await directory.acceptance.open(ref));
       const personal = personalTenant === undefined ? undefined : await directory.tenants.get(personalTenant);

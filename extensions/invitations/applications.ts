@@ -1,19 +1,36 @@
 /** For whom the browser signs in at the end of an invitation: to the pages, the client of the invitation or its organisation. */
-import type { ExtensionContext, InternalClients } from '../../lib/extension-door.js';
+import type { ExtensionContext, InternalClients, LinkRef } from '../../lib/extension-door.js';
+import { nameOf, refOf } from './pages.js';
 
 const PREFIX = 'invitations:';
+const CREATE = 'create/';
 
 /** The id of the application of a tenant, or of a client in the tenant. */
 export const applicationOf = (tid: string, clientId?: string): string => PREFIX + tid + (clientId === undefined ? '' : `/${clientId}`);
 
-export function createApplications({ own, brandingOf }: ExtensionContext): InternalClients {
+/** The id of the application of a user who creates a personal account: it is there while the invitation can be accepted. */
+export const creationOf = (ref: LinkRef): string => `${PREFIX}${CREATE}${nameOf(ref)}`;
+
+export function createApplications({ own, brandingOf, directory, personalTenant }: ExtensionContext): InternalClients {
   return {
     async find(id) {
-      const [tid = '', ...rest] = id.slice(PREFIX.length).split('/');
+      const name = id.slice(PREFIX.length);
+      const ref = name.startsWith(CREATE) ? refOf(name.slice(CREATE.length)) : undefined;
+      const opened = ref && (await directory.acceptance.open(ref));
+      if (name.startsWith(CREATE) && (opened?.state !== 'pending' || opened.takes !== 'link' || personalTenant === undefined))
+        return undefined;
+      const [tid = '', ...rest] = opened
+        ? [opened.tenant.id, ...(opened.clientId === undefined ? [] : [opened.clientId])]
+        : name.split('/');
       const { tenant, client } = await brandingOf(tid, rest.length === 0 ? undefined : rest.join('/'));
       if (!tenant) return undefined;
       const styles = client?.styles ?? tenant.branding;
-      return { name: client?.name ?? tenant.name, returnTo: `${own}/invitations/return`, ...(styles && { styles }) };
+      return {
+        name: client?.name ?? tenant.name,
+        returnTo: `${own}/invitations/return`,
+        ...(styles && { styles }),
+        ...(opened && personalTenant !== undefined && { registration: 'invitation' as const, allowedTenants: [personalTenant] }),
+      };
     },
   };
 }

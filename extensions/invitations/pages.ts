@@ -26,6 +26,13 @@ export const ofRules: Readonly<Record<string, string>> = { weak: 'invitations.ac
 /** What names one link, in forms and addresses: the link itself takes its secret as well. */
 export const nameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
 
+const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
+/** The link that {@link nameOf} named. */
+export function refOf(name: string): LinkRef | undefined {
+  const [, id, serial] = pattern.exec(name) ?? [];
+  return id === undefined ? undefined : { id, serial: Number(serial) };
+}
+
 const fullName = ({ givenName, familyName }: PersonWithUser): string => `${givenName} ${familyName}`.trim();
 
 /** Who is signed in in a browser where an invitation of somebody else is opened. */

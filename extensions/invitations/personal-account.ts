@@ -1,4 +1,4 @@
-/** A personal account that is made for an invitation. */
+/** A personal account that is made for an invitation where the service has no mail. With mail, the registration of the sign-in pages makes it. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {

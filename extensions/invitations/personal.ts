@@ -15,6 +15,7 @@ import {
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
+import { creationOf } from './applications.js';
 import type { createFinish } from './finish.js';
 import { personalAccountRoutes } from './personal-account.js';
 
@@ -27,7 +28,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   const { acceptance, accounts } = directory;
   const admissions = createAdmissions(context, { base, pages });
   const { at, admittedTo, holds, signInThere } = admissions;
-  personalAccountRoutes(router, context, { base, pages }, admissions);
+  if (!context.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
 
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
   async function personalIn(ctx: Context, found: Admitted): Promise<BrowserSignIn | undefined> {
@@ -106,8 +107,10 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     /** Goes on with a link in this browser, as the person said: by a sign-in, or with a new account. */
     async begin(ctx: Context, opened: OpenedInvitation): Promise<void> {
       await admissions.admit(ctx, opened.ref);
-      if (formField(ctx, 'step') === 'create') return redirectByGet(ctx, at('create', opened.ref));
-      return signInThere(ctx, opened);
+      if (formField(ctx, 'step') !== 'create') return signInThere(ctx, opened);
+      // With mail, the address is proven first, by the same pages and mail as of any account that users create.
+      if (context.mail) return signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
+      return redirectByGet(ctx, at('create', opened.ref));
     },
   };
 }

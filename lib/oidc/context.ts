@@ -96,6 +96,8 @@ export interface InternalClients {
   owns(id: string): boolean;
   find(id: string): Awaitable<Client | undefined>;
   isInternal(record: object | undefined): boolean;
+  /** As the application says of itself; undefined for any other client. */
+  registrationOf(record: object | undefined): 'invitation' | undefined;
   /** The service itself as a client: requirements are asked about it where no application asks. No request can name it. */
   readonly service: Client;
 }

@@ -144,11 +144,11 @@ describe('pages with a password, as routes answer them', () => {
   });
 
   test('a personal account for an invitation is saved under the address that its form asks for', async () => {
-    const { url, userName } = await invite(service.idp, { link: true });
+    const { url } = await invite(service.idp, { link: true });
     const agent = new Agent();
     const page = await agent.follow(await agent.submit(await agent.get(url), { step: 'create' }));
     const refused = await again(agent, page, { email: 'gina@home.test', password: 'short' });
-    expect([savedAs(page), savedAs(refused)]).toEqual([userName, 'gina@home.test']);
+    expect(savedAs(refused)).toBe('gina@home.test');
     expect(refused.body).not.toContain('value="short"');
   });
 

@@ -99,8 +99,12 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   }
 
   /** The fields of the page in a browser that did not send the form. */
-  async function askedElsewhere({ tid, prepared }: Opened, typed: Partial<Chosen>, problems: Problems): Promise<readonly ViewPart[]> {
-    const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules()) ?? {};
+  async function askedElsewhere(
+    { tid, prepared, through }: Opened,
+    typed: Partial<Chosen>,
+    problems: Problems,
+  ): Promise<readonly ViewPart[]> {
+    const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules(through)) ?? {};
     const of = (name: keyof Chosen) => ({
       part: 'field' as const,
       name,
@@ -137,13 +141,13 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
 
   /** Names and password from a browser that did not send the form. Undefined after the page was shown again. */
   async function chosenElsewhere(ctx: Context, found: Opened): Promise<Chosen | undefined> {
-    const { tid, prepared } = found;
+    const { tid, prepared, through } = found;
     const { registration } = directory.forTenant(tid);
     const [givenName, familyName] = [formField(ctx, 'givenName').trim(), formField(ctx, 'familyName').trim()];
     const chosen = { givenName, familyName, password: formField(ctx, 'password') };
     const wrong = await registration.problems({ ...chosen, email: prepared.email }, { hidesTaken: true });
     if (wrong.length === 0) return chosen;
-    const { passwordLength = 0 } = (await registration.rules()) ?? {};
+    const { passwordLength = 0 } = (await registration.rules(through)) ?? {};
     const values = { length: String(passwordLength) };
     const problems = Object.fromEntries(
       wrong.map(({ field, rule }) => [field, { key: problemOf[rule ?? ''] ?? problemOf[field] ?? 'sign-in.confirm.weak', values }]),
@@ -153,13 +157,13 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   }
 
   async function take(ctx: Context, found: Opened): Promise<void> {
-    const { id, tid, clientId, uid, prepared } = found;
+    const { id, tid, clientId, uid, prepared, through } = found;
     const began = await isHere(ctx, found);
     const createdAt = new Date();
     try {
       const chosen = began ? undefined : await chosenElsewhere(ctx, found);
       if (!began && !chosen) return;
-      const { user } = await directory.forTenant(tid).registration.complete(prepared, chosen, turnsOf(ctx.ip));
+      const { user } = await directory.forTenant(tid).registration.complete(prepared, chosen, turnsOf(ctx.ip), through);
       const state: ReturnState = { tid, clientId, ...(began && { uid }) };
       await createdHere.put(ctx, id, state);
       await artifact(waiting).remove(id);

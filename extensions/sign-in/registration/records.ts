@@ -13,6 +13,8 @@ export interface Waiting {
   readonly clientId: string;
   readonly uid: string;
   readonly locale?: string;
+  /** An invitation lets the user create the account, whatever the tenant says. */
+  readonly through?: 'invitation';
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
 }

@@ -37,7 +37,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
   const show = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> => {
-    const rules = await serviceOf(interaction)?.rules();
+    const rules = await serviceOf(interaction)?.rules(interaction.registration);
     if (!rules) return false;
     const view = { page: 'create', ...form(ctx, interaction, '/create'), signIn: `${url(interaction)}?restart=yes`, ...rules, ...more };
     await page(ctx, interaction, view as PageView<'create'>, status);
@@ -46,7 +46,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
 
   /** Has the address proven first: whether somebody has the name is told there, and not here. */
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
-    const { tids: [tid = ''] = [], client, uid, parameters } = interaction;
+    const { tids: [tid = ''] = [], client, uid, parameters, registration: through } = interaction;
     const id = randomUUID();
     const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
@@ -56,6 +56,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       clientId: client.id,
       uid,
       ...(locale ? { locale } : {}),
+      ...(through === undefined ? {} : { through }),
       expiresAt: Date.now() + lifetimeSeconds * 1000,
       prepared,
     };
@@ -81,7 +82,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
     /** What leads to it from the other pages; undefined where people may not. */
     async link(interaction: Interaction): Promise<string | undefined> {
       if (interaction.prompt === 'create') return url(interaction);
-      return (await serviceOf(interaction)?.rules()) && url(interaction, '/create');
+      return (await serviceOf(interaction)?.rules(interaction.registration)) && url(interaction, '/create');
     },
 
     /** Creates the account and signs it in. */
@@ -103,8 +104,8 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
         const found = await service.problems(input, { hidesTaken });
         const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
         if (problems.length > 0) return await refused({ problems }, 400);
-        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name)));
-        const person = await service.register(input, turnsOf(ctx.ip, name));
+        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name), interaction.registration));
+        const person = await service.register(input, turnsOf(ctx.ip, name), interaction.registration);
         const account = await directory.accounts.findByOid(person.user.id);
         if (!account) return redirectByGet(ctx, url(interaction));
         await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));

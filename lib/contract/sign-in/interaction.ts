@@ -54,6 +54,8 @@ export interface Interaction {
   readonly client: Client;
   /** Whether an extension asks, by `requireSignIn`, and not an application by a request of its own. @default false */
   readonly isInternal?: boolean;
+  /** As the internal client says: an invitation lets users create an account here. */
+  readonly registration?: 'invitation';
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */

@@ -15,6 +15,8 @@ export interface InternalClient {
   readonly styles?: Branding;
   /** `allow`: signs in who acts as somebody else, too. @default 'refuse' */
   readonly impersonation?: 'allow' | 'refuse';
+  /** `invitation`: users may create an account on the pages of this sign-in, whatever `signIn.selfRegistration` of the tenant says. @default as the tenant says */
+  readonly registration?: 'invitation';
 }
 
 export interface InternalClients {

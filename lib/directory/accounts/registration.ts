@@ -50,14 +50,19 @@ export interface Registration {
    * A registration that waits for the proof of its address: nothing is written. It holds a hash of the password, so it is kept encrypted.
    * @throws IdpError as {@link register}, but for `user_name_taken`.
    */
-  prepare(input: RegistrationInput, from?: readonly string[]): Promise<PreparedRegistration>;
+  prepare(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PreparedRegistration>;
   /**
    * The address is proven: the person, their user and its password.
    * @param chosen names and password from the bearer of the link, for a browser that did not send the form. They replace the prepared ones.
    * @param from as in {@link register}.
    * @throws IdpError as {@link register}.
    */
-  complete(prepared: PreparedRegistration, chosen?: Omit<RegistrationInput, 'email'>, from?: readonly string[]): Promise<PersonWithUser>;
+  complete(
+    prepared: PreparedRegistration,
+    chosen?: Omit<RegistrationInput, 'email'>,
+    from?: readonly string[],
+    through?: 'invitation',
+  ): Promise<PersonWithUser>;
   /**
    * The person, their user and its password.
    * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
@@ -127,11 +132,11 @@ export function createRegistration({ tenants, persons, users, credentials, means
       ];
     },
 
-    prepare: (input, from) => prepare(input, from),
+    prepare,
 
-    async complete(prepared, chosen, from) {
-      if (!(await open(undefined))) throw new IdpError('not_found');
-      return create(chosen ? await prepare({ ...chosen, email: prepared.email }, from) : prepared, true);
+    async complete(prepared, chosen, from, through) {
+      if (!(await open(through))) throw new IdpError('not_found');
+      return create(chosen ? await prepare({ ...chosen, email: prepared.email }, from, through) : prepared, true);
     },
 
     register: async (input, from, through) => create(await prepare(input, from, through), false),

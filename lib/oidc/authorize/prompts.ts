@@ -7,6 +7,7 @@ import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
 import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js';
@@ -102,7 +103,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
         'create_refused',
         refusal,
         'access_denied',
-        (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, settledOf(ctx).tids),
+        (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, ctx, settledOf(ctx).tids),
       ),
     ),
     0,
@@ -142,9 +143,14 @@ const unless = (fits: Awaitable<boolean>, otherwise: () => boolean | Promise<boo
   fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
 
 /** Into one tenant, which has to be clear, and to let people. @throws AccessDenied */
-async function checkRegistration({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<false> {
+async function checkRegistration(
+  { directory, internalClients }: OidcParts,
+  { oidc: { client } }: KoaContextWithOIDC,
+  tids: readonly string[] | undefined,
+): Promise<false> {
+  const through = client && internalClients.registrationOf(clientOf(client));
   const [tid, ...others] = tids ?? [];
-  const isOpen = tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
+  const isOpen = tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules(through)) !== undefined;
   if (!isOpen) throw new errors.AccessDenied(refusal);
   return false;
 }

@@ -16,7 +16,7 @@ const MOST = 1000;
 /** @param finders by extension. */
 export function createInternalClients(issuer: string, finders: () => ReadonlyMap<string, OfExtension>): InternalClients {
   const made = createBounded<{ readonly given: InternalClient; readonly record: Client }>({ max: MOST });
-  const known = new WeakSet<object>();
+  const known = new WeakMap<object, InternalClient>();
   const finderOf = (id: string): OfExtension | undefined => finders().get(id.slice(0, Math.max(0, id.indexOf(':'))));
   /** The same record until the application changes, because what is made of a client is kept by its record. */
   const recordOf = (id: string, given: InternalClient): Client => {
@@ -24,7 +24,7 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
     if (before && isDeepStrictEqual(before.given, given)) return before.record;
     const record = recordFor(issuer, id, given);
     made.set(id, { given, record });
-    known.add(record);
+    known.set(record, given);
     return record;
   };
   return {
@@ -34,6 +34,7 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
       return found instanceof Promise ? found.then((client) => client && recordOf(id, client)) : found && recordOf(id, found);
     },
     isInternal: (record) => record !== undefined && known.has(record),
+    registrationOf: (record) => record && known.get(record)?.registration,
     service: recordFor(issuer, issuer, { name: new URL(issuer).host, returnTo: '' }),
   };
 }

@@ -61,12 +61,14 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
       const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
       restart.remember(ctx, uid, { parameters, browser });
       const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
+      const registration = internalClients.registrationOf(record);
       return {
         uid,
         browser,
         ...promptOf(details.prompt.name),
         client: record,
         ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
+        ...(registration === undefined ? {} : { registration }),
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),

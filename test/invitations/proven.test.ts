@@ -1,0 +1,75 @@
+/** T-INV-UNPROVEN: where the service has mail, a personal account of an invitation is made when its address is proven. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { captureMail, invite, invitingSeed, PASSWORD, personalTenant } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn, titleOf } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { linkIn, mailTo } from '../support/sign-in/passwords.js';
+
+const captured = captureMail();
+const service = useIdp({ seed: invitingSeed as never, personalTenant, mail: captured.mail });
+const url = () =>
+  authorizeUrl(service.issuer, {
+    code_challenge: createPkce().challenge,
+    code_challenge_method: 'S256',
+    acr_values: `tenant:${personalTenant}`,
+  });
+const newName = () => `personal-${randomUUID()}@home.test`;
+const accountOf = (email: string) => service.idp.tenant(personalTenant).users.findByUserName(email);
+
+/** Goes on with the link of an invitation, and posts the form of a new account. */
+async function begin(agent: Agent, link: string, email: string): Promise<Answer> {
+  const form = await agent.follow(await agent.submit(await agent.get(link), { step: 'create' }));
+  return agent.follow(await agent.submit(form, { givenName: 'Gina', familyName: 'Go to evil.test', email, password: PASSWORD }));
+}
+
+test('T-INV-UNPROVEN: the form makes no account; the mailed link makes it, and goes on to the invitation', async () => {
+  expect(await service.idp.tenant(personalTenant).registration.rules()).toBeUndefined();
+  const invited = await invite(service.idp, { link: true });
+  const email = newName();
+  const agent = new Agent();
+  expect(titleOf(await begin(agent, invited.url, email))).toBe('Check your e-mail to go on');
+  expect(await accountOf(email)).toBeUndefined();
+  const mail = await mailTo(captured, email, 'registration');
+  expect(mail.text + mail.html).not.toMatch(/Gina|evil/);
+  const confirm = await agent.follow(await agent.submit(await agent.get(linkIn(mail)), {}));
+  expect(titleOf(confirm)).toBe('Link these accounts?');
+  expect((await accountOf(email))?.user).toMatchObject({ status: 'active', emailVerified: true });
+  expect(titleOf(await agent.follow(await agent.submit(confirm, { step: 'link' })))).toBe('Your account is ready');
+  const child = await service.idp.tenant(invited.tid).users.findByUserName(invited.userName);
+  expect(child?.user.parentUserId).toBe((await accountOf(email))?.user.id);
+});
+
+test('T-INV-UNPROVEN: in another browser, the link asks for a new password, and leads to no invitation', async () => {
+  const invited = await invite(service.idp, { link: true });
+  const email = newName();
+  await begin(new Agent(), invited.url, email);
+  const owner = new Agent();
+  const page = await owner.get(linkIn(await mailTo(captured, email, 'registration')));
+  expect(page.body).toContain('name="password"');
+  const fields = { givenName: 'Olga', familyName: 'Owner', password: 'chosen by the owner alone' };
+  expect(titleOf(await owner.follow(await owner.submit(page, fields)))).toBe('Your account is ready');
+  expect((await accountOf(email))?.givenName).toBe('Olga');
+  expect((await signIn(new Agent(), url(), email, PASSWORD)).location).toBeUndefined();
+  expect((await signIn(new Agent(), url(), email, fields.password)).location).toContain('code=');
+});
+
+test('T-INV-UNPROVEN: the form that makes an account without mail is not there', async () => {
+  const invited = await invite(service.idp, { link: true });
+  const agent = new Agent();
+  await agent.submit(await agent.get(invited.url), { step: 'create' });
+  const address = `${service.issuer}/idp/invitations/create?invitation=${invited.invitation.id}.1`;
+  expect((await agent.get(address)).body).not.toContain('name="givenName"');
+});
+
+test('a form of an invitation that was withdrawn meanwhile makes nothing, and the tenant stays closed to others', async () => {
+  const invited = await invite(service.idp, { link: true });
+  const agent = new Agent();
+  const form = await agent.follow(await agent.submit(await agent.get(invited.url), { step: 'create' }));
+  await invited.invitations.revoke(invited.invitation.id);
+  const email = newName();
+  const answer = await agent.submit(form, { givenName: 'G', familyName: 'G', email, password: PASSWORD });
+  expect(titleOf(answer)).not.toBe('Check your e-mail to go on');
+  const closed = await new Agent().follow(await new Agent().get(`${url()}&prompt=create`));
+  expect(closed.location ?? closed.body).toMatch(/access_denied|people cannot create accounts here/);
+});
