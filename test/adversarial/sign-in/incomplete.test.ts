@@ -526,7 +526,7 @@ describe('a browser in which a user with a factor proved the password alone', ()
       const { vic, child, ofChild } = await withChild();
       const agent = await half(vic);
       const page = await visit(agent, url(asked(ofChild)));
-      expect([page.status, isShown(page, child), page.body.includes('no account at')]).toEqual([200, false, false]);
+      expect([page.status, isShown(page, child), page.body.includes('have access to')]).toEqual([200, false, false]);
     });
 
     test('the chooser has the account itself, and those that the browser remembers', async () => {
