@@ -358,7 +358,6 @@ const withoutPerson: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ['is the page of the requirement itself', /^POST \/idp\/interaction\/:uid\/factors\/(code|passkey|enrol|enrol-passkey|seen)$/],
   ['takes the answer of a sign-in up, which is judged then: tested below', /^GET \/idp\/[a-z-]+\/return$/],
   ['is of a link that was mailed: the link proves its bearer', /^\S+ \/idp\/(register|invitations|password|email|email\/stop)\/:token$/],
-  ['creates an account for the bearer of a mailed link', /^\S+ \/idp\/invitations\/create$/],
   ['ends an impersonation, or is a script: tested below', /^\S+ \/idp\/impersonation(\/banner\.js)?$/],
   ['begins a sign-in with another account', /^GET \/idp\/ciba\/requests\/:id\/sign-in$/],
   ['is between the service and a provider', /^\S+ \/idp\/connections\/:id\/(callback|jwks|signed-out)$/],
@@ -558,7 +557,11 @@ describe('a browser in which a user with a factor proved the password alone', ()
       const { challenge, verifier } = createPkce();
       const first = new Agent();
       const of = (more: Record<string, string>): string => url({ code_challenge: challenge, ...more });
-      const signedIn = await confirmed(first, await byPassword(first, await visit(first, of(ofChild)), { ...child, password: vic.password }), vic);
+      const signedIn = await confirmed(
+        first,
+        await byPassword(first, await visit(first, of(ofChild)), { ...child, password: vic.password }),
+        vic,
+      );
       const { id_token: hint } = (await accountOf(signedIn, verifier)) as { id_token: string };
       const agent = new Agent();
       const challenged = await byPassword(agent, await visit(agent, of({ id_token_hint: hint })), vic);
