@@ -36,7 +36,11 @@ function* later(schema: TSchema, value: unknown, path = ''): Generator<readonly 
     for (const [at, member] of later(inner, members[name], `${path}/${name}`)) yield [at, { ...members, [name]: member }];
 }
 
-describe.each(collections.map((collection) => [collection.name, collection] as const))('%s', (_, collection) => {
+// The rows are made of the schema alone, so members that have to fit each other (`wrongMember`) do not.
+const bySchema = collections.map(
+  ({ wrongMember: _, ...collection }) => [collection.name, collection as (typeof collections)[number]] as const,
+);
+describe.each(bySchema)('%s', (_, collection) => {
   const own = { id: 'id', version: 1, tid: 'tid', ...(collection.events && { pendingEvents: [] }) };
   const members = whole(collection.row) as Record<string, unknown>;
   const rows = [...later(collection.row, members)];

@@ -36,7 +36,7 @@ export const returned: Readonly<Record<string, Parameters>> = {
     'code;',
     'code=evil&iss',
     'iss#',
-    '[code',
+    '{code',
     'xcode[]',
     'a.code',
     '\u202ecode',
