@@ -12,7 +12,7 @@ const categories = [
   [/^lib\/directory\/tenants\/extension-rows\./, 'Extensions'],
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
-  [/^lib\/(display|times)\//, 'Extensions'],
+  [/^lib\/(display|text|times)\//, 'Extensions'],
   [/^lib\/logger\./, 'The service'],
   [/^lib\/admin-client\//, 'Administration'],
   [/^lib\/store\/records\/records\./, 'Records'],

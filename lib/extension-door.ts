@@ -37,7 +37,7 @@ export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from '.
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
-export { type InLanguage, type Text, utcTime, type View, type ViewPart } from './contract/pages/view.js';
+export { type FieldPart, type InLanguage, type Text, utcTime, type View, type ViewPart } from './contract/pages/view.js';
 export { perContext } from './contract/per-context.js';
 export {
   ADMIN_API,
@@ -87,7 +87,7 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isUsable } from './directory/accounts/accounts.js';
-export type { Authority, Privilege, Privileges } from './directory/accounts/privileges.js';
+export type { Authority, GroupsOfTenant, Privilege, Privileges } from './directory/accounts/privileges.js';
 export type {
   Account,
   Directory,

@@ -35,7 +35,8 @@ export const utcTime = (at: Date): InLanguage => ({
   inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at),
 });
 
-interface FieldPart<Words> {
+/** A field of a form on a page of an extension. */
+export interface FieldPart<Words> {
   readonly part: 'field';
   readonly name: string;
   readonly label: Words;

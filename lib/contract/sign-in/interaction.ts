@@ -64,7 +64,7 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
-  /** Names that user's session in this browser, as in {@link BrowserSignIn}. */
+  /** Names that user's session in this browser, as in `BrowserSignIn`. */
   readonly session?: string;
   /** When that user signed in, in seconds since the epoch. */
   readonly authTime?: number;
