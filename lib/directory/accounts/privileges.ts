@@ -44,7 +44,7 @@ export interface Privileges {
    */
   mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean>;
   /**
-   * The same for all users of a tenant at once: whether the caller may change how they sign in. Each group of the tenant counts, whoever its members are,
+   * The same for all users of a tenant at once: whether the caller may change how they sign in. Each group of the tenant counts, with members or without,
    * because users join it later.
    */
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;

@@ -85,7 +85,7 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const person = await read();
         if (person === undefined) throw new IdpError('not_found');
-        // Before it is enqueued, because whoever finishes it does not judge.
+        // Before the removal is enqueued, because the delivery that finishes it does not judge.
         if (judge) await judgeChildren(person, judge);
         const announced = announcementOf(person, keepsPerson, by);
         // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
