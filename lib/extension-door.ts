@@ -87,7 +87,8 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isUsable } from './directory/accounts/accounts.js';
-export type { Authority, GroupsOfTenant, Privilege, Privileges } from './directory/accounts/privileges.js';
+export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
+export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
   Account,
   Directory,

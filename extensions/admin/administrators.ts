@@ -26,6 +26,7 @@ export async function administratorOf({ directory }: Pick<ExtensionContext, 'dir
     account,
     ofAllTenants: false,
     administers: (tid) => tid === tenant.id,
+    permissionIds: [...permissions],
     holds: (id) => permissions.has(id),
   };
 }
@@ -37,6 +38,7 @@ function clientAlone(client: Administrator['client']): Administrator {
     client,
     ofAllTenants,
     administers: (tid) => ofAllTenants || client.adminTenants.includes(tid),
+    permissionIds: client.allowedScopes,
     holds: (id) => client.allowedScopes.includes(id),
   };
 }

@@ -42,7 +42,7 @@ function run(context: ExtensionContext, operation: MountedOperation, once: Once,
       const body = await bodyOf(ctx, operation);
       const outcome = await once(ctx, administrator, body, async ({ newId, isRetry }) => {
         const by = { actor: administrator.actor, requestId: context.requestId(ctx) };
-        const directory = context.directory.as(by);
+        const directory = context.directory.as(by, administrator);
         const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
         const answer: unknown = await operation.handle(request as never);
         checkAnswer(operation, answer);

@@ -66,6 +66,27 @@ export interface ClientRules {
   readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }
 
+/** A permission of an account, in the tenant of the account. */
+export interface Privilege {
+  readonly tid: string;
+  /** Absent if the record cannot be read. No caller holds such a privilege. */
+  readonly permissionId?: string;
+}
+
+/** The tenants that a caller administers, and its permissions there. */
+export interface Authority {
+  /** Whether the caller administers all tenants, and the instance. */
+  readonly ofAllTenants: boolean;
+  /** Permissions, and scopes of the admin API, that the caller holds in the tenants that it administers. */
+  readonly permissionIds: readonly string[];
+  administers(tid: string): boolean;
+  /** Whether {@link permissionIds} has the permission. */
+  holds(permissionId: string): boolean;
+}
+
+/** Who vouches for the means that the services write: an administrator of the admin API, the user itself, or host code and seeds. */
+export type Vouching = 'operator' | 'person' | Authority;
+
 /** What every service of the directory is made from. */
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
@@ -78,6 +99,9 @@ export interface DirectoryContext extends ClientRules {
   readonly withCutoff: WithCutoff;
   /** Who makes the changes, for events that are raised when a change is complete. */
   readonly by: Attribution;
+  readonly vouching: Vouching;
+  /** Whether a permission is one of the admin API, or counts as one. */
+  readonly isPrivileged: (permissionId: string) => boolean;
   /** After a tenant was removed. */
   readonly nudgeRemovals: () => void;
   /** Scopes that exist whatever API resources there are. */

@@ -1,4 +1,5 @@
 import type { Attribution } from '../events.js';
+import { isAdminScope } from '../store/records/admin-scopes.js';
 import { outboxes } from '../store/records/collections.js';
 import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
@@ -14,7 +15,7 @@ import { existingScopes } from './clients/client-scopes.js';
 import { createClients, createPkceMethods } from './clients/clients.js';
 import { createConsents } from './clients/consents.js';
 import { createSharedIds } from './clients/shared-ids.js';
-import { type DirectoryContext, openedCollections } from './context.js';
+import { type DirectoryContext, openedCollections, type Vouching } from './context.js';
 import { createPasswordRules } from './credentials/password-rules.js';
 import { createPasswords } from './credentials/passwords.js';
 import type { Directory, DirectoryOptions, TenantDirectory } from './directory.js';
@@ -74,6 +75,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     now,
     withCutoff: createWithCutoff(deliveries, now),
     by: {},
+    vouching: 'operator',
+    isPrivileged: (permissionId) => isAdminScope(permissionId) || (options.privileged ?? []).includes(permissionId),
     nudgeRemovals: () => tenantRemoval.nudge(),
     ownSecretLength,
     ...clientRules,
@@ -170,18 +173,18 @@ export function createDirectory(options: DirectoryOptions): Directory {
     },
   };
 
-  const directoryOf = (by: Attribution): Directory => ({
+  const directoryOf = (by: Attribution, vouching: Vouching): Directory => ({
     ...shared,
     ...createServices(
-      { ...context, by, collections: attributedCollections(collections, by) },
+      { ...context, by, vouching, collections: attributedCollections(collections, by) },
       { ...shared, personRemovalOver, exportOf: personExports.of, settling, links: invitationLinks, rules },
     ),
-    as(given) {
+    as(given, vouchedBy = vouching) {
       checkAttribution(given);
-      return directoryOf({ ...by, ...given });
+      return directoryOf({ ...by, ...given }, vouchedBy);
     },
   });
-  return directoryOf({});
+  return directoryOf({}, context.vouching);
 }
 
 interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials'>, Omit<InvitationParts, 'personsOf' | 'clients'> {

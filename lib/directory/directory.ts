@@ -15,7 +15,7 @@ import type { ApiResources, ApiScopes } from './clients/api-resources.js';
 import type { Authenticate } from './clients/authenticate.js';
 import type { Clients } from './clients/clients.js';
 import type { Consents } from './clients/consents.js';
-import type { ClientRules, DirectoryContext, ForgottenPerson, SignInMeans } from './context.js';
+import type { ClientRules, DirectoryContext, ForgottenPerson, SignInMeans, Vouching } from './context.js';
 import type { PasswordRulesOptions } from './credentials/password-rules.js';
 import type { Passwords } from './credentials/passwords.js';
 import type { Groups } from './groups/groups.js';
@@ -125,9 +125,10 @@ export interface Directory {
   forTenant(tid: string): TenantDirectory;
   /**
    * The same services, whose events tell who makes the changes: for one request, or one piece of work.
+   * @param vouching who vouches for the links and identities that the services write. @default as before; at first `operator`
    * @throws IdpError `invalid_record` for what no event can carry.
    */
-  as(by: Attribution): Directory;
+  as(by: Attribution, vouching?: Vouching): Directory;
   readonly accounts: Accounts;
   /** Permissions that a caller may grant or reach only if it holds them in the same tenant. */
   readonly privileges: Privileges;

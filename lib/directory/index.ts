@@ -18,14 +18,13 @@ export {
 } from './accounts/accounts.js';
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
-export type { Authority } from './accounts/privileges.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
 export { LONGEST_URI, ownMetadataNames, responseTypesOf } from './clients/client-metadata.js';
 export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
-export type { SignInMeans } from './context.js';
+export type { Authority, Privilege, SignInMeans, Vouching } from './context.js';
 export { createDirectory } from './create-directory.js';
 export type { FindPasswordProblem, PasswordOwner, PasswordProblem, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';

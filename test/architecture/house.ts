@@ -226,7 +226,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['credentials/', 'signing-keys/'],
     ['lists/', 'outbox/'],
     ['cached-collection.ts'],
-    ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts'],
+    ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts', 'vouchers.ts'],
     ['context.ts'],
     ['name-space.ts', 'input.ts', 'identifiers.ts'],
   ],

@@ -88,8 +88,10 @@ export const users = [
       return { ...all, remove: (id: string) => all.remove(id, mayEndLink(request)) };
     },
     async guard(request, person, members) {
-      const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], person?.user[name]));
-      if (person && isChanged) await checkMayBecome(request, person);
+      if (!person) return;
+      const before = userView(person);
+      const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], before[name]));
+      if (isChanged) await checkMayBecome(request, person);
     },
   }),
   defineOperation({

@@ -122,7 +122,7 @@ export function createPeople(context: ExtensionContext): People {
     },
 
     async link({ id }, subject, { person, tenant }) {
-      const { users } = directory.as(attributionOf({ oid: person.user.id })).forTenant(tenant.id);
+      const { users } = directory.as(attributionOf({ oid: person.user.id }), 'person').forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');
     },

@@ -7,25 +7,8 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { Group, Person, PersonWithUser } from '../../store/records/records.js';
-import type { DirectoryContext } from '../context.js';
-
-/** A permission of an account, in the tenant of the account. */
-export interface Privilege {
-  readonly tid: string;
-  /** Absent if the record cannot be read. No caller holds such a privilege. */
-  readonly permissionId?: string;
-}
-
-/** The tenants that a caller administers, and its permissions there. */
-export interface Authority {
-  /** Whether the caller administers all tenants, and the instance. */
-  readonly ofAllTenants: boolean;
-  administers(tid: string): boolean;
-  /** Whether the caller holds a permission, or a scope of the admin API, in the tenants that it administers. */
-  holds(permissionId: string): boolean;
-}
+import type { Authority, DirectoryContext, Privilege } from '../context.js';
 
 /** Groups of a tenant, by their ids. */
 export interface GroupsOfTenant {
@@ -63,11 +46,13 @@ const PAGE = 200;
 const AT_ONCE = 20;
 
 /** @param others permissions that count as those of the admin API do */
-export function createPrivileges({ collections }: Pick<DirectoryContext, 'collections'>, others: readonly string[] = []): Privileges {
+export function createPrivileges(
+  { collections, isPrivileged }: Pick<DirectoryContext, 'collections' | 'isPrivileged'>,
+  others: readonly string[] = [],
+): Privileges {
   const groups = collections.groups;
   const allGroups = groups.withUnreadable();
   const allPersons = collections.persons.withUnreadable();
-  const isPrivileged = (permissionId: string): boolean => isAdminScope(permissionId) || others.includes(permissionId);
 
   const ofGroups: Privileges['ofGroups'] = (all) =>
     all.flatMap(({ tid, permissionIds }) => permissionIds.filter(isPrivileged).map((permissionId) => ({ tid, permissionId })));

@@ -17,6 +17,7 @@ import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
+import { voucherFor } from '../vouchers.js';
 import { withChangedEmail } from './email-addresses.js';
 import { createNationalIds } from './national-ids.js';
 import type { PersonExport } from './person-export.js';
@@ -139,7 +140,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
       const invitation = typeof by === 'object' ? by : undefined;
       const user = givenUser && {
-        ...newUser(givenUser, groupIds),
+        ...newUser(givenUser, groupIds, await voucherFor(context, tid)),
         ...(by === 'self' && { isSelfRegistered: true as const }),
         ...(invitation && { invitation }),
       };

@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import type { ExternalIdentity, Person, PersonWithUser, User } from '../../store/records/records.js';
+import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { inputSchema, line, patchSchema } from '../input.js';
+import { vouchedIdentities } from '../vouchers.js';
 
 const fields = {
   userName: line(USER_NAME_LENGTH),
@@ -28,12 +29,12 @@ export const userInput = inputSchema({
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
-export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[]): User {
+export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[], voucher: Voucher): User {
   const { id, userName, emailVerified = false, externalIdentities = [], status = 'invited' } = input;
   return {
     id: idFor(id),
     ...namedUser(userName),
-    ...identified(externalIdentities),
+    ...identified(vouchedIdentities(externalIdentities, [], voucher)),
     emailVerified,
     isParent: false,
     groupIds,
@@ -42,7 +43,11 @@ export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly str
 }
 
 /** The members of a user that change with these. */
-export function changedUser({ userName, emailVerified, externalIdentities }: Partial<UserFields>): Partial<User> {
+export function changedUser({
+  userName,
+  emailVerified,
+  externalIdentities,
+}: Partial<Pick<User, 'userName' | 'emailVerified' | 'externalIdentities'>>): Partial<User> {
   return {
     ...(userName === undefined ? {} : namedUser(userName)),
     ...(emailVerified === undefined ? {} : { emailVerified }),

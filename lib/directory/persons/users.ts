@@ -7,6 +7,7 @@ import { userNameKey } from '../identifiers.js';
 import { type CheckCurrent, checkInput, type Patch, patched } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { vouchedIdentities, voucherFor } from '../vouchers.js';
 import { withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
@@ -128,7 +129,8 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     async create(personId, input) {
       checkInput(userInput, input);
       if (!(await rows.get(personId))) throw new IdpError('not_found');
-      const user = newUser(input, input.groups ? await resolveGroupIds(groups, input.groups) : []);
+      const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
+      const user = newUser(input, groupIds, await voucherFor(context, tid));
       const person = await rows.update(personId, (row) => {
         if (row.user) throw new IdpError('person_has_user');
         const event = pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: personId });
@@ -140,12 +142,17 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
 
     async update(userId, patch, check) {
       checkInput(userPatch, patch);
-      await rows.requireByUser(userId);
+      const { externalIdentities } = patch;
+      const voucher = await voucherFor(context, tid, await rows.requireByUser(userId));
       return change(
         userId,
         (row) => {
           check?.(row);
-          return changedUser(patch);
+          return changedUser(
+            externalIdentities === undefined
+              ? patch
+              : { ...patch, externalIdentities: vouchedIdentities(externalIdentities, row.user.externalIdentities, voucher) },
+          );
         },
         (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
       );
@@ -154,10 +161,13 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     async addIdentity(userId, identity) {
       checkInput(userPatch, { externalIdentities: [identity] });
       const key = externalIdentityKey(identity);
+      const vouchedBy = await voucherFor(context, tid, await rows.requireByUser(userId));
       return change(
         userId,
         ({ user }) =>
-          user.externalIdentityKeys.includes(key) ? {} : changedUser({ externalIdentities: [...user.externalIdentities, identity] }),
+          user.externalIdentityKeys.includes(key)
+            ? {}
+            : changedUser({ externalIdentities: [...user.externalIdentities, { ...identity, vouchedBy }] }),
         (next, before) => identityEvents(before, next),
       );
     },

@@ -75,6 +75,20 @@ export interface Subsidiary extends Named {
 export interface ExternalIdentity {
   readonly idp: string;
   readonly subject: string;
+  readonly vouchedBy?: Voucher;
+}
+
+/** Who wrote a means by which a user signs in or joins a group, and what that writer held then. @see lib/directory/vouchers.ts */
+export interface Voucher {
+  /**
+   * `operator`: a caller of all tenants, host code or a seed. `person`: the user, who was signed in to the account by other means. Both vouch for all
+   * privileges. `tenant`: an administrator of tenants, who vouches for the privileges below.
+   */
+  readonly by: 'operator' | 'person' | 'tenant';
+  /** The tenants, of the account and of its linked accounts, that the administrator administered. */
+  readonly tids?: readonly string[];
+  /** The privileged permissions that the administrator held there. */
+  readonly permissionIds?: readonly string[];
 }
 
 export interface User {

@@ -93,6 +93,9 @@ const signIn = record<Required<records.Tenant>['signIn']>({
   selfRegistration: optional(flag),
 });
 
+const voucher = optional(
+  record<records.Voucher>({ by: oneOf('operator', 'person', 'tenant'), tids: optional(texts), permissionIds: optional(texts) }),
+);
 const mailedLink = { serial: count, requestId: text, expiresAt: instant, usedAt: optional(instant), clientId: optional(text) };
 const user = record<records.User>({
   id: text,
@@ -108,7 +111,7 @@ const user = record<records.User>({
   isSelfRegistered: optional(flag),
   notBefore: optional(instant),
   spared: optional(record<records.SparedSession>({ session: text, notBefore: instant, before: optional(instant), cause: text })),
-  externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text })),
+  externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text, vouchedBy: voucher })),
   externalIdentityKeys: texts,
   invitation: optional(
     record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),

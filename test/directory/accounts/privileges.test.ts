@@ -10,6 +10,7 @@ const ACT = 'support.act';
 const authority = (tids: readonly string[], ...permissions: readonly string[]): Authority => ({
   ofAllTenants: tids.includes('*'),
   administers: (tid) => tids.includes(tid),
+  permissionIds: permissions,
   holds: (id) => permissions.includes(id),
 });
 
