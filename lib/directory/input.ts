@@ -5,8 +5,9 @@ import { Value } from '@sinclair/typebox/value';
 import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
-import type { Stored } from '../store/records/records.js';
+import type { Branding, Stored } from '../store/records/records.js';
 import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
+import { isImageAddress } from '../text/image-address.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
 export type Patch<Input> = {
@@ -154,10 +155,15 @@ export function checkInput(schema: TSchema, value: unknown): void {
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** @throws IdpError `invalid_record` for an accent that does not read. */
-export function checkBranding(given: { readonly accentColor?: string } | null | undefined, path: string): void {
-  const expected = given?.accentColor === undefined ? undefined : expectedAccent(given.accentColor);
-  if (expected !== undefined) throw new IdpError('invalid_record', { path: `${path}/accentColor`, expected });
+/** @throws IdpError `invalid_record` for an accent that does not read, and for the address of an image that no page can load. */
+export function checkBranding(given: Branding | null | undefined, path: string): void {
+  const { accentColor, logoUri, faviconUri } = given ?? {};
+  const refuse = (name: keyof Branding, expected: string | undefined): void => {
+    if (expected !== undefined) throw new IdpError('invalid_record', { path: `${path}/${name}`, expected });
+  };
+  refuse('accentColor', accentColor === undefined ? undefined : expectedAccent(accentColor));
+  for (const [name, uri] of Object.entries({ logoUri, faviconUri }))
+    refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : "an https URL, or a path of the issuer's origin");
 }
 
 /** The fields of a new record. */

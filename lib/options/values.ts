@@ -3,6 +3,7 @@ import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
 import { isScope } from '../claims/checks.js';
 import { expectedAccent } from '../display/contrast.js';
+import { isImageAddress } from '../text/image-address.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
@@ -47,9 +48,7 @@ export const checkAccent: ValueCheck = (value) =>
   typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : 'a colour as #rrggbb';
 
 export const checkImage: ValueCheck = (value) =>
-  typeof value === 'string' && /^(https:\/\/[^/@\\]|\/(?![/\\]))/.test(value)
-    ? undefined
-    : "an https URL, or a path of the issuer's origin";
+  typeof value === 'string' && isImageAddress(value) ? undefined : "an https URL, or a path of the issuer's origin";
 
 export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : 'the name of a scope, or false');
 

@@ -102,6 +102,7 @@ const rooms: readonly Room[] = [
       'lib/config-problem.ts',
       'lib/display/',
       'lib/errors.ts',
+      'lib/text/',
       'lib/times/',
       'type lib/logger.ts',
       'type lib/contract/',
@@ -132,6 +133,7 @@ const rooms: readonly Room[] = [
       'lib/http/clients/basic-credentials.ts',
       'lib/http/error-answers.ts',
       'lib/http/failures.ts',
+      'lib/http/header-values.ts',
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
       'lib/store/',
@@ -205,6 +207,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'link-page.ts', 'servers.ts', 'unrouted.ts'],
     ['error-answers.ts', 'failures.ts', 'clients/'],
     ['pages/', 'requests/'],
+    ['header-values.ts'],
   ],
   'lib/store/': [
     ['caches/', 'outages/'],

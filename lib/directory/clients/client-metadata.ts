@@ -2,6 +2,7 @@
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records/records.js';
+import { isPlainHost } from '../../text/plain-host.js';
 import type { ClientRules } from '../context.js';
 
 type Metadata = Client['metadata'];
@@ -165,18 +166,20 @@ export function findPostRegistrationProblems(
 ): readonly RecordProblem[] {
   if (uri === undefined) return [];
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  const isPlain = url?.username === '' && url.password === '';
-  if (isPlain && isHttpsOrLocal(url, isProduction)) return [];
+  if (url && isPlain(url) && isHttpsOrLocal(url, isProduction)) return [];
   return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
 }
+
+/** Whether a URL names a host, and nobody at it. */
+const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host) && username === '' && password === '';
 
 /** Pages that people are led to, and the logo. @see RFC 7591 §2 */
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
   ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];
     const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '');
-    return isRight ? [] : [{ path: `/metadata/${name}`, expected: 'an http(s) URL without user name and password' }];
+    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && isPlain(url));
+    return isRight ? [] : [{ path: `/metadata/${name}`, expected: 'an http(s) URL with a host, without user name and password' }];
   });
 
 const isImplicit = ({ grant_types: grants, response_types: types }: Metadata): boolean =>
@@ -187,13 +190,17 @@ function logoutUriProblems({ redirect_uris: redirects, ...metadata }: Metadata):
   const check = (name: string, expected: string, fits: (url: URL) => boolean): readonly RecordProblem[] => {
     const value = metadata[name];
     const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && url.hash === '' && fits(url));
+    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && isPlain(url) && url.hash === '' && fits(url));
     return isRight ? [] : [{ path: `/metadata/${name}`, expected }];
   };
   const isOfClient = ({ origin }: URL) =>
     Array.isArray(redirects) && redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
   return [
-    ...check('backchannel_logout_uri', 'an http(s) URL without fragment', () => true),
-    ...check('frontchannel_logout_uri', 'an http(s) URL without fragment, of the origin of a redirect URI', isOfClient),
+    ...check('backchannel_logout_uri', 'an http(s) URL with a host, without user name, password and fragment', () => true),
+    ...check(
+      'frontchannel_logout_uri',
+      'an http(s) URL with a host, without user name, password and fragment, of the origin of a redirect URI',
+      isOfClient,
+    ),
   ];
 }

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { AccessToken, BearerState, ReadAccessToken } from '../../contract/bearer.js';
 import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
+import { challenge } from '../header-values.js';
 
 /** Lets pass who shows a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
@@ -30,8 +31,7 @@ export const createBearer =
     guard({ audience, scopes });
     return async function requireAccessToken(ctx, next) {
       const refuse = (error: IdpError, attributes: Readonly<Record<string, string>> = {}): never => {
-        const all = Object.entries({ realm: issuer, ...attributes });
-        ctx.set('WWW-Authenticate', `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}`);
+        ctx.set('WWW-Authenticate', challenge('Bearer', { realm: issuer, ...attributes }));
         throw error;
       };
       ctx.vary('Authorization');

@@ -10,6 +10,7 @@ import type { CallerState } from '../../contract/clients/caller.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Directory } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
+import { challenge } from '../header-values.js';
 import { formOf, parametersOf } from '../requests/parameters.js';
 import { basicCredentials } from './basic-credentials.js';
 
@@ -47,7 +48,7 @@ export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthPa
     const caller = isComplete ? await authenticate(id, secret) : undefined;
     if (!caller) {
       if (isComplete) await countWrongSecret(ctx as Context, id);
-      ctx.set('WWW-Authenticate', `Basic realm="${issuer}", charset="UTF-8"`);
+      ctx.set('WWW-Authenticate', challenge('Basic', { realm: issuer, charset: 'UTF-8' }));
       throw new IdpError('invalid_client');
     }
     ctx.state.caller = caller;

@@ -1,5 +1,6 @@
 /** Response headers of the pages. @see OWASP ASVS 5.0 V3.4 */
 import { createHash } from 'node:crypto';
+import { policySource } from '../header-values.js';
 
 /** What a page may load beyond itself: its inline style and script by hash, images by address, frames by origin. */
 export interface PagePolicy {
@@ -28,15 +29,11 @@ export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-function imageSource(image: string): string {
-  if (image.startsWith('/')) return "'self'";
-  const { origin, pathname } = new URL(image);
-  return origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C');
-}
-
-const originsOf = (urls: readonly string[]): string[] => [
-  ...new Set(urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []))),
+const sourcesOf = (urls: readonly string[], part: 'origin' | 'path'): string[] => [
+  ...new Set(urls.flatMap((url) => policySource(url, part) ?? [])),
 ];
+
+const directive = (name: string, sources: readonly string[]): string[] => (sources.length === 0 ? [] : [`${name} ${sources.join(' ')}`]);
 
 function contentSecurityPolicy({ styles, script, images = [], frames = [] }: PagePolicy): string {
   // No form-action: Chromium and Safari apply it to the whole redirect chain that follows a form, up to the client.
@@ -44,8 +41,8 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
     "default-src 'none'",
     `style-src ${styles.join(' ')}`,
     ...(script === undefined ? [] : [`script-src ${script}`]),
-    ...(images.length === 0 ? [] : [`img-src ${[...new Set(images.map(imageSource))].join(' ')}`]),
-    ...(frames.length === 0 ? [] : [`frame-src ${originsOf(frames).join(' ')}`]),
+    ...directive('img-src', sourcesOf(images, 'path')),
+    ...directive('frame-src', sourcesOf(frames, 'origin')),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ');

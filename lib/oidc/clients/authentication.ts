@@ -5,6 +5,7 @@ import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { CallerState } from '../../contract/clients/caller.js';
 import { basicCredentials } from '../../http/clients/basic-credentials.js';
 import type { CountWrongSecret } from '../../http/clients/wrong-secrets.js';
+import { challenge } from '../../http/header-values.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { authenticated } from '../upstream/router.js';
 import { callerOf } from './clients.js';
@@ -20,7 +21,7 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
   const { authorization, 'oauth-client-attestation': attestation } = ctx.headers;
   if ([authorization, attestation, body.client_id, body.client_secret, body.client_assertion].some(Boolean)) return;
   // @see RFC 9110 §15.5.2
-  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
+  ctx.set('WWW-Authenticate', challenge('Basic', { realm: issuer }));
   throw new errors.InvalidClientAuth('no client authentication included');
 }
 

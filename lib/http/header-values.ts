@@ -1,0 +1,26 @@
+/**
+ * Values of response headers that come from records, options or other services. Each header that takes such a value has its function here, which
+ * encodes the value or leaves it out. `Location` needs none: Koa, and the `href` of a `URL`, encode it.
+ */
+import { isPlainHost } from '../text/plain-host.js';
+
+/**
+ * The source of a Content-Security-Policy that admits a URL. Undefined for a URL whose host no policy can name: the page loads nothing from there.
+ * @param url an absolute URL, or a path of this origin
+ * @see Content Security Policy Level 3 §2.3.1
+ */
+export function policySource(url: string, part: 'origin' | 'path'): string | undefined {
+  if (url.startsWith('/')) return "'self'";
+  if (!URL.canParse(url)) return undefined;
+  const { origin, host, pathname } = new URL(url);
+  if (!isPlainHost(host)) return undefined;
+  return part === 'origin' ? origin : origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C').replaceAll("'", '%27');
+}
+
+/** A challenge for `WWW-Authenticate`. @see RFC 9110 §5.6.4, §11.6.1 */
+export const challenge = (scheme: 'Basic' | 'Bearer', parameters: Readonly<Record<string, string>>): string =>
+  `${scheme} ${Object.entries(parameters)
+    .map(([name, value]) => `${name}=${quoted(value)}`)
+    .join(', ')}`;
+
+const quoted = (text: string): string => `"${text.replaceAll(/[^ -~]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;

@@ -1,0 +1,9 @@
+import { isPlainHost } from './plain-host.js';
+
+/** Whether pages may load an image from an address: an https URL without user name and password, or a path of the issuer's origin. */
+export function isImageAddress(text: string): boolean {
+  if (/^\/(?![/\\])/.test(text)) return true;
+  if (!/^https:\/\/[^/@\\]/.test(text) || !URL.canParse(text)) return false;
+  const { host, username, password } = new URL(text);
+  return isPlainHost(host) && username === '' && password === '';
+}

@@ -1,0 +1,9 @@
+/** A host of letters, digits, `.`, `-` and `_`, or an IPv6 address, with its port. */
+const plainHost = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/;
+
+/**
+ * Whether a host is one word everywhere, in headers too. The parser of URLs lets `;`, `,`, `*` and quotes pass, and no name on the Internet has them.
+ * @param host as `URL` has it: folded, with a port that is not the default one
+ * @see RFC 3986 §3.2.2
+ */
+export const isPlainHost = (host: string): boolean => plainHost.test(host);
