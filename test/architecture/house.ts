@@ -154,6 +154,7 @@ const rooms: readonly Room[] = [
     files: 'lib/http/',
     mayImport: [
       'lib/directory/',
+      'lib/text/',
       'lib/times/',
       'lib/errors.ts',
       'lib/paths.ts',
