@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/extension-door.js';
+import { defineClaims, isEmailVerified } from '../../lib/extension-door.js';
 import { ofOtherAccounts } from './linked-accounts.js';
 
 export const emailClaims = defineClaims({
@@ -18,7 +18,7 @@ export const emailClaims = defineClaims({
       scope: 'email',
       type: 'boolean',
       description: 'Whether the address used as user name is verified',
-      value: ({ user }) => user.emailVerified,
+      value: ({ person }) => isEmailVerified(person),
     },
     secondary_emails: {
       scope: 'email',
@@ -26,8 +26,8 @@ export const emailClaims = defineClaims({
       description:
         'E-mail addresses of the other linked accounts in tenants of the caller, with `email` and `email_verified`; linked accounts only',
       value: (context) =>
-        ofOtherAccounts(context, ({ person: { email, user } }) =>
-          email === undefined ? [] : [{ email, email_verified: user.emailVerified }],
+        ofOtherAccounts(context, ({ person }) =>
+          person.email === undefined ? [] : [{ email: person.email, email_verified: isEmailVerified(person) }],
         ),
     },
   },

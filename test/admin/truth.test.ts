@@ -42,7 +42,10 @@ describe('claims after each write', () => {
 
   test('of a user', async () => {
     await root.patch(`${at}/users/${alice.id}`, { emailVerified: true, userName: 'abbot' });
-    for (const claims of await told()) expect(claims).toMatchObject({ email_verified: true, preferred_username: 'abbot' });
+    // The address is not the user name.
+    for (const claims of await told()) expect(claims).toMatchObject({ email_verified: false, preferred_username: 'abbot' });
+    await root.patch(`${at}/users/${alice.id}`, { userName: 'Abbot@ACME.test' });
+    for (const claims of await told()) expect(claims).toMatchObject({ email_verified: true, preferred_username: 'Abbot@ACME.test' });
   });
 
   test('of a group, and of who is in it', async () => {

@@ -83,6 +83,8 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['email', 'is left out without one', claimSubject({ person: (({ email: _, ...rest }) => rest)(alice) }), undefined],
   ['email_verified', 'is true when the address used as user name is', alone, true],
   ['email_verified', 'is false when it is not', of({ user: user({ emailVerified: false }) }), false],
+  ['email_verified', 'is false when the verified address is not the user name', of({ email: 'other@acme.test' }), false],
+  ['email_verified', 'is false without an address', claimSubject({ person: (({ email: _, ...rest }) => rest)(alice) }), false],
   ['secondary_emails', 'is left out without linked accounts', alone, undefined],
   ['secondary_emails', 'has the address of the linked account', linked, [{ email: 'alice@globex.test', email_verified: false }]],
   ['secondary_emails', 'has the address of the child', parent, [{ email: 'alice@acme.test', email_verified: true }]],

@@ -27,16 +27,13 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
     return [value ?? []].flat();
   }
 
-  /** An address that nobody proved could be somebody else's. */
+  /** An address that nobody verified could be somebody else's. A user name alone is not verified, because administrators rename users. */
   async function verifiedEmail(account: Account, serviceProvider: ServiceProvider): Promise<string | undefined> {
-    const { email, user } = account.person;
+    const { email: own, user } = account.person;
     const { claim } = serviceProvider.nameId;
-    if (!user.emailVerified) return undefined;
-    if (claim === undefined) return email !== undefined && isEmailAddress(email) ? email : undefined;
-    const own = [email, user.userName].flatMap((address) =>
-      address !== undefined && isEmailAddress(address) ? [address.toLowerCase()] : [],
-    );
-    const found = (await claimOf(account, serviceProvider, claim)).find((value) => own.includes(String(value).toLowerCase()));
+    if (!user.emailVerified || own === undefined || !isEmailAddress(own)) return undefined;
+    if (claim === undefined) return own;
+    const found = (await claimOf(account, serviceProvider, claim)).find((value) => String(value).toLowerCase() === own.toLowerCase());
     return found === undefined ? undefined : String(found);
   }
 

@@ -6,6 +6,7 @@
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
+import { userNameKey } from '../identifiers.js';
 
 /** Someone who can sign in: a user, in a tenant. */
 export interface Account {
@@ -61,6 +62,25 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 
 /** Whose credentials sign the user in: while linked, the parent's. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
+
+/**
+ * Returns the claim `email_verified`: whether the address is verified, and is the user name. The record keeps `emailVerified` while a user is renamed, so
+ * that no read of it replaces this comparison.
+ * @see service specification, claims
+ * @example
+ * ```ts
+ * import { defineClaims, isEmailVerified } from 'tenant-idp/extension';
+ *
+ * export const mailable = defineClaims({
+ *   name: 'mailable',
+ *   claims: {
+ *     mailable: { scope: 'email', type: 'boolean', description: 'Whether mail arrives', value: ({ person }) => isEmailVerified(person) },
+ *   },
+ * });
+ * ```
+ */
+export const isEmailVerified = ({ email, user }: PersonWithUser): boolean =>
+  user.emailVerified && email !== undefined && userNameKey(email) === user.userNameKey;
 
 /**
  * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the owner and the tenants

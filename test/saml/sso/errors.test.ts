@@ -95,6 +95,14 @@ describe('SAML Core §3.2.2.2: refused by the sign-in', () => {
     const sp = await open({ nameId: { format: 'emailAddress' } });
     const agent = await signedInAt([await open()], carol);
     expect(await statusFrom(agent, sp, requestUrl(sp))).toEqual(['Responder', 'RequestDenied']);
+    // An administrator may give any user name.
+    const named = { userName: 'olga@elsewhere.test', emailVerified: true, status: 'active' as const };
+    const person = { givenName: 'N', familyName: 'N', email: 'n@globex.test', user: named };
+    const { user } = await service.idp.tenant(await service.tid('Globex')).persons.create(person);
+    await service.idp.directory.credentials.seedPassword(user?.id ?? '', 'named');
+    const byName = await open({ nameId: { format: 'emailAddress', claim: 'preferred_username' } });
+    const renamed = await signedInAt([await open()], { userName: named.userName, password: 'named' });
+    expect(await statusFrom(renamed, byName, requestUrl(byName))).toEqual(['Responder', 'RequestDenied']);
     const other = await open({ nameId: { format: 'emailAddress', claim: 'given_name' } });
     expect(await statusFrom(await signedInAt([await open()]), other, requestUrl(other))).toEqual(['Responder', 'RequestDenied']);
     const phone = await open({ nameId: { format: 'unspecified', claim: 'phone_number' } });
