@@ -11,6 +11,11 @@ export const errors = defineErrors({
   },
   all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this.' },
   grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold.' },
+  email_unproven: {
+    status: 403,
+    description:
+      'Only a client that administers all tenants may say that an address is verified. Leave `emailVerified` out, and the user verifies the address by a mailed link.',
+  },
   policy_privileged: {
     status: 403,
     description: 'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller.',

@@ -58,6 +58,19 @@ export function checkPermissionsOfGroup(
   if (!directory.privileges.mayTakePermissions(administrator, { tid, permissionIds: taken })) throw errors('grant_exceeds_own');
 }
 
+/**
+ * Compares the value with that of the record: everybody with the scope may make it false, or repeat it.
+ * @param before undefined for a new user
+ * @throws IdpError `email_unproven` where a caller of single tenants makes it true.
+ */
+export function checkEmailVerified(
+  { administrator }: Pick<Request, 'administrator'>,
+  { emailVerified }: { readonly emailVerified?: unknown },
+  before?: PersonWithUser['user'],
+): void {
+  if (emailVerified === true && before?.emailVerified !== true && !administrator.ofAllTenants) throw errors('email_unproven');
+}
+
 /** @throws IdpError `policy_privileged` unless the administrator may become every user of the tenant. */
 export async function checkWeakening({ administrator, directory }: Request, tid: string): Promise<void> {
   if (!(await directory.privileges.mayBecomeAnyone(administrator, tid))) throw errors('policy_privileged');

@@ -8,7 +8,7 @@ import {
   type User,
   writeJudged,
 } from '../../../lib/extension-door.js';
-import { checkMayBecome, mayEndLink } from '../privileges.js';
+import { checkEmailVerified, checkMayBecome, mayEndLink } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -33,7 +33,7 @@ const ended = (verb: 'disable' | 'sign-out', summary: string) =>
   });
 
 /** Members by which somebody could be signed in as the user. The user name is one, because a sign-in method of a host may use it. */
-const signsIn = ['userName', 'emailVerified', 'externalIdentities'] as const satisfies readonly (keyof User)[];
+const signsIn = ['userName', 'externalIdentities'] as const satisfies readonly (keyof User)[];
 
 const GroupList = Type.Object(
   { items: Type.Array(form({ id: Type.String(), name: Type.String() })) },
@@ -80,7 +80,7 @@ export const users = [
     query: recordForms.lists.users,
     changeable: userForm,
     always: ['emailVerified', 'externalIdentities'],
-    errors: ['user_name_taken', 'grant_exceeds_own'],
+    errors: ['user_name_taken', 'grant_exceeds_own', 'email_unproven'],
     isRemovable: true,
     removeErrors: ['grant_exceeds_own'],
     service(request) {
@@ -88,6 +88,7 @@ export const users = [
       return { ...all, remove: (id: string) => all.remove(id, mayEndLink(request)) };
     },
     async guard(request, person, members) {
+      checkEmailVerified(request, members, person?.user);
       if (!person) return;
       const before = userView(person);
       const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], before[name]));
@@ -102,11 +103,12 @@ export const users = [
     body: newUserForm,
     answer: userItem,
     status: 201,
-    errors: ['person_has_user', 'user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'conflict'],
+    errors: ['person_has_user', 'user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'email_unproven', 'conflict'],
     location: (answer, { tid }) => filled(USER, { tid, id: answer.id }),
     async handle(request) {
       const { params, body, directory, isRetry, newId } = request;
       const { users: all } = directory.forTenant(params.tid);
+      checkEmailVerified(request, body);
       await checkGroups(request as never, body.groups as never);
       const before = isRetry && body.id === undefined ? await all.get(newId()) : undefined;
       return userView(before ?? (await all.create(params.id, { ...body, id: body.id ?? newId() } as never)));

@@ -8,7 +8,7 @@ import { type Account, attributionOf, type ExtensionContext, IdpError, type Inte
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
-import { fieldsOf, groupsOf, isVerified, updatePerson, userNameOf } from './mapping.js';
+import { fieldsOf, groupsOf, isVerified, provesEmail, updatePerson, userNameOf } from './mapping.js';
 
 /** What of an interaction says whose accounts may be signed in to. */
 type Narrowed = Pick<Interaction, 'tids'>;
@@ -69,7 +69,7 @@ export function createPeople(context: ExtensionContext): People {
         familyName,
         user: {
           userName,
-          emailVerified: fields.email !== undefined && isVerified(claims),
+          emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
           externalIdentities: [{ idp: id, subject }],
           status: 'active',
           ...(groupIds.length > 0 ? { groups: { ids: groupIds } } : {}),

@@ -1,5 +1,6 @@
 /** Claims of a provider as fields of a person here. */
-import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser } from '../../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser, type TenantDirectory } from '../../../lib/extension-door.js';
+import { domainOf } from '../book.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims } from '../upstream/answer.js';
 
@@ -36,6 +37,21 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
 /** Whether the provider says that the address is the person's. */
 export const isVerified = (claims: Claims): boolean => claims.email_verified === true || claims.email_verified === 'true';
 
+/**
+ * Whether the address of a user is verified by the connection: its provider says so of the claim `email`, and the connection is of the instance, or has the
+ * domain. Only an operator gives domains to connections.
+ */
+export const provesEmail = (
+  { tid, domains }: Pick<Connection, 'tid' | 'domains'>,
+  ofInstance: string,
+  claims: Claims,
+  address: string | undefined,
+): boolean =>
+  address !== undefined &&
+  isVerified(claims) &&
+  textOf(claims, 'email') === address &&
+  (tid === ofInstance || domains.includes(domainOf(address) ?? ''));
+
 /** The user name of a new user: its claim, else the address. */
 export const userNameOf = (mapping: Mapping, claims: Claims): string | undefined =>
   textOf(claims, mapping.userName?.claim) ?? textOf(claims, mapping.email?.claim);
@@ -60,28 +76,39 @@ function checkOwner({ user }: PersonWithUser): void {
   if (user.parentUserId !== undefined) throw new IdpError('already_linked');
 }
 
+async function regroup(
+  { groups, users }: TenantDirectory,
+  { user }: PersonWithUser,
+  { all, named }: { readonly all: readonly string[]; readonly named: readonly string[] },
+): Promise<void> {
+  const existing = new Set((await groups.find()).map(({ id }) => id));
+  const others = user.groupIds.filter((id) => !all.includes(id));
+  const next = [...others, ...named].filter((id) => existing.has(id));
+  const isSame = next.length === user.groupIds.length && next.every((id) => user.groupIds.includes(id));
+  if (!isSame) await users.setGroups(user.id, { ids: next }, checkOwner);
+}
+
 /** Brings the fields that the mapping marks up to what the provider says; never the user name, and groups only where they are mapped. */
 export async function updatePerson(
-  { directory, logger }: ExtensionContext,
-  { id: connectionId, mapping }: Connection,
+  { directory, ofInstance, logger }: ExtensionContext,
+  connection: Connection,
   person: PersonWithUser,
   claims: Claims,
 ): Promise<void> {
+  const { id: connectionId, mapping } = connection;
   const tenant = directory.as({ actor: `connection:${connectionId}` }).forTenant(person.tid);
   const fields = fieldsOf(mapping, claims, 'updated');
   const isChanged = Object.entries(fields).some(([field, value]) => person[field as PersonField] !== value);
   try {
     if (isChanged) await tenant.persons.update(person.id, fields);
-    const isNewAddress = fields.email !== undefined && fields.email !== person.email;
-    if (fields.email !== undefined && isVerified(claims) && (isNewAddress || !person.user.emailVerified))
-      await tenant.users.update(person.user.id, { emailVerified: true });
     const groups = mapping.groups?.update ? groupsOf(mapping, claims) : undefined;
-    if (groups === undefined) return;
-    const existing = new Set((await tenant.groups.find()).map(({ id }) => id));
-    const others = person.user.groupIds.filter((id) => !groups.all.includes(id));
-    const next = [...others, ...groups.named].filter((id) => existing.has(id));
-    const isSame = next.length === person.user.groupIds.length && next.every((id) => person.user.groupIds.includes(id));
-    if (!isSame) await tenant.users.setGroups(person.user.id, { ids: next }, checkOwner);
+    if (groups) await regroup(tenant, person, groups);
+    const isKnown = fields.email === person.email && person.user.emailVerified;
+    if (!isKnown && provesEmail(connection, ofInstance, claims, fields.email))
+      await tenant.users.update(person.user.id, { emailVerified: true }, ({ email }) => {
+        // Another request changed the address since.
+        if (email !== fields.email) throw new IdpError('conflict');
+      });
   } catch (err) {
     // Who may sign in signs in, though a field of theirs cannot be written.
     logger.warn({ err, connection: connectionId, user: person.user.id }, 'what a provider says of a user could not be kept');

@@ -44,7 +44,6 @@ const writes: readonly Write[] = [
   user(PERSON, 'email', ({ email }) => `evil-${email}`),
   user(PERSON, 'email', () => null),
   user(USER, 'userName', ({ email }) => `evil-${email}`),
-  user(USER, 'emailVerified', () => true),
   user(USER, 'externalIdentities', ({ userId }) => [{ idp: 'up', subject: userId }]),
   {
     operation: 'POST /tenants/{tid}/users/{id}/enable',
