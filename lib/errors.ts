@@ -37,6 +37,10 @@ export const errorTable = {
     description: 'The cursor is not of this list: begin the list anew, with the query that the cursor came from.',
   },
   invalid_record: { status: 422, description: 'The record has a value that is not allowed.' },
+  tenant_name_taken: {
+    status: 409,
+    description: 'Another tenant has this name: choose another. Case, width, spaces, full stops and invisible letters do not count.',
+  },
   user_name_taken: { status: 409, description: 'The user name is taken in this tenant.' },
   person_has_user: { status: 409, description: 'The person already has a user.' },
   user_required: { status: 422, description: 'An invitation is for a user: give the person one in the same call.' },

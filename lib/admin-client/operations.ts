@@ -1530,6 +1530,7 @@ export type AdminErrorCode =
   | 'rate_limited'
   | 'reset_unavailable'
   | 'temporarily_unavailable'
+  | 'tenant_name_taken'
   | 'unsupported_media_type'
   | 'user_name_taken'
   | 'user_not_invited'

@@ -1,6 +1,7 @@
 import { v7, validate, version } from 'uuid';
 import { IdpError } from '../errors.js';
 import { comparedText } from '../store/records/derived-keys.js';
+import { normalForm } from '../text/normal-form.js';
 
 export const newId = (): string => v7();
 
@@ -22,6 +23,15 @@ export function idFor(given: string | undefined): string {
 
 /** A user name as it is compared. */
 export const userNameKey = comparedText;
+
+/**
+ * The name or number of an organisation as it is compared. People write it in any case and width, with or without spaces and full stops. Letters that
+ * nobody sees do not count.
+ */
+export const organisationKey = (text: string): string =>
+  normalForm(text, 'NFKC')
+    .toLowerCase()
+    .replace(/[\s.\p{Default_Ignorable_Code_Point}]+/gu, '');
 
 /** Characters, at most. */
 export const USER_NAME_LENGTH = 256;

@@ -62,7 +62,7 @@ export const tenants = [
     listReach: 'any',
     form: recordForms.tenant,
     changeable: recordForms.tenant,
-    errors: ['policy_privileged'],
+    errors: ['policy_privileged', 'tenant_name_taken'],
     async guard(request, tenant, members) {
       const after = (members.signIn ?? undefined) as SignIn | undefined;
       if (tenant && 'signIn' in members && isWeaker(tenant.signIn, after)) await checkWeakening(request, tenant.id);

@@ -2,9 +2,8 @@
 import { comparedText } from '../../store/records/derived-keys.js';
 import type { PersonWithUser } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
-import { normalForm } from '../../text/normal-form.js';
 import type { DirectoryContext } from '../context.js';
-import { USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
+import { organisationKey, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS } from './accounts.js';
 
@@ -18,11 +17,10 @@ function ofOwners(accounts: readonly Account[]): readonly Account[] {
 /** Whether nobody but who uses it says whose it is: anybody can make one under another's name. */
 const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegistered === true && !user.emailVerified;
 
-/** Names as people write them; a number without its spaces. */
-const folded = (name: string): string =>
-  normalForm(name, 'NFKC')
-    .toLowerCase()
-    .replace(/[\s.]+/g, '');
+/** Accounts whose tenant has the name that was given come before accounts of a number or a subsidiary, which may be written by other tenants. */
+const TENANT_NAME = 0;
+const OTHER_NAME = 1;
+type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
 
 const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
   method === undefined || (signIn?.methods?.includes(method) ?? true);
@@ -57,25 +55,31 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
     }
   }
 
-  const isOf = async ({ person, tenant }: Account, organisation: string): Promise<boolean> => {
-    const said = folded(organisation);
-    if (said === '') return true;
-    const names = [tenant, await subsidiary(person)].flatMap((each) => (each ? [each.name, each.organisationNumber ?? ''] : []));
-    return names.some((name) => name !== '' && folded(name) === said);
+  /** @returns undefined for an account of another organisation */
+  const rankOf = async ({ person, tenant }: Account, organisation: string): Promise<Rank | undefined> => {
+    const said = organisationKey(organisation);
+    if (said === '' || organisationKey(tenant.name) === said) return TENANT_NAME;
+    const part = await subsidiary(person);
+    const others = [tenant.organisationNumber, part?.name, part?.organisationNumber];
+    return others.some((name) => name !== undefined && organisationKey(name) === said) ? OTHER_NAME : undefined;
   };
 
   return {
     async candidates(userName, { tids, organisation = '', method } = {}) {
       const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
       if (key === '') return [];
-      const known: Account[] = [];
-      const selfMade: Account[] = [];
+      const ranked = [
+        { known: [] as Account[], selfMade: [] as Account[] },
+        { known: [] as Account[], selfMade: [] as Account[] },
+      ] as const;
       for await (const account of usableByName(key, tids)) {
-        if (!allows(account, method) || !(await isOf(account, organisation))) continue;
-        (isSelfMade(account) ? selfMade : known).push(account);
+        const rank = allows(account, method) ? await rankOf(account, organisation) : undefined;
+        if (rank === undefined) continue;
+        ranked[rank][isSelfMade(account) ? 'selfMade' : 'known'].push(account);
+        const { known } = ranked[TENANT_NAME];
         if (ofOwners(known).length < known.length) break;
       }
-      return ofOwners([...known, ...selfMade]);
+      return ofOwners(ranked.flatMap(({ known, selfMade }) => [...known, ...selfMade]));
     },
 
     async withEmail(email, tids) {
@@ -108,8 +112,8 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
           ? account
           : [],
       );
-      const fitting = await Promise.all(named.map((account) => isOf(account, organisation)));
-      return ofOwners(named.filter((_, index) => fitting[index]));
+      const ranks = await Promise.all(named.map((account) => rankOf(account, organisation)));
+      return ofOwners([TENANT_NAME, OTHER_NAME].flatMap((rank) => named.filter((_, index) => ranks[index] === rank)));
     },
   };
 }

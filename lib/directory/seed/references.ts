@@ -3,7 +3,7 @@ import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
 import type { Tenant } from '../../store/records/records.js';
 import { usesSecret } from '../clients/clients.js';
 import type { Directory } from '../directory.js';
-import { isId, userNameKey } from '../identifiers.js';
+import { isId, organisationKey, userNameKey } from '../identifiers.js';
 import type { SeedIds } from './ids.js';
 import { type Seed, type SeedPerson, type SeedTenant, seedPath } from './schema.js';
 import { findSeedScopeProblems } from './scopes.js';
@@ -56,7 +56,7 @@ export async function findSeedReferenceProblems(
   };
 
   async function checkTenant(tenant: SeedTenant, index: number): Promise<void> {
-    if (tenantNames.indexOf(tenant.name) < index) {
+    if (tenantNames.findIndex((name) => organisationKey(name) === organisationKey(tenant.name)) < index) {
       problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
     }
     const { methods = [] } = tenant.signIn ?? {};

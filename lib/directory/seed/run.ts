@@ -197,6 +197,6 @@ function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
 
 /** Returns the error of a creation that failed because another node has just made the record. */
 function unlessTaken(error: unknown): IdpError {
-  if (IdpError.is(error, 'conflict', 'user_name_taken', 'person_has_user')) return error;
+  if (IdpError.is(error, 'conflict', 'tenant_name_taken', 'user_name_taken', 'person_has_user')) return error;
   throw error;
 }

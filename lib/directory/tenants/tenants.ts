@@ -7,10 +7,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { comparedText } from '../../store/records/derived-keys.js';
 import type { Tenant } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { idFor } from '../identifiers.js';
+import { idFor, organisationKey } from '../identifiers.js';
 import {
   branding,
   type CheckCurrent,
@@ -54,7 +55,7 @@ export type TenantFields = Static<typeof tenantFields>;
 export type TenantInput = Static<typeof tenantInput>;
 
 export interface Tenants {
-  /** @throws IdpError `invalid_record`, `conflict`. */
+  /** @throws IdpError `invalid_record`, `tenant_name_taken`; `conflict` when the id is taken. */
   create(input: TenantInput): Promise<Tenant>;
   get(tid: string): Promise<Tenant | undefined>;
   /** What {@link get} answers, if it is at hand. */
@@ -64,7 +65,7 @@ export interface Tenants {
   find(page?: Page): Promise<readonly Tenant[]>;
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: StatusQuery): Promise<Listed<Tenant>>;
-  /** @throws IdpError `not_found`, `invalid_record`. */
+  /** @throws IdpError `not_found`, `invalid_record`, `tenant_name_taken`. */
   update(tid: string, patch: Patch<TenantFields>, check?: CheckCurrent<Tenant>): Promise<Tenant>;
   /** Ends every sign-in of the tenant's users, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(tid: string): Promise<Tenant>;
@@ -89,6 +90,17 @@ export function createTenants(context: DirectoryContext): Tenants {
     if (unknown >= 0)
       throw new IdpError('invalid_record', { path: `/signIn/methods/${unknown}`, expected: 'a sign-in method that exists' });
   };
+  /** The store does not say whether the id or the name was taken. */
+  const explained = (uniqueName: string) => async (error: unknown) => {
+    const isName = IdpError.is(error, 'conflict') && (await collections.tenants.has({ byUniqueName: [uniqueName] }));
+    throw isName ? new IdpError('tenant_name_taken', { path: '/name' }) : error;
+  };
+  /** Tenants of this name that do not have it as {@link Tenant.uniqueName}, which the index does not find. */
+  const unindexedNamesakes = async (name: string): Promise<readonly string[]> => {
+    const from = comparedText(name);
+    const found = await collections.tenants.range({ index: 'inOrderOfName', within: [], from, below: `${from}\u0001`, limit: 100 });
+    return found.filter(({ uniqueName }) => uniqueName === undefined).map(({ id }) => id);
+  };
   return {
     get: rows.get,
     peek: rows.peek,
@@ -105,10 +117,13 @@ export function createTenants(context: DirectoryContext): Tenants {
       checkBranding(input.branding, '/branding');
       const { id: givenId, ...given } = input;
       const id = idFor(givenId);
+      const uniqueName = uniqueNameOf(input.name);
       await checkMethods(id, input.signIn?.methods);
       if (givenId !== undefined && (await collections.removals.has(id))) throw new IdpError('conflict', { path: '/id' });
-      const tenant = newRecord(id, { ...defined(given), status: 'active' as const });
-      return rows.insert(withEvents(tenant, pendingEvent('TenantCreated', tenant.id, { AggregateId: tenant.id })));
+      if ((await unindexedNamesakes(input.name)).length > 0) throw new IdpError('tenant_name_taken', { path: '/name' });
+      const tenant = newRecord(id, { ...defined(given), uniqueName, status: 'active' as const });
+      const created = pendingEvent('TenantCreated', tenant.id, { AggregateId: tenant.id });
+      return rows.insert(withEvents(tenant, created)).catch(explained(uniqueName));
     },
     async remove(tid) {
       await rows.require(tid);
@@ -124,10 +139,25 @@ export function createTenants(context: DirectoryContext): Tenants {
       checkInput(tenantPatch, patch);
       checkBranding(patch.branding, '/branding');
       await checkMethods(tid, patch.signIn?.methods);
+      const { name } = patch;
+      const uniqueName = name === undefined ? undefined : uniqueNameOf(name);
+      const namesakes = name === undefined ? [] : await unindexedNamesakes(name);
       return update(tid, (row) => {
         check?.(row);
-        return patched(row, patch);
+        if (name === undefined || name === row.name) return patched(row, patch);
+        if (namesakes.some((id) => id !== tid)) throw new IdpError('tenant_name_taken', { path: '/name' });
+        return patched(row, { ...patch, uniqueName });
+      }).catch((error: unknown) => {
+        throw IdpError.is(error, 'conflict') ? new IdpError('tenant_name_taken', { path: '/name' }) : error;
       });
     },
   };
+}
+
+/** @throws IdpError `invalid_record` for a name of which nothing is compared. */
+function uniqueNameOf(name: string): string {
+  const key = organisationKey(name);
+  if (key === '')
+    throw new IdpError('invalid_record', { path: '/name', expected: 'a name with letters, digits or signs other than full stops' });
+  return key;
 }

@@ -20,7 +20,10 @@ const listedByStatus = (...within: readonly string[]) =>
   }) as const;
 
 export const collections = {
-  tenants: { name: 'tenants', indexes: { ...listed(), ...listedByStatus('status'), byOutbox } },
+  tenants: {
+    name: 'tenants',
+    indexes: { byUniqueName: { fields: ['uniqueName'], unique: true }, ...listed(), ...listedByStatus('status'), byOutbox },
+  },
   subsidiaries: { name: 'subsidiaries', indexes: { byTenant: { fields: ['tid'] }, ...listed('tid'), byOutbox } },
   persons: {
     name: 'persons',

@@ -49,6 +49,8 @@ export interface Branding {
 
 export interface Tenant extends Named {
   readonly name: string;
+  /** The name as names of tenants are compared, set by each write of the name. Unique. Absent from a row of another origin until its name changes. */
+  readonly uniqueName?: string;
   readonly organisationNumber?: string;
   readonly signIn?: {
     /** Those that are allowed; absent: all. */

@@ -146,6 +146,7 @@ const rowChecks: {
   tenants: {
     ...named,
     name: text,
+    uniqueName: optional(text),
     organisationNumber: optional(text),
     signIn: optional(signIn),
     branding: optional(branding),
