@@ -205,6 +205,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const writeLetter = lettersOf(extensions, contextOf);
   await begun((async () => sendParticipantNotices({ participants, directory }))());
   await begun(offers.fill(contextOf));
+  await begun(directory.removedUserIds.begin());
   await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, contextOf)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
   await begun(directory.policies.begin());

@@ -71,6 +71,15 @@ export function checkEmailVerified(
   if (emailVerified === true && before?.emailVerified !== true && !administrator.ofAllTenants) throw errors('email_unproven');
 }
 
+/**
+ * Judges the id of a new user, which is the `sub` that applications know. Who chooses it could take the place of another user there.
+ * @throws IdpError `all_tenants_required` for an id that a caller of some tenants chose.
+ */
+export function checkUserId({ administrator }: Pick<Request, 'administrator'>, { id }: { readonly id?: unknown }, path: string): void {
+  if (id === undefined || administrator.ofAllTenants) return;
+  throw errors('all_tenants_required', { path, expected: 'no id, because the service makes the ids of users' });
+}
+
 /** @throws IdpError `policy_privileged` unless the administrator may become every user of the tenant. */
 export async function checkWeakening({ administrator, directory }: Request, tid: string): Promise<void> {
   if (!(await directory.privileges.mayBecomeAnyone(administrator, tid))) throw errors('policy_privileged');

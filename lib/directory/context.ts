@@ -16,12 +16,14 @@ import type {
   Permission,
   Person,
   Removal,
+  RemovedUser,
   SeedRecord,
   Subsidiary,
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
 import type { IdpNames, SharedIds } from './name-space.js';
+import type { RemovedUserIds } from './removed-user-ids.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -39,6 +41,7 @@ export interface Collections {
   readonly deliveries: CheckedCollection<Delivery>;
   readonly seeds: CheckedCollection<SeedRecord>;
   readonly upkeep: CheckedCollection<UpkeepRecord>;
+  readonly removedUsers: CheckedCollection<RemovedUser>;
   readonly removals: CheckedCollection<Removal>;
 }
 
@@ -113,6 +116,7 @@ export interface DirectoryContext extends ClientRules {
   readonly means: SignInMeans;
   readonly idpNames: IdpNames;
   readonly sharedIds: SharedIds;
+  readonly removedUserIds: RemovedUserIds;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }
@@ -133,6 +137,7 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   deliveries: store.collection('deliveries'),
   seeds: store.collection('seeds'),
   upkeep: store.collection('upkeep'),
+  removedUsers: store.collection('removedUsers'),
   removals: store.collection('removals'),
 });
 

@@ -43,6 +43,7 @@ import { createPasswordResets } from './recovery/password-resets.js';
 import { createForget } from './removal/forgetting.js';
 import { createPersonRemovals } from './removal/person-removal.js';
 import { createTenantRemoval } from './removal/tenant-removal.js';
+import { createRemovedUserIds } from './removed-user-ids.js';
 import { createSeedLedger } from './seed-ledger.js';
 import { createPolicyWatch, passwordsAlone } from './tenants/sign-in-policy.js';
 import { createSubsidiaries } from './tenants/subsidiaries.js';
@@ -67,6 +68,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   store.onOutboxed(outbox.note);
   const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
+  const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, keyring, logger });
   const context: DirectoryContext = {
     collections,
     caches,
@@ -85,7 +87,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     means,
     isKeyed: keyCompletion.isKeyed,
     idpNames: createIdpNames({ collections, means }, lease),
-    sharedIds: createSharedIds(collections, lease),
+    sharedIds: createSharedIds({ collections, removedUserIds }, lease),
+    removedUserIds,
   };
 
   const policies = createPolicyWatch(context, logger);
@@ -127,6 +130,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     privileges: createPrivileges(context, options.privileged),
     policies,
     idpNames: context.idpNames,
+    removedUserIds,
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),

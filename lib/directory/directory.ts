@@ -36,6 +36,7 @@ import type { Users } from './persons/users.js';
 import type { EmailProofs } from './recovery/email-proofs.js';
 import type { PasswordResets } from './recovery/password-resets.js';
 import type { TenantRemoval } from './removal/tenant-removal.js';
+import type { RemovedUserIds } from './removed-user-ids.js';
 import type { SeedLedger } from './seed-ledger.js';
 import type { PolicyWatch } from './tenants/sign-in-policy.js';
 import type { Subsidiaries } from './tenants/subsidiaries.js';
@@ -137,6 +138,8 @@ export interface Directory {
   /** @internal */
   readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
   readonly idpNames: IdpNames;
+  /** @internal */
+  readonly removedUserIds: Pick<RemovedUserIds, 'begin'>;
   readonly deliveries: Deliveries;
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
   readonly acceptance: Acceptance;

@@ -20,8 +20,8 @@ export interface NameSpace<Kind extends string> {
 
 /** Names for the `idp` of a sign-in: of a connection, or of a client with `trustedLoginHint`. */
 export type IdpNames = NameSpace<'connection' | 'client'>;
-/** Ids by which clients and API resources authenticate. */
-export type SharedIds = NameSpace<'client' | 'apiResource'>;
+/** Ids by which clients and API resources authenticate, and ids of users: the `sub` of a client's own token is the client's id. */
+export type SharedIds = NameSpace<'client' | 'apiResource' | 'user'>;
 
 /** Takes or renews the right to a name, or gives it back (0 ms); false while another kind has it. */
 export type NameLease = (work: string, holder: string, ms: number) => Promise<boolean>;
@@ -29,7 +29,10 @@ export type NameLease = (work: string, holder: string, ms: number) => Promise<bo
 /** Milliseconds: longer than a store may take for a write that timed out, and than a node remembers that a name was free. */
 const HELD_MS = 5_000;
 
-/** @param checks throws where another kind has the name in the store. The check of a kind runs before it holds the name, and while it does. */
+/**
+ * @param checks throws where another kind has the name in the store. The check of a kind runs before it holds the name, while it does, and after the write: a
+ * paused process may write after another kind held the name and got it.
+ */
 export function createNameSpace<Kind extends string>(
   space: string,
   lease: NameLease,
@@ -51,8 +54,9 @@ export function createNameSpace<Kind extends string>(
         throw error;
       });
       // If the write took longer than the name was held, another kind may have the name.
-      await take(name, kind).catch(async (error: unknown) => {
-        await undo();
+      const isOurs = take(name, kind).then(() => checks[kind](name));
+      await isOurs.catch(async (error: unknown) => {
+        if (!IdpError.is(error, 'store_unavailable')) await undo();
         throw error;
       });
       return written;

@@ -1,5 +1,5 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkEmailVerified, checkMayBecome, mayEndLink } from '../privileges.js';
+import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -59,6 +59,7 @@ async function guard(request: Request, person: Person | undefined, members: Fiel
   if (person?.user && 'email' in members && (members.email ?? undefined) !== person.email)
     await checkMayBecome(request, { ...person, user: person.user });
   if (!members.user || person) return;
+  checkUserId(request, members.user as Fields, '/user/id');
   checkEmailVerified(request, members.user as Fields);
   await checkGroups(request, (members.user as Fields).groups as never);
 }
@@ -106,7 +107,7 @@ export const persons = crud<Row>({
   changeable: personForm,
   always: ['phoneNumberVerified', 'attributes'],
   errors: [
-    ...['user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'email_unproven'],
+    ...['user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'all_tenants_required', 'email_unproven'],
     ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'link_same_tenant', 'client_unknown'],
   ],
   isRemovable: true,

@@ -8,7 +8,7 @@ import {
   type User,
   writeJudged,
 } from '../../../lib/extension-door.js';
-import { checkEmailVerified, checkMayBecome, mayEndLink } from '../privileges.js';
+import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -103,11 +103,15 @@ export const users = [
     body: newUserForm,
     answer: userItem,
     status: 201,
-    errors: ['person_has_user', 'user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'email_unproven', 'conflict'],
+    errors: [
+      ...['person_has_user', 'user_name_taken', 'group_unknown', 'group_refs_mixed'],
+      ...['grant_exceeds_own', 'all_tenants_required', 'email_unproven', 'conflict'],
+    ],
     location: (answer, { tid }) => filled(USER, { tid, id: answer.id }),
     async handle(request) {
       const { params, body, directory, isRetry, newId } = request;
       const { users: all } = directory.forTenant(params.tid);
+      checkUserId(request, body, '/id');
       checkEmailVerified(request, body);
       await checkGroups(request as never, body.groups as never);
       const before = isRetry && body.id === undefined ? await all.get(newId()) : undefined;

@@ -1,5 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { DirectoryContext } from '../context.js';
+import { isId } from '../identifiers.js';
 import { createNameSpace, type NameLease, type SharedIds } from '../name-space.js';
 
 /** @throws IdpError `conflict` for the id of the service's own API resource. */
@@ -7,12 +8,25 @@ export function checkNotReserved(id: string, { ownApi }: Pick<DirectoryContext, 
   if (ownApi?.().id === id) throw new IdpError('conflict', { path: '/id' });
 }
 
-export function createSharedIds(
-  { clients, apiResources }: Pick<DirectoryContext['collections'], 'clients' | 'apiResources'>,
-  lease: NameLease,
-): SharedIds {
-  const checkFree = (others: Pick<typeof clients | typeof apiResources, 'has'>) => async (id: string) => {
-    if (await others.has(id)) throw new IdpError('conflict', { path: '/id' });
-  };
-  return createNameSpace('authentication', lease, { client: checkFree(apiResources), apiResource: checkFree(clients) });
+interface Parts extends Pick<DirectoryContext, 'removedUserIds'> {
+  readonly collections: Pick<DirectoryContext['collections'], 'clients' | 'apiResources' | 'persons'>;
+}
+
+type IsTaken = (id: string) => Promise<boolean>;
+
+export function createSharedIds({ collections, removedUserIds }: Parts, lease: NameLease): SharedIds {
+  const { clients, apiResources, persons } = collections;
+  const checkFree =
+    (...taken: readonly IsTaken[]) =>
+    async (id: string): Promise<void> => {
+      const answers = await Promise.all(taken.map((isTaken) => isTaken(id)));
+      if (answers.includes(true)) throw new IdpError('conflict', { path: '/id' });
+    };
+  /** The id of a removed user counts too, because applications may still know the user by it. */
+  const byUser: IsTaken = async (id) => isId(id) && ((await persons.has({ byUser: [id] })) || removedUserIds.has(id));
+  return createNameSpace('authentication', lease, {
+    client: checkFree(apiResources.has, byUser),
+    apiResource: checkFree(clients.has, byUser),
+    user: checkFree(clients.has, apiResources.has),
+  });
 }

@@ -29,16 +29,16 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
   };
   const getByUserName = async (userNameKey: string) => withUser(await first('byUserName', [userNameKey]));
 
-  const written = async (write: () => Promise<Person>, given: () => Partial<Person>): Promise<Person> => {
+  const written = async (write: () => Promise<Person>, given: () => Partial<Person>, userIdPath: string): Promise<Person> => {
     const row = await write().catch(async (error: unknown) => {
-      throw IdpError.is(error, 'conflict') ? await explained(given()) : error;
+      throw IdpError.is(error, 'conflict') ? await explained(given(), userIdPath) : error;
     });
     nudge();
     return row;
   };
 
   /** The store does not say which value was taken. */
-  const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>): Promise<IdpError> => {
+  const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>, userIdPath: string): Promise<IdpError> => {
     const taken = (holder: Person | undefined) => holder !== undefined && holder.id !== id;
     if (user && taken(await getByUserName(user.userNameKey))) return new IdpError('user_name_taken');
     if (externalId !== undefined && taken(await first('byExternalId', [externalId]))) {
@@ -47,7 +47,8 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
     if (nationalIdHash !== undefined && taken(await first('byNationalId', [nationalIdHash]))) {
       return new IdpError('conflict', { path: '/nationalId' });
     }
-    return new IdpError('conflict', { path: '/id' });
+    const ofUser = user && (await collections.persons.find({ byUser: [user.id] }, { limit: 1 }));
+    return new IdpError('conflict', { path: taken(ofUser?.[0]) ? userIdPath : '/id' });
   };
 
   const update: PersonRows['update'] = (id, change) => {
@@ -60,6 +61,7 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
     return written(
       () => rows.update(id, remembered),
       () => next,
+      '/id',
     );
   };
 
@@ -72,6 +74,7 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
       written(
         () => rows.insert(row),
         () => row,
+        '/user/id',
       ),
     update,
     async updateByUser(userId, change) {

@@ -23,6 +23,7 @@ import { createNationalIds } from './national-ids.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
+import { holdUserId } from './user-ids.js';
 import { type JudgeChild, newUser, userInput } from './user-record.js';
 
 export const personProperties = {
@@ -62,12 +63,12 @@ export type PersonInput = Static<typeof personInput>;
 export interface Persons {
   /**
    * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
-   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made. Else the invitation that the
-   * user gets.
-   * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id, the external id or
-   * the national id is taken; `not_found` when there is no such tenant.
+   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made. `restore` for a user that was
+   * removed and gets its id again. Else the invitation that the user gets.
+   * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when an id, the external id or
+   * the national id is taken: a user has no id of a client, of an API resource, or of a user that was removed; `not_found` when there is no such tenant.
    */
-  create(input: PersonInput, by?: 'self' | UserInvitation): Promise<Person>;
+  create(input: PersonInput, by?: 'self' | 'restore' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Person>;
@@ -119,6 +120,11 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     if (holder && holder.id !== id) throw new IdpError('conflict', { path: '/nationalId' });
   };
 
+  const undone = (id: string, userId: string) => {
+    const erased = pendingEvent('PersonErased', tid, { AggregateId: id });
+    return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId);
+  };
+
   return {
     get: rows.get,
     require: requirePerson,
@@ -157,7 +163,14 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         ...(user ? [pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
         ...(user && invitation ? [pendingEvent('UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
       ];
-      return rows.insert(withEvents(person, ...events));
+      const write = () => rows.insert(withEvents(person, ...events));
+      // The service drew the id of a user who registers at random.
+      if (user === undefined || givenUser?.id === undefined || by === 'self') return write();
+      return holdUserId(
+        context,
+        { id: user.id, path: '/user/id', isRestored: by === 'restore' },
+        { write, undo: () => undone(id, user.id) },
+      );
     },
 
     async update(id, patch, check) {

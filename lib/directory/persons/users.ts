@@ -11,6 +11,7 @@ import { vouchedIdentities, voucherFor } from '../vouchers.js';
 import { withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
+import { holdUserId } from './user-ids.js';
 import {
   changedUser,
   externalIdentityKey,
@@ -27,9 +28,11 @@ import {
 export interface Users {
   /**
    * Gives a person a user: an invited one, who cannot sign in, unless `status` says `active`.
-   * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`.
+   * @param as `restore` for a user that was removed and gets its id again
+   * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id is taken,
+   * by a user that was removed too.
    */
-  create(personId: string, input: UserInput): Promise<PersonWithUser>;
+  create(personId: string, input: UserInput, as?: 'restore'): Promise<PersonWithUser>;
   get(userId: string): Promise<PersonWithUser | undefined>;
   /** @throws IdpError `not_found`. */
   require(userId: string): Promise<PersonWithUser>;
@@ -126,16 +129,24 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     list: createUserList(context, rows, tid),
     findByUserName: (userName) => rows.getByUserName(userNameKey(userName)),
 
-    async create(personId, input) {
+    async create(personId, input, as) {
       checkInput(userInput, input);
       if (!(await rows.get(personId))) throw new IdpError('not_found');
       const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
       const user = newUser(input, groupIds, await voucherFor(context, tid));
-      const person = await rows.update(personId, (row) => {
-        if (row.user) throw new IdpError('person_has_user');
-        const event = pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: personId });
-        return withEvents({ ...row, user, updatedAt: new Date() }, event);
-      });
+      const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(type, tid, { AggregateId: user.id, PersonId: personId });
+      const write = () =>
+        rows.update(personId, (row) => {
+          if (row.user) throw new IdpError('person_has_user');
+          return withEvents({ ...row, user, updatedAt: new Date() }, event('UserCreated'));
+        });
+      const undo = () =>
+        rows.update(personId, (row) => {
+          const { user: current, ...rest } = row;
+          return current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date() }, event('UserRemoved')) : row;
+        });
+      const given = { id: user.id, path: '/id', isRestored: as === 'restore' };
+      const person = await (input.id === undefined ? write() : holdUserId(context, given, { write, undo }));
       if (!hasUser(person)) throw new IdpError('not_found');
       return person;
     },

@@ -3,7 +3,7 @@
  *
  * One write is the removal: from then on nobody finds the record. What is kept beside it goes after that write (`forgetting`). A removal is enqueued before
  * its first write, and each step may be done twice; so whatever a node dies at, another one finishes the removal. Links end first, because the removing
- * write holds only for a user without links.
+ * write holds only for a user without links. The user's id is noted before the removing write, so that it stays taken.
  */
 import { IdpError, UnavailableError } from '../../errors.js';
 import type { Delivery, Person } from '../../store/records/records.js';
@@ -68,6 +68,7 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
     /** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
     async function tryOnce(person: Person, announced: Announced, { next, judge }: Removing): Promise<Person | undefined> {
       await endAll(person, judge);
+      if (person.user) await context.removedUserIds.note(person.user.id);
       for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
         await forgetSeeded(collections, id);
       let isDone = false;

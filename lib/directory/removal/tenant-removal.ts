@@ -49,7 +49,7 @@ const readablePart = ({ id, tid, user }: Person): Person =>
 class Interrupted extends Error {}
 
 export function createTenantRemoval({ context, forget, ...parts }: TenantRemovalParts): TenantRemoval {
-  const { collections, caches, nudge: dispatch } = context;
+  const { collections, caches, removedUserIds, nudge: dispatch } = context;
   const clients = createCachedCollection<Client>('clients', collections.clients, context);
   const apiResources = createCachedCollection<ApiResource>('apiResources', collections.apiResources, context);
   const { settledMs = SETTLED_MS } = parts;
@@ -80,6 +80,7 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     const { id: personId, tid, user } = person;
     await parts.endLinks(person);
     if (user) await parts.endSignIns(user.id);
+    if (user) await removedUserIds.note(user.id);
     for (const id of [personId, ...(user ? [user.id] : [])]) await forgetSeeded(collections, id);
     await forget({ tid, personId, ...(user && { userId: user.id, credentialIds: offeredCredentials(user) }) });
     await collections.persons.retire(personId, [], (row) => row.tid === tid);

@@ -91,6 +91,7 @@ export const collections = {
   deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
   seeds: { name: 'seeds', indexes: { byRecord: { fields: ['recordId'] } } },
   upkeep: { name: 'upkeep', indexes: {} },
+  removedUsers: { name: 'removedUsers', indexes: {} },
   removals: { name: 'removals', indexes: { byOutbox } },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;

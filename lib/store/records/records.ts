@@ -436,6 +436,14 @@ export interface Removal extends Stored, Outboxed {
   readonly by: Pick<PendingEvent, 'actor' | 'act' | 'requestId'>;
 }
 
+/**
+ * A user id that was given once. Its id is a keyed hash of the user's, and the row has nothing else. One row, named `keys`, has the keys of the hashes,
+ * encrypted.
+ */
+export interface RemovedUser extends Row {
+  readonly sealed?: readonly string[];
+}
+
 /** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
 export interface UpkeepRecord extends Row {
   readonly done: number;

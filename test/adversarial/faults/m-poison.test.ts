@@ -157,6 +157,7 @@ const templates = (tid: string): Partial<Record<CollectionName, (id: string) => 
     values: [{ field: 'name', digest: 'digest' }],
     items: [{ field: 'scopes', item: 'item', isInSeed: true }],
   }),
+  removedUsers: (id) => ({ id, version: 1, sealed: ['v1.key.iv.text'] }),
   removals: (id) => ({ ...row(id), by: { actor: 'client:admin', requestId: 'request' } }),
   upkeep: (id) => ({ ...row(id), done: 1 }),
 });
@@ -539,6 +540,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
     signingKeys: 'Without one, what it signed is refused.',
     events: 'Tell of what happened.',
     deliveries: 'Tell others what happened.',
+    removedUsers: 'A row that cannot be read still takes its id.',
     removals: 'What is removed is gone before.',
     seeds: 'A seed leaves a record whose row cannot be read.',
     upkeep: 'Says what work is done.',

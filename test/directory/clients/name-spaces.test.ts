@@ -8,7 +8,7 @@ import type { Row } from '../../../lib/store/directory-store.js';
 import { withCollections } from '../../store/with-collections.js';
 import { testDirectory } from '../../support/service/test-directory.js';
 
-const ID = 'shared';
+const ID = '0197a000-0000-7000-8000-00000000005d';
 const client = { id: ID, name: 'Client', secret: 'a secret of the client' };
 const resource = { id: ID, name: 'Resource', scopes: [] };
 
@@ -31,6 +31,11 @@ interface Case {
   readonly isThere: (directory: Directory) => Promise<boolean>;
 }
 
+const TENANT = '0197a000-0000-7000-8000-0000000000a1';
+const makeTenant = ({ tenants }: Directory) => tenants.create({ id: TENANT, name: 'Acme' });
+const makeUser = ({ forTenant }: Directory) =>
+  forTenant(TENANT).persons.create({ givenName: 'Given', familyName: 'Family', user: { id: ID, userName: 'shared' } });
+
 const isTrusted = async ({ clients }: Directory): Promise<boolean> => (await clients.find())[0]?.trustedLoginHint === true;
 const cases: Readonly<Record<string, Case>> = {
   'a client beside an API resource': {
@@ -48,6 +53,24 @@ const cases: Readonly<Record<string, Case>> = {
     write: ({ apiResources }) => apiResources.create(resource),
     rival: ({ clients }) => clients.create(client),
     isThere: async ({ apiResources }) => (await apiResources.find()).length > 0,
+  },
+  'a client beside a user': {
+    lease: 'authentication',
+    kind: 'client',
+    collection: 'clients',
+    before: makeTenant,
+    write: ({ clients }) => clients.create(client),
+    rival: makeUser,
+    isThere: async ({ clients }) => (await clients.find()).length > 0,
+  },
+  'a user beside a client': {
+    lease: 'authentication',
+    kind: 'user',
+    collection: 'persons',
+    before: makeTenant,
+    write: makeUser,
+    rival: ({ clients }) => clients.create(client),
+    isThere: async ({ forTenant }) => (await forTenant(TENANT).users.get(ID)) !== undefined,
   },
   'a client whose hints are believed beside a connection': {
     lease: 'idp',
@@ -97,6 +120,9 @@ async function scene({ collection, before, lease, kind }: Case) {
     },
     /** As though the process had been stopped for longer than a name is held. */
     expire: () => leases.lease(`${lease} ${ID}`, kind, 0),
+    expireRival: async () => {
+      for (const one of ['client', 'apiResource', 'user', 'connection']) await leases.lease(`${lease} ${ID}`, one, 0);
+    },
     [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
 }
@@ -149,10 +175,27 @@ describe.each(Object.entries(cases))('%s', (_, given) => {
     expect([await codeOf(given.write(s.directory)), await given.isThere(s.directory)]).toEqual([code, false]);
   });
 
-  test('an id that was given up is free', async () => {
+  test('an id that was given up is free, except a user’s', async () => {
     await using s = await scene(given);
     await given.write(s.directory);
-    await (given.collection === 'clients' ? s.directory.clients : s.directory.apiResources).remove(ID);
-    expect(await codeOf(given.rival(s.directory))).toBe('made');
+    if (given.collection === 'persons') await s.directory.forTenant(TENANT).users.remove(ID);
+    else await (given.collection === 'clients' ? s.directory.clients : s.directory.apiResources).remove(ID);
+    // The id of a user stays taken.
+    expect(await codeOf(given.rival(s.directory))).toBe(given.collection === 'persons' ? 'conflict' : 'made');
+  });
+});
+
+// The store has no connections here.
+describe.each(Object.entries(cases).filter(([, { lease }]) => lease === 'authentication'))('%s', (_, given) => {
+  test('a write after which another kind has the id is taken back, although its own lease ended too', async () => {
+    await using s = await scene(given);
+    s.intercept(async (write) => {
+      await s.expire();
+      await given.rival(s.directory);
+      await s.expireRival();
+      return (await write()) as Row;
+    });
+    expect(await codeOf(given.write(s.directory))).not.toBe('made');
+    expect(await given.isThere(s.directory)).toBe(false);
   });
 });
