@@ -1499,6 +1499,7 @@ export type AdminErrorCode =
   | 'connection_privileged'
   | 'cursor_expired'
   | 'email_required'
+  | 'email_unproven'
   | 'factor_privileged'
   | 'grant_exceeds_own'
   | 'group_refs_mixed'

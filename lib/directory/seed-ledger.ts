@@ -20,6 +20,8 @@ export interface SeedLedger {
   write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
   /** Notes that the account is complete: from now on, a record that is absent and has no entry never existed. */
   settle(): Promise<void>;
+  /** Whether any record has the id, in whatever tenant. */
+  has(collection: SeededCollection, id: string): Promise<boolean>;
   /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
 }
@@ -71,6 +73,11 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
       await seeds
         .update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row))
         .catch(IdpError.unless('record_unreadable'));
+    },
+
+    async has(collection, id) {
+      const rows = Object.hasOwn(collections, collection) ? collections[collection as keyof Collections] : undefined;
+      return rows?.has(id) ?? false;
     },
 
     async record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined> {

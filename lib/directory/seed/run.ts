@@ -2,18 +2,25 @@ import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { SeedRecord } from '../../store/records/records.js';
+import { newId } from '../identifiers.js';
 import { type SeededCollection, type SeedLedger, seedEntryId } from '../seed-ledger.js';
 import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededNotes } from './changes.js';
 
 /** One record of a seed. */
 export interface SeedPiece<R extends { readonly id: string }> {
   readonly collection: SeededCollection;
-  /** The id of the ledger's entry. The record has it as well, unless the seed found a record of that name. */
+  /** The id of the ledger's entry. The record has it as well, unless the seed found a record of that name, or somebody else took a derived id before. */
   readonly id: string;
+  /** Whether the id follows from issuer and names. Anybody can compute such an id, so a record of the id is not taken for the seed's. */
+  readonly isDerived?: boolean;
   readonly fields: SeedFields;
-  /** The record as it is stored now. @param recordId of the record that an earlier seed made or found; without it, a record of that name is taken. */
+  /**
+   * The record as it is stored now.
+   * @param recordId of the record that an earlier seed made or found; without it, a record of that name is taken, or one of the id unless the id is derived
+   */
   find(recordId: string | undefined): Promise<R | undefined>;
-  create(): Promise<unknown>;
+  /** @param recordId the id of the new record */
+  create(recordId: string): Promise<unknown>;
   update(recordId: string, patch: Record<string, unknown>): Promise<unknown>;
   /** A value that cannot be compared with a member, because only its hash is stored. */
   readonly apart?: SeedPart<R>;
@@ -40,6 +47,8 @@ export interface SeedRun {
   apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined>;
   /** The id of an applied record that is there. */
   recordId(collection: SeededCollection, id: string): string | undefined;
+  /** Whether a seed made the applied record. Otherwise the seed found it. */
+  isMade(collection: SeededCollection, id: string): boolean;
   /** Gives a record something once. @param give false when somebody else's doing stands against it. */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
   /** Logs what the run did, and what it left. */
@@ -49,7 +58,7 @@ export interface SeedRun {
 /** @param mode `create` makes records and changes none. */
 export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
   const { entries, isAfterRecords } = await ledger.read();
-  const present = new Map<string, string>();
+  const present = new Map<string, { readonly recordId: string; readonly isMade: boolean }>();
   const done = {
     made: [] as string[],
     changed: [] as string[],
@@ -58,6 +67,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     unknown: [] as string[],
     unreadable: [] as string[],
     taken: [] as string[],
+    moved: [] as string[],
   };
 
   async function settled<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
@@ -76,7 +86,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     entry: SeedRecord,
     found: R | undefined,
   ): Promise<R | undefined> {
-    const record = found ?? (await made(piece));
+    const record = found ?? (await made(piece, entry.recordId));
     if (record === undefined) return undefined;
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
@@ -85,9 +95,9 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     return record;
   }
 
-  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined> {
-    const refused = await piece.create().then(() => undefined, unlessTaken);
-    const record = await piece.find(piece.id);
+  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>, recordId: string): Promise<R | undefined> {
+    const refused = await piece.create(recordId).then(() => undefined, unlessTaken);
+    const record = await piece.find(recordId);
     const id = seedEntryId(piece.collection, piece.id);
     if (refused === undefined) done.made.push(id);
     else if (record === undefined) done.taken.push(id);
@@ -97,7 +107,11 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
     const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry);
     const isChanged = Object.keys(patch).length > 0;
-    if (isChanged) await piece.update(record.id, patch);
+    const refused = isChanged ? await piece.update(record.id, patch).then(() => undefined, unlessTaken) : undefined;
+    if (refused) {
+      done.taken.push(entry.id);
+      return;
+    }
     const part = piece.apart && (await changePart(piece.apart, entry, record));
     if (isChanged || part?.decision === 'set') done.changed.push(entry.id);
     done.left.push(...[...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])].map((field) => `${entry.id} ${field}`));
@@ -117,19 +131,27 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     return { decision: decided, notes: { values: [{ field: part.field, digest }], items: itemsOf(part) } };
   }
 
+  /** The id of a record that no seed entered before. A record that has a derived id by now was made by somebody else, in whatever tenant. */
+  const freeId = async <R extends { readonly id: string }>({ collection, id, isDerived }: SeedPiece<R>): Promise<string> =>
+    isDerived && (await ledger.has(collection, id)) ? newId() : id;
+
   async function applied<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
     let entry = entries.get(id);
     let record = await piece.find(entry?.recordId);
+    // Without the account of earlier seeds, a record of the id is probably theirs.
+    if (entry === undefined && isAfterRecords) record ??= await piece.find(piece.id);
     const there = () => {
-      if (record !== undefined) present.set(id, record.id);
+      if (record !== undefined) present.set(id, { recordId: record.id, isMade: entry !== undefined && !entry.isFound });
       return record;
     };
     if (entry === undefined) {
       const isFound = record !== undefined || isAfterRecords;
       const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
       const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
-      const whole = isFound ? { madeAt: new Date(), values: notes.values, items } : { values: [], items: [] };
-      const entered = await ledger.enter({ id, recordId: record?.id ?? piece.id, ...whole });
+      const found = record && ({ isFound: true } as const);
+      const whole = isFound ? { madeAt: new Date(), values: notes.values, items, ...found } : { values: [], items: [] };
+      const entered = await ledger.enter({ id, recordId: record?.id ?? (await freeId(piece)), ...whole });
+      if (entered.isNew && !isFound && entered.entry.recordId !== piece.id) done.moved.push(id);
       if (entered.isNew && isFound) {
         if (record === undefined) done.unknown.push(id);
         return there();
@@ -153,7 +175,8 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       });
     },
 
-    recordId: (collection, id) => present.get(seedEntryId(collection, id)),
+    recordId: (collection, id) => present.get(seedEntryId(collection, id))?.recordId,
+    isMade: (collection, id) => present.get(seedEntryId(collection, id))?.isMade === true,
 
     async once(collection, id, what, give) {
       const entryId = seedEntryId(collection, id);
@@ -166,13 +189,21 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     },
 
     tell(logger) {
-      const { made: records, changed, left, gone, unknown, unreadable, taken } = done;
+      const { made: records, changed, left, gone, unknown, unreadable, taken, moved } = done;
       if (records.length + changed.length > 0) logger.info({ made: records.length, changed: changed.length }, 'seed applied');
       if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
       if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
       if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
+      if (moved.length > 0)
+        logger.warn(
+          { records: moved },
+          'somebody else made records with ids that the seed derives from names; the records of the seed get other ids',
+        );
       if (taken.length > 0)
-        logger.warn({ records: taken }, 'the seed names records whose id, name or scope another record has; they are not made');
+        logger.warn(
+          { records: taken },
+          'the seed names records whose id, name or scope another record has; they are not made or not changed. Remove or rename the other record',
+        );
       if (unknown.length > 0) {
         logger.warn(
           { records: unknown },

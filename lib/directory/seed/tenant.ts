@@ -45,14 +45,17 @@ const ofTenant = async <R extends { readonly tid: string }>(tid: string, found: 
 function subsidiaryPiece({ directory, ids }: Parts, tid: string, subsidiary: InTenant<'subsidiaries'>): SeedPiece<Subsidiary> {
   const { subsidiaries } = directory.forTenant(tid);
   const id = ids.subsidiary(tid, subsidiary);
-  const { id: _, ...fields } = subsidiary;
+  const { id: given, ...fields } = subsidiary;
+  const isDerived = given === undefined;
   return {
     collection: 'subsidiaries',
     id,
+    isDerived,
     fields,
-    find: () => ofTenant(tid, directory.seedLedger.record<Subsidiary>('subsidiaries', id)),
-    create: () => subsidiaries.create({ ...fields, id }),
-    update: (_id, patch) => subsidiaries.update(id, patch),
+    find: async (recordId = isDerived ? undefined : id) =>
+      recordId === undefined ? undefined : ofTenant(tid, directory.seedLedger.record<Subsidiary>('subsidiaries', recordId)),
+    create: (recordId) => subsidiaries.create({ ...fields, id: recordId }),
+    update: (recordId, patch) => subsidiaries.update(recordId, patch),
   };
 }
 
@@ -66,10 +69,10 @@ async function groupPiece({ directory, ids }: Parts, tid: string, group: InTenan
   return {
     collection: 'groups',
     id,
+    isDerived: group.id === undefined,
     fields,
-    find: async (recordId) =>
-      recordId !== undefined ? get(recordId) : (group.id === undefined && (await groups.findByName(name))) || get(id),
-    create: () => groups.create({ ...fields, id }),
+    find: async (recordId) => (recordId === undefined && group.id === undefined ? groups.findByName(name) : get(recordId ?? id)),
+    create: (recordId) => groups.create({ ...fields, id: recordId }),
     update: (recordId, patch) => groups.update(recordId, patch),
   };
 }
@@ -87,12 +90,13 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
   const made = await run.apply<Person>({
     collection: 'persons',
     id,
+    isDerived: given === undefined,
     fields,
     find: async (recordId) => {
-      if (recordId !== undefined) return get(recordId);
-      return (given === undefined && user && (await users.findByUserName(user.userName))) || get(id);
+      if (recordId !== undefined || given !== undefined) return get(recordId ?? id);
+      return user && users.findByUserName(user.userName);
     },
-    create: () => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id }),
+    create: (recordId) => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id: recordId }),
     update: (recordId, patch) => persons.update(recordId, patch),
     ...(nationalId !== undefined && {
       apart: {
@@ -104,7 +108,9 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
       },
     }),
   });
-  if (made !== undefined && user !== undefined) await applyUser(parts, tenant, made.id, user);
+  if (made === undefined || user === undefined) return;
+  // A person that somebody else made gets no user of the seed, because links for the user would be mailed to an address that they wrote.
+  if (made.user || run.isMade('persons', id)) await applyUser(parts, tenant, made.id, user);
 }
 
 async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, user: SeedUser): Promise<void> {

@@ -426,6 +426,8 @@ export interface SeedRecord extends Row {
   readonly madeAt?: Date;
   readonly values: readonly { readonly field: string; readonly digest: string }[];
   readonly items: readonly { readonly field: string; readonly item: string; readonly isInSeed: boolean }[];
+  /** Whether somebody else made the record, and a seed found it. */
+  readonly isFound?: true;
   /** Of `origin`: records existed before the ledger did, so an absent record may have been removed. */
   readonly isAfterRecords?: boolean;
 }

@@ -278,6 +278,7 @@ const rowChecks: {
     madeAt: optional(instant),
     values: listOf(record<records.SeedRecord['values'][number]>({ field: text, digest: text })),
     items: listOf(record<records.SeedRecord['items'][number]>({ field: text, item: text, isInSeed: flag })),
+    isFound: optional(flag),
     isAfterRecords: optional(flag),
   } satisfies Checks<records.SeedRecord>,
   removedUsers: { id: text, version: count, sealed: optional(texts) } satisfies Checks<records.RemovedUser>,
