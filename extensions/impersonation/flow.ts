@@ -136,13 +136,14 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       by: { actor: `user:${operator.person.user.id}`, requestId: requestId(ctx) },
     });
     if (!row) return showWho(ctx, step, { tid: target.tenant.id }, refused);
-    const { amr, idp, method, mfaIn } = signedIn;
+    const { amr, idp, method, mfaIn, heldTo } = signedIn;
     const next = await interactions.signIn(ctx, interaction, {
       oid: row.targetOid,
       amr: [...amr, 'imp'],
       idp,
       ...(method === undefined ? {} : { method }),
       ...(mfaIn === undefined ? {} : { mfaIn }),
+      ...(heldTo === undefined ? {} : { heldTo }),
       proof: await directory.credentials.proofOf(target),
       act: row.operator,
       acting: nameOf(row),

@@ -90,8 +90,13 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
       // The parent's credentials, which were proven a moment ago, are those of the child by now.
       const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
-      const { amr, idp, mfaIn } = here;
-      await signInTo(ctx, { ...opened, person }, proof, { amr, idp, ...(mfaIn === undefined ? {} : { mfaIn }) });
+      const { amr, idp, mfaIn, heldTo } = here;
+      await signInTo(ctx, { ...opened, person }, proof, {
+        amr,
+        idp,
+        ...(mfaIn === undefined ? {} : { mfaIn }),
+        ...(heldTo === undefined ? {} : { heldTo }),
+      });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
       if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))

@@ -110,7 +110,8 @@ export interface ExtensionContext {
    */
   isSufficient(
     account: Account,
-    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'> & Pick<SignedIn, 'owner' | 'session'>,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method' | 'heldTo'> &
+      Pick<SignedIn, 'owner' | 'session'>,
     asked?: AskedElsewhere,
   ): Promise<boolean>;
   /**

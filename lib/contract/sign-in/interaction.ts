@@ -22,6 +22,11 @@ export interface SignIn {
    */
   readonly mfaIn?: string;
   /**
+   * Id of the only tenant whose requests the sign-in answers: requests of clients of this tenant alone, and requests with its `tenant:`.
+   * @default every request that the account may answer
+   */
+  readonly heldTo?: string;
+  /**
    * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
    * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
    */

@@ -13,6 +13,8 @@ export interface BrowserSignIn extends SignedIn {
   readonly owner: string;
   /** As in {@link SignIn}: hand it on with `amr` where the sign-in is to begin another one. */
   readonly mfaIn?: string;
+  /** As in {@link SignIn}: hand it on as well. */
+  readonly heldTo?: string;
   /** The name of its acting, where an extension gave it one. */
   readonly acting?: string;
   /** When the sign-in ends by itself, in seconds since the epoch, where it does so before its session: as `endsAt` of the sign-in says. */

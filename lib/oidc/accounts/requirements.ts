@@ -133,7 +133,9 @@ export const createIsComplete =
 export const createSufficient =
   (parts: Pick<OidcDependencies, 'offers'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
   async (account, signIn, asked) => {
-    const { authTime, act, owner, session } = signIn;
+    const { authTime, act, owner, session, heldTo } = signIn;
+    // A request that began elsewhere names its account, and so its tenant.
+    if (heldTo !== undefined && heldTo !== account.tenant.id) return false;
     if (!isUsable(account, new Date(authTime * 1000), act ? undefined : owner, session) || !(await isComplete(account, signIn)))
       return false;
     if (!asked) return true;
@@ -176,3 +178,7 @@ export function tenantsAllowed(ofClient: readonly string[] | undefined, { tenant
   if (tenant === undefined) return ofClient;
   return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
 }
+
+/** Whether a sign-in that is held to one tenant may answer a request. @param tids of {@link tenantsAllowed} */
+export const mayAnswer = ({ heldTo }: { readonly heldTo?: string | undefined }, tids: readonly string[] | undefined): boolean =>
+  heldTo === undefined || (tids?.length === 1 && tids[0] === heldTo);

@@ -11,6 +11,8 @@ interface SignInMembers {
   owner?: string;
   /** Id of the tenant of the provider that sent `mfa`. `mfa` is in `amr` only for accounts of this tenant. */
   mfaIn?: string;
+  /** Id of the only tenant whose requests the sign-in answers. */
+  heldTo?: string;
   /** Random, and another one for each sign-in: two of one account may begin in one second. */
   signIn?: string;
   /** Where it is neither the password nor called as its `idp`. */
@@ -46,6 +48,7 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   idp: true,
   owner: true,
   mfaIn: true,
+  heldTo: true,
   signIn: true,
   method: true,
   act: true,

@@ -4,7 +4,7 @@ import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
-import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
+import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requirements.js';
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
@@ -19,11 +19,14 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const isHinted = (ctx: KoaContextWithOIDC, oid = settledOf(ctx).session.accountId): boolean | Promise<boolean> =>
     settledOf(ctx).params.id_token_hint === undefined ||
     idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
-  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => settledOf(ctx).tids?.includes(tenant.id) ?? true;
+  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => {
+    const { tids, session } = settledOf(ctx);
+    return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
+  };
   /** True without an account: that is for other checks to see. */
   const isCurrentOfTenant = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const { oid, tids } = settledOf(ctx);
-    if (oid === undefined || tids === undefined) return true;
+    const { oid, tids, session } = settledOf(ctx);
+    if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
     return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
   };
   /** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */

@@ -15,10 +15,18 @@ interface Kept {
 export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
   const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
   return {
-    keep: (ctx: Context, { oid, amr, idp, method, mfaIn, proof }: ProvenSignIn): Promise<string> =>
+    keep: (ctx: Context, { oid, amr, idp, method, mfaIn, heldTo, proof }: ProvenSignIn): Promise<string> =>
       records.keep({
         browser: parts.browsers.begin(ctx),
-        signIn: { oid, amr, idp, ...(method === undefined ? {} : { method }), ...(mfaIn === undefined ? {} : { mfaIn }), proof },
+        signIn: {
+          oid,
+          amr,
+          idp,
+          ...(method === undefined ? {} : { method }),
+          ...(mfaIn === undefined ? {} : { mfaIn }),
+          ...(heldTo === undefined ? {} : { heldTo }),
+          proof,
+        },
       }),
 
     async take(ctx: Context, reference: string | undefined): Promise<ProvenSignIn | undefined> {

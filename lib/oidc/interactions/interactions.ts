@@ -55,13 +55,13 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
       if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
       const ts = Math.max(Math.floor(Math.min(proof.at, parts.now()) / 1000), notBefore / 1000);
-      const { act, acting: name, endsAt, offline } = signIn;
+      const { act, acting: name, endsAt, offline, heldTo } = signIn;
       const details = act && (await find(ctx));
       const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));
       if (act && !aside) return undefined;
       const owner = aside?.owner ?? credentialOwner(account.person.user);
       if (!act) {
-        await switchAccount(ctx, signIn, { loginTs: ts, owner, mfaIn });
+        await switchAccount(ctx, signIn, { loginTs: ts, owner, mfaIn, heldTo });
         choice.remember(ctx, signIn.oid);
       }
       const { amr, idp, oid: user } = signIn;
@@ -79,6 +79,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
           method: signIn.method,
           owner,
           mfaIn,
+          heldTo,
           sub: subOf(account.person.user),
           proof,
           act,

@@ -49,7 +49,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
-    const { method, acting, endsAt, mfaIn, owner = account.person.user.id } = session;
+    const { method, acting, endsAt, mfaIn, heldTo, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -60,6 +60,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       provenAt,
       owner,
       ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
+      ...(heldTo === undefined ? {} : { heldTo }),
       ...(method === undefined ? {} : { method }),
       ...(act ? { act } : {}),
       ...(acting === undefined ? {} : { acting }),
