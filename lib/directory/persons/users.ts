@@ -41,8 +41,17 @@ export interface Users {
   list(query?: UserQuery): Promise<Listed<PersonWithUser>>;
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
   update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Records an external identity that the user signs in with from now on. @throws IdpError `not_found`, `invalid_record`. */
+  /**
+   * Records an external identity that the user signs in with from now on. One that a tenant's administrator recorded gets the voucher of the user who records
+   * it again.
+   * @throws IdpError `not_found`, `invalid_record`.
+   */
   addIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
+  /**
+   * Marks an identity as one whose holder said that the account is theirs. An identity that is not recorded is not added.
+   * @throws IdpError `not_found`.
+   */
+  acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** @throws IdpError `not_found`. */
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
@@ -175,11 +184,30 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       const vouchedBy = await voucherFor(context, tid, await rows.requireByUser(userId));
       return change(
         userId,
-        ({ user }) =>
-          user.externalIdentityKeys.includes(key)
-            ? {}
-            : changedUser({ externalIdentities: [...user.externalIdentities, { ...identity, vouchedBy }] }),
+        ({ user: { externalIdentities } }) => {
+          const before = externalIdentities.find((one) => externalIdentityKey(one) === key);
+          // The person, who is signed in to the account, vouches for more than the administrator who recorded the identity.
+          if (before && (before.vouchedBy?.by !== 'tenant' || vouchedBy.by !== 'person')) return {};
+          const others = externalIdentities.filter((one) => one !== before);
+          return changedUser({ externalIdentities: [...others, { ...identity, vouchedBy }] });
+        },
         (next, before) => identityEvents(before, next),
+      );
+    },
+
+    async acknowledgeIdentity(userId, identity) {
+      const key = externalIdentityKey(identity);
+      return change(
+        userId,
+        ({ user: { externalIdentities } }) =>
+          externalIdentities.some((one) => externalIdentityKey(one) === key && !one.isAcknowledged)
+            ? changedUser({
+                externalIdentities: externalIdentities.map((one) =>
+                  externalIdentityKey(one) === key ? { ...one, isAcknowledged: true } : one,
+                ),
+              })
+            : {},
+        (next) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id })],
       );
     },
 

@@ -78,6 +78,8 @@ export interface ExternalIdentity {
   readonly idp: string;
   readonly subject: string;
   readonly vouchedBy?: Voucher;
+  /** Whether the person who has the identity said that the account is theirs. It vouches for no privileges. */
+  readonly isAcknowledged?: true;
 }
 
 /** Who wrote a means by which a user signs in or joins a group, and what that writer held then. @see lib/directory/vouchers.ts */

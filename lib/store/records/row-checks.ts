@@ -111,7 +111,9 @@ const user = record<records.User>({
   isSelfRegistered: optional(flag),
   notBefore: optional(instant),
   spared: optional(record<records.SparedSession>({ session: text, notBefore: instant, before: optional(instant), cause: text })),
-  externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text, vouchedBy: voucher })),
+  externalIdentities: listOf(
+    record<records.ExternalIdentity>({ idp: text, subject: text, vouchedBy: voucher, isAcknowledged: optional(flag) }),
+  ),
   externalIdentityKeys: texts,
   invitation: optional(
     record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),

@@ -57,6 +57,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     ],
     update: [({ users }, { userId }) => users.update(userId, { userName: 'changed' })],
     addIdentity: [({ users }, { userId }) => users.addIdentity(userId, { idp: 'elsewhere', subject: 'somebody' })],
+    acknowledgeIdentity: [({ users }, { userId }) => users.acknowledgeIdentity(userId, { idp: 'elsewhere', subject: 'somebody' })],
     removeIdentity: [({ users }, { userId }) => users.removeIdentity(userId, { idp: 'elsewhere', subject: 'somebody' })],
     setGroups: [
       ({ users }, { userId }) => users.setGroups(userId, { ids: [] }),
