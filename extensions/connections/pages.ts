@@ -7,6 +7,9 @@ import type { Refusal } from './upstream/answer.js';
 /** Refusals that another account at the provider may be the way out of. */
 const ofAnother: ReadonlySet<Refusal> = new Set(['unknown', 'wrongTenant', 'unverified', 'taken', 'unavailable']);
 
+/** The choice of none of the accounts. */
+export const NONE = 'none';
+
 export type Pages = ReturnType<typeof createPages>;
 
 export function createPages({ url, own, view, interactions, directory, requestId }: ExtensionContext) {
@@ -89,22 +92,36 @@ export function createPages({ url, own, view, interactions, directory, requestId
       });
     },
 
-    /** Which of the accounts that the identity opens. */
+    /**
+     * Which of the accounts that the identity opens. To choose a claim is to say that the account is one's own. Where there are claims alone, none of them may
+     * be.
+     */
     async accounts(
       ctx: Context,
       interaction: Interaction,
-      all: readonly { readonly account: Account; readonly value: string }[],
+      { id, name }: Pick<Connection, 'id' | 'name'>,
+      all: readonly { readonly account: Account; readonly isClaim: boolean; readonly value: string }[],
     ): Promise<void> {
-      const choices = all.map(({ account: { person, tenant }, value }) => ({
+      const choices = all.map(({ account: { person, tenant }, isClaim, value }) => ({
         value,
         title: { plain: tenant.name },
-        lines: [{ plain: `${person.givenName} ${person.familyName} (${person.user.userName})` }],
+        lines: [
+          { plain: `${person.givenName} ${person.familyName} (${person.user.userName})` },
+          ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: tenant.name, method: name } }] : []),
+        ],
       }));
+      const areClaims = all.every(({ isClaim }) => isClaim);
       await view(ctx, {
-        title: 'connections.accounts.title',
+        title: areClaims ? 'connections.claims.title' : 'connections.accounts.title',
+        ...(areClaims && { lead: { key: 'connections.claims.lead', values: { method: name } } }),
         interaction,
-        form: { action: at(interaction, '/connection/account') },
-        parts: [{ part: 'choices', name: 'choice', choices }],
+        form: { action: at(interaction, '/connection/account'), fields: { idp: id } },
+        parts: [
+          { part: 'choices', name: 'choice', choices },
+          ...(areClaims
+            ? [{ part: 'button', text: 'connections.claims.none', name: 'choice', value: NONE, look: 'neutral' } as const]
+            : []),
+        ],
       });
     },
 

@@ -111,6 +111,8 @@ export interface Begun {
   readonly at: number;
   /** Seconds before `at` that the person has to have signed in at the provider within. */
   readonly maxAge?: number;
+  /** Whether the person said that no account that tenants' administrators recorded the identity for is theirs. */
+  readonly withoutClaims?: true;
 }
 export const begun: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
 /** Answers that were used. */

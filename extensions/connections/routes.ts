@@ -1,21 +1,12 @@
 /** What comes back from providers, and the steps of a sign-in that follow. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import {
-  type Account,
-  type ExtensionContext,
-  form,
-  formField,
-  IdpError,
-  type Interaction,
-  type Proof,
-  redirectByGet,
-} from '../../lib/extension-door.js';
+import { type ExtensionContext, form, formField, IdpError, type Interaction, redirectByGet } from '../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from './book.js';
 import type { ConnectionMethod } from './method.js';
-import type { Pages } from './pages.js';
-import type { People } from './people/accounts.js';
+import { NONE, type Pages } from './pages.js';
+import type { Opening, People } from './people/accounts.js';
 import { linkRoutes, type SignInAs } from './people/linking.js';
 import { labelOf } from './people/mapping.js';
 import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
@@ -83,8 +74,8 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       if (!(await artifact(spent).put(state, true))) throw new RefusedAnswer('over', 'the answer was used');
       if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection is gone, or disabled');
       upstream = await readAnswer(context, providers, connection, asked, parameters);
-      const accounts = await people.accountsOf(connection, upstream, interaction);
-      await choose(ctx, interaction, connection, upstream, accounts);
+      const openings = await people.accountsOf(connection, upstream, interaction, asked.withoutClaims);
+      await choose(ctx, interaction, connection, upstream, openings);
     } catch (error) {
       if (!(error instanceof RefusedAnswer)) throw error;
       const isStranger = upstream && connection?.linkBySignIn && (error.refusal === 'unknown' || error.refusal === 'taken');
@@ -101,25 +92,33 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
   }
 
   /** An account may be chosen as long as its proof still holds. “Sign out everywhere” ends the proof. */
-  const choiceOf = (interaction: Interaction, idp: string, { amr, provenAt }: Proven, oid: string, { at, credentials }: Proof): string =>
-    `connection ${interaction.uid} ${idp} ${amr.join('+')} ${provenAt} ${oid} ${at} ${credentials}`;
-
-  async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Proven, accounts: readonly Account[]) {
-    const { id } = connection;
-    const [account, ...others] = accounts;
-    if (account && others.length === 0) return signIn(ctx, interaction, connection, proven, account);
-    const choices = await Promise.all(
-      accounts.map(async (each) => {
-        const oid = each.person.user.id;
-        const proof = await directory.credentials.proofOf(each, new Date(proven.provenAt));
-        const token = csrf.token(ctx, choiceOf(interaction, id, proven, oid, proof));
-        return { account: each, value: [oid, id, proven.amr.join('+'), proven.provenAt, token].join(' ') };
-      }),
-    );
-    await pages.accounts(ctx, interaction, choices);
+  async function choiceOf(
+    { uid }: Interaction,
+    { idp, subject }: Opening['identity'],
+    { amr, provenAt }: Proven,
+    { account, isClaim }: Opening,
+  ): Promise<string> {
+    const { at, credentials } = await directory.credentials.proofOf(account, new Date(provenAt));
+    const kind = isClaim ? 'claim' : 'known';
+    return `connection ${uid} ${idp} ${digestOf(subject)} ${kind} ${amr.join('+')} ${provenAt} ${account.person.user.id} ${at} ${credentials}`;
   }
 
-  const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, account) => {
+  async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Proven, openings: readonly Opening[]) {
+    const { id } = connection;
+    const [only, ...others] = openings;
+    if (only && others.length === 0 && !only.isClaim) return signIn(ctx, interaction, connection, proven, only);
+    const choices = await Promise.all(
+      openings.map(async (opening) => {
+        const { account, identity, isClaim } = opening;
+        const token = csrf.token(ctx, await choiceOf(interaction, identity, proven, opening));
+        const value = [account.person.user.id, id, digestOf(identity.subject), proven.amr.join('+'), proven.provenAt, token].join(' ');
+        return { account, isClaim, value };
+      }),
+    );
+    await pages.accounts(ctx, interaction, connection, choices);
+  }
+
+  const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, { account, heldTo }) => {
     const proof = await directory.credentials.proofOf(account, new Date(provenAt));
     const target = await interactions.signIn(ctx, interaction, {
       oid: account.person.user.id,
@@ -127,6 +126,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       idp: connection.id,
       // No other tenant has to trust a second factor of this tenant's provider.
       ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
+      ...(heldTo === undefined ? {} : { heldTo }),
       proof,
     });
     if (target !== undefined) return redirectByGet(ctx, target);
@@ -146,14 +146,22 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
   router.post(`${base}/connection/account`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const [oid = '', idp = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
+    const [oid = '', idp = '', digest = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
+    const connection = await book.get(oid === NONE ? formField(ctx, 'idp') : idp);
+    if (oid === NONE && isActive(connection)) return method.send(ctx, interaction, connection, { withoutClaims: true });
     const account = /^\d{1,15}$/.test(at) ? await directory.accounts.findByOid(oid) : undefined;
-    const connection = await book.get(idp);
     const proven: Proven = { amr: amr.split('+'), provenAt: Number(at) };
-    const proof = account && (await directory.credentials.proofOf(account, new Date(proven.provenAt)));
-    const isOurs = proof && csrf.check(ctx, choiceOf(interaction, idp, proven, oid, proof), token);
-    if (!account || !isOurs || !isActive(connection)) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    await signIn(ctx, interaction, connection, proven, account);
+    // The identity may have been removed since the page.
+    const openings = account && isActive(connection) ? people.openingsOf(connection, account, interaction) : [];
+    const opening = openings.find(({ identity }) => digestOf(identity.subject) === digest);
+    // Another tab may have said since that the account is theirs.
+    const asShown = opening ? [opening, { ...opening, isClaim: true }] : [];
+    const texts = await Promise.all(asShown.map((one) => choiceOf(interaction, one.identity, proven, one)));
+    const isOurs = texts.some((text) => csrf.check(ctx, text, token));
+    if (!isActive(connection) || !opening || !isOurs) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    const chosen = opening.isClaim ? await people.acknowledge(connection, opening) : opening.account;
+    if (!chosen) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    await signIn(ctx, interaction, connection, proven, { ...opening, account: chosen });
   });
 
   const link = linkRoutes(router, { ...parts, posted, signIn });
@@ -183,3 +191,6 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
 }
 
 type Proven = Pick<Upstream, 'amr' | 'provenAt'>;
+
+/** Names a subject in a form, because a subject may be long. */
+const digestOf = (subject: string): string => createHash('sha256').update(subject).digest('base64url');

@@ -3,8 +3,18 @@
  *
  * An identity opens an account because it was recorded for it: by an administrator, by a new account that the connection made, or by the person, who
  * signed in to the account. No e-mail address and no user name opens one. A linked account is opened by its parent's identities, as by its password.
+ *
+ * An identity of a connection of the instance can be recorded by the administrator of any tenant. Such a record is a claim: it opens the account where the
+ * sign-in is held to the account's tenant, or after the person said that the account is theirs. It keeps nobody from another account, or from a new one.
  */
-import { type Account, attributionOf, type ExtensionContext, IdpError, type Interaction } from '../../../lib/extension-door.js';
+import {
+  type Account,
+  attributionOf,
+  type ExtensionContext,
+  type ExternalIdentity,
+  IdpError,
+  type Interaction,
+} from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
@@ -13,14 +23,34 @@ import { fieldsOf, groupsOf, isVerified, provesEmail, updatePerson, userNameOf }
 /** What of an interaction says whose accounts may be signed in to. */
 type Narrowed = Pick<Interaction, 'tids'>;
 
+/** An account, by the identity of its owner that opens it. */
+export interface Opening {
+  readonly account: Account;
+  readonly identity: ExternalIdentity;
+  /** Whether the person has to say first that the account is theirs. */
+  readonly isClaim: boolean;
+  /** As in `SignIn`. */
+  readonly heldTo?: string;
+}
+
 export interface People {
-  /** The accounts that the person may sign in to here, at least one. @throws RefusedAnswer */
-  accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed): Promise<readonly Account[]>;
+  /**
+   * The accounts that the person may sign in to here, at least one. Claims come last.
+   * @param withoutClaims whether the person said that none of the claims is theirs @throws RefusedAnswer
+   */
+  accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
+  /** How the identities of a connection open the account here, as they are recorded now. */
+  openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
+  /** The person says that the account is theirs. Returns the account as it is then. */
+  acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
   /** Whether the person may record the identity for the account that they signed in to. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
   /** Records it. */
   link(connection: Connection, subject: string, account: Account): Promise<void>;
 }
+
+/** Claims that a person is shown at most, so that tenants' administrators crowd nobody out. */
+const MOST_CLAIMS = 10;
 
 export function createPeople(context: ExtensionContext): People {
   const { directory, ofInstance, logger } = context;
@@ -30,17 +60,71 @@ export function createPeople(context: ExtensionContext): People {
   const allows = ({ tenant: { signIn } }: Account, { id }: Connection): boolean =>
     signIn?.methods === undefined || signIn.methods.some((name) => name === id || name === METHOD);
 
-  /** Accounts that own their credentials, in tenants that the connection is for. */
-  async function recorded(connection: Connection, subject: string): Promise<readonly Account[]> {
-    const found = await accounts.ofIdentity({ idp: connection.id, subject });
-    return found.filter(({ person, tenant }) => isFor(connection, ofInstance, tenant.id) && person.user.parentUserId === undefined);
+  const isClaimOf = ({ tid }: Connection, { vouchedBy, isAcknowledged }: ExternalIdentity): boolean =>
+    tid === ofInstance && vouchedBy?.by === 'tenant' && !isAcknowledged;
+
+  /** @param owner of the credentials of the account */
+  function opening(connection: Connection, owner: Account, account: Account, identity: ExternalIdentity, { tids }: Narrowed): Opening {
+    if (!isClaimOf(connection, identity)) return { account, identity, isClaim: false };
+    const tid = owner.tenant.id;
+    const isHeld = tids?.length === 1 && tids[0] === tid;
+    return { account, identity, isClaim: !isHeld, ...(isHeld && { heldTo: tid }) };
   }
 
+  /** Accounts that own their credentials, in tenants that the connection is for. */
+  async function recorded(connection: Connection, subject: string, narrowed: Narrowed): Promise<readonly Opening[]> {
+    const found = await accounts.ofIdentity({ idp: connection.id, subject });
+    const owners = found.filter(({ person, tenant }) => isFor(connection, ofInstance, tenant.id) && person.user.parentUserId === undefined);
+    return owners.flatMap((owner) => {
+      const identity = owner.person.user.externalIdentities.find((one) => one.idp === connection.id && one.subject === subject);
+      return identity ? opening(connection, owner, owner, identity, narrowed) : [];
+    });
+  }
+  /** Of those, the accounts that the identity is recorded for without a doubt. */
+  const known = async (connection: Connection, subject: string): Promise<readonly Account[]> =>
+    (await recorded(connection, subject, {})).filter(({ isClaim }) => !isClaim).map(({ account }) => account);
+
+  const isWaiting = ({ person, tenant, unmetPolicy }: Account): boolean =>
+    person.user.status === 'invited' && tenant.status === 'active' && unmetPolicy === undefined;
+
   /** An account that an administrator recorded the identity for waits for this. */
-  async function activated(account: Account, connection: Connection, subject: string): Promise<Account> {
-    const isWaiting = account.person.user.status === 'invited' && account.tenant.status === 'active' && account.unmetPolicy === undefined;
-    if (!isWaiting || !allows(account, connection)) return account;
-    return { ...account, person: await acceptance.acceptIdentity(account.person, { idp: connection.id, subject }) };
+  async function activated(account: Account, connection: Connection, identity: ExternalIdentity): Promise<Account> {
+    if (!isWaiting(account) || !allows(account, connection)) return account;
+    return { ...account, person: await acceptance.acceptIdentity(account.person, identity) };
+  }
+
+  /** The accounts that the identities of these owners open here. An owner with an account of their own here goes to it. */
+  async function fitting(connection: Connection, owners: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
+    const families = await Promise.all(
+      owners.map(async ({ account: owner, identity }) => {
+        const family = isWaiting(owner) ? [owner] : isOpen(owner) ? await accounts.family(owner.person) : [];
+        return family
+          .filter((account) => (isOpen(account) || account === owner) && account.unmetPolicy === undefined)
+          .map((account) => opening(connection, owner, account, identity, narrowed));
+      }),
+    );
+    const usable = families.flat();
+    if (usable.length === 0) throw new RefusedAnswer('unavailable', 'the account takes no sign-in now');
+    const here = usable.filter(({ account }) => (narrowed.tids?.includes(account.tenant.id) ?? true) && allows(account, connection));
+    if (here.length === 0) throw new RefusedAnswer('wrongTenant', 'the account is of a tenant that may not sign in here like this');
+    const own = here.filter(({ account }) => owners.some((owner) => owner.account.person.id === account.person.id));
+    return own.length > 0 ? own : here;
+  }
+
+  /** The accounts that are the person's without a doubt, activated and brought up to what the provider says. */
+  async function certain(connection: Connection, { claims }: Upstream, found: readonly Opening[], narrowed: Narrowed) {
+    const owners = await Promise.all(
+      found.map(async (one) => ({ ...one, account: await activated(one.account, connection, one.identity) })),
+    );
+    const open = owners.filter(({ account }) => isOpen(account));
+    const opened = await fitting(connection, open, narrowed);
+    for (const { account } of open) await updatePerson(context, connection, account.person, claims);
+    return opened;
+  }
+
+  /** The account that the connection made for the identity. A claim elsewhere is not meant. */
+  async function madeIn(tid: string, connection: Connection, subject: string): Promise<Account | undefined> {
+    return (await known(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
 
   async function create(connection: Connection, { subject, claims }: Upstream, { tids }: Narrowed): Promise<Account> {
@@ -78,34 +162,55 @@ export function createPeople(context: ExtensionContext): People {
       logger.info({ connection: id, tenant: tid, person: person.id }, 'user created by a connection');
     } catch (error) {
       // Two answers at once: the other one made the user.
-      const [made] = await recorded(connection, subject);
+      const made = await madeIn(tid, connection, subject);
       if (made) return made;
       if (IdpError.is(error, 'user_name_taken', 'conflict'))
         throw new RefusedAnswer('taken', 'an account that is not of this identity has the user name', error);
       if (IdpError.is(error, 'invalid_record')) throw new RefusedAnswer('failed', 'the provider tells names that no user can have', error);
       throw error;
     }
-    const [made] = await recorded(connection, subject);
+    const made = await madeIn(tid, connection, subject);
     if (!made) throw new RefusedAnswer('failed', 'the new user is gone');
     return made;
   }
 
   return {
-    async accountsOf(connection, upstream, narrowed) {
-      const { tids } = narrowed;
-      const known = await recorded(connection, upstream.subject);
-      if (known.length === 0) return [await create(connection, upstream, narrowed)];
-      const owners = await Promise.all(known.map((account) => activated(account, connection, upstream.subject)));
-      const families = await Promise.all(owners.filter(isOpen).map(({ person }) => accounts.family(person)));
-      const usable = families.flat().filter((account) => isOpen(account) && account.unmetPolicy === undefined);
-      if (usable.length === 0) throw new RefusedAnswer('unavailable', 'the account takes no sign-in now');
-      const here = usable.filter(({ tenant }) => tids?.includes(tenant.id) ?? true);
-      const fitting = here.filter((account) => allows(account, connection));
-      if (fitting.length === 0) throw new RefusedAnswer('wrongTenant', 'the account is of a tenant that may not sign in here like this');
-      for (const account of owners) if (isOpen(account)) await updatePerson(context, connection, account.person, upstream.claims);
-      // Who has an account of their own here goes to it: others of the family are one switch away.
-      const own = fitting.filter((account) => owners.some(({ person }) => person.id === account.person.id));
-      return own.length > 0 ? own : fitting;
+    async accountsOf(connection, upstream, narrowed, withoutClaims = false) {
+      const found = await recorded(connection, upstream.subject, narrowed);
+      const claimed = withoutClaims ? [] : found.filter(({ isClaim }) => isClaim).slice(0, MOST_CLAIMS);
+      const owned = found.filter(({ isClaim }) => !isClaim);
+      // A claim that opens nothing here is none.
+      const claims = claimed.length === 0 ? [] : await fitting(connection, claimed, narrowed).catch(nothingFor);
+      if (owned.length > 0) {
+        const opened = certain(connection, upstream, owned, narrowed);
+        return [...(claims.length === 0 ? await opened : await opened.catch(nothingFor)), ...claims];
+      }
+      if (claims.length > 0) return claims;
+      const account = await create(connection, upstream, narrowed);
+      return [{ account, identity: { idp: connection.id, subject: upstream.subject }, isClaim: false }];
+    },
+
+    openingsOf(connection, account, narrowed) {
+      const owner = account.owner ?? account;
+      const { person, tenant } = owner;
+      if (!isFor(connection, ofInstance, tenant.id) || person.user.parentUserId !== undefined) return [];
+      return person.user.externalIdentities
+        .filter(({ idp }) => idp === connection.id)
+        .map((identity) => opening(connection, owner, account, identity, narrowed));
+    },
+
+    async acknowledge(connection, { account, identity }) {
+      const owner = account.owner ?? account;
+      const { users } = directory.as({ actor: `connection:${connection.id}` }).forTenant(owner.tenant.id);
+      const { id } = owner.person.user;
+      const person = await users.acknowledgeIdentity(id, identity);
+      const isRecorded = person.user.externalIdentities.some(
+        ({ idp, subject, isAcknowledged }) => idp === identity.idp && subject === identity.subject && isAcknowledged,
+      );
+      if (!isRecorded) return undefined;
+      logger.info({ connection: connection.id, tenant: owner.tenant.id, user: id }, 'identity acknowledged');
+      await activated({ ...owner, person }, connection, identity);
+      return accounts.findByOid(account.person.user.id);
     },
 
     async mayLink(connection, subject, account) {
@@ -116,7 +221,7 @@ export function createPeople(context: ExtensionContext): People {
         isOwner &&
         isOpen(account) &&
         allows(account, connection) &&
-        (await recorded(connection, subject)).length === 0 &&
+        (await known(connection, subject)).length === 0 &&
         !(await accounts.isIdentityHidden({ idp: connection.id, subject }))
       );
     },
@@ -127,6 +232,12 @@ export function createPeople(context: ExtensionContext): People {
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');
     },
   };
+}
+
+/** Takes a refusal for no accounts. */
+function nothingFor(error: unknown): readonly Opening[] {
+  if (error instanceof RefusedAnswer) return [];
+  throw error;
 }
 
 /** What `signIn.methods` of a tenant calls all connections. */

@@ -5,7 +5,6 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
-  type Account,
   type BrowserSignIn,
   type ExtensionContext,
   form,
@@ -19,7 +18,7 @@ import { type ConnectionBook, isActive } from '../book.js';
 import type { Pages } from '../pages.js';
 import { type Connection, type Stranger, strangers } from '../records.js';
 import type { Upstream } from '../upstream/answer.js';
-import type { People } from './accounts.js';
+import type { Opening, People } from './accounts.js';
 
 interface LinkParts {
   readonly context: ExtensionContext;
@@ -36,7 +35,7 @@ export type SignInAs = (
   interaction: Interaction,
   connection: Connection,
   proven: Pick<Upstream, 'amr' | 'provenAt'>,
-  account: Account,
+  opening: Pick<Opening, 'account' | 'heldTo'>,
 ) => Promise<void>;
 
 interface ReturnState {
@@ -142,7 +141,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
     await people.link(connection, stranger.subject, account);
     await artifact(strangers).remove(name);
-    await signIn(ctx, interaction, connection, stranger, account);
+    await signIn(ctx, interaction, connection, stranger, { account });
   });
 
   return {

@@ -2,6 +2,11 @@ export const de = {
   'connections.button': 'Weiter mit {method}',
   'connections.methods.title': 'Wie möchten Sie sich anmelden?',
   'connections.accounts.title': 'Organisation auswählen',
+  'connections.claims.title': 'Gehört eines dieser Konten Ihnen?',
+  'connections.claims.lead':
+    'Sie haben sich bei {method} angemeldet. Wählen Sie ein Konto nur, wenn es Ihnen gehört. Von da an meldet {method} Sie dort an.',
+  'connections.claims.line': '{tenant} hat {method} als Ihre Anmeldung eingetragen. Wählen Sie dieses Konto nur, wenn es Ihnen gehört.',
+  'connections.claims.none': 'Keines davon gehört mir',
   'connections.again': 'Erneut versuchen',
   'connections.another': 'Anderes Konto bei {method} verwenden',
   'connections.others': 'Andere Anmeldearten',

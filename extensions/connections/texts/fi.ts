@@ -2,6 +2,11 @@ export const fi = {
   'connections.button': 'Jatka palvelulla {method}',
   'connections.methods.title': 'Miten haluat kirjautua?',
   'connections.accounts.title': 'Valitse organisaatio',
+  'connections.claims.title': 'Onko jokin näistä tileistä sinun?',
+  'connections.claims.lead':
+    'Kirjauduit palvelussa {method}. Valitse tili vain, jos se on sinun. Siitä lähtien {method} kirjaa sinut siihen.',
+  'connections.claims.line': '{tenant} on merkinnyt kirjautumistavaksesi palvelun {method}. Valitse tämä tili vain, jos se on sinun.',
+  'connections.claims.none': 'Mikään näistä ei ole minun',
   'connections.again': 'Yritä uudelleen',
   'connections.another': 'Käytä toista tiliä palvelussa {method}',
   'connections.others': 'Muut kirjautumistavat',

@@ -19,6 +19,8 @@ export interface Asked {
   readonly another?: boolean;
   /** Whether the request or the tenant wants a second factor. */
   readonly mfa?: boolean;
+  /** As in {@link Begun}. */
+  readonly withoutClaims?: boolean;
 }
 
 /** What goes on of the application's request; absent stays absent. */
@@ -61,6 +63,7 @@ export async function authorizationUrl(
     nonce,
     at: now(),
     ...(maxAge === undefined ? {} : { maxAge }),
+    ...(asked.withoutClaims && { withoutClaims: true as const }),
   };
   await artifact(begun).put(state, kept);
   const parameters = {

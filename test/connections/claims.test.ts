@@ -1,0 +1,329 @@
+/**
+ * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. Such a record opens the account where the
+ * sign-in is held to that tenant, or after the person said that the account is theirs. It keeps nobody from a new account.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, titleOf } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { CIBA_GRANT, cibaClient } from '../support/client/ciba/call-centre.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { redirectUri } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
+
+const CLAIMS = 'Is one of these accounts yours?';
+const CHOICE = 'Choose an organisation';
+
+let upstream: UpstreamProvider;
+const service = useIdp(async () => {
+  upstream = await startUpstream();
+  return {
+    seed: {
+      ...adminSeed,
+      clients: [
+        ...adminSeed.clients,
+        cibaClient('desk'),
+        {
+          id: 'globex-web',
+          name: 'Globex web',
+          secret: 'globex-web-secret',
+          metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code'] },
+          allowedScopes: ['openid'],
+          allowedTenants: ['Globex'],
+        },
+      ],
+      extensions: {
+        connections: [
+          {
+            id: 'inst',
+            name: 'Inst',
+            issuer: upstream.issuer,
+            clientId: 'tenant-idp',
+            clientSecret: UPSTREAM_SECRET,
+            createUsersIn: 'Acme',
+            linkBySignIn: true,
+          },
+        ],
+      },
+    } as never,
+    limits: { adminRequestsPerMinute: 10_000 },
+  };
+});
+const admins: Record<string, AdminClient> = {};
+let tid: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  upstream.register(service.issuer, ['inst']);
+  for (const name of ['root', 'acme', 'globex']) admins[name] = administer(service.issuer, await adminToken(service.issuer, name));
+  tid = await tenantIds(admins.root as AdminClient);
+});
+afterAll(() => upstream?.close());
+
+const pkce = createPkce();
+const url = (client: string, parameters: Record<string, string> = {}) =>
+  authorizeUrl(service.issuer, { client_id: client, code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
+const open = async (agent: Agent, client = 'web', parameters: Record<string, string> = {}): Promise<Answer> =>
+  agent.follow(await agent.get(url(client, parameters)));
+const back = async (agent: Agent, sent: Answer): Promise<Answer> => agent.follow(await agent.get(await atUpstream(upstream, sent)));
+/** Signs in at the provider. */
+const by = async (agent: Agent, client = 'web', tenant?: string): Promise<Answer> =>
+  back(agent, await open(agent, client, { acr_values: `idp:inst${tenant === undefined ? '' : ` tenant:${tid[tenant]}`}` }));
+const silent = async (agent: Agent, client = 'web', parameters: Record<string, string> = {}) =>
+  membersOf(await open(agent, client, { prompt: 'none', ...parameters }));
+
+const codeOf = ({ location }: Answer): string | null =>
+  location?.startsWith(redirectUri) ? new URL(location).searchParams.get('code') : null;
+
+/** Whom an answer of the service signs in. */
+async function signedIn(response: Answer, client = 'web'): Promise<unknown> {
+  const code = codeOf(response);
+  if (code === null) return titleOf(response);
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
+  const credentials = client === 'web' ? credentialsOf('web') : credentialsOf(client);
+  return decodeJwt((await postForm(`${service.issuer}/connect/token`, fields, credentials)).json.id_token).sub;
+}
+
+let count = 0;
+/** A new person of the provider, who is nobody here. */
+function newcomer() {
+  count += 1;
+  const sub = `newcomer-${count}`;
+  upstream.person = { sub, email: `${sub}@people.test`, email_verified: true, given_name: 'New', family_name: 'Comer' };
+  return sub;
+}
+async function user(tenant: string, status: 'active' | 'invited' = 'active'): Promise<string> {
+  count += 1;
+  const userName = `user-${count}@${tenant}.test`;
+  const { persons } = service.idp.tenant(tid[tenant] ?? '');
+  const made = await persons.create({ givenName: 'U', familyName: 'U', user: { userName, status } });
+  await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'password');
+  return made.user?.id ?? '';
+}
+/** What the administrator of a tenant records for a user of it. */
+async function claimed(tenant: 'Acme' | 'Globex', subject: string, status?: 'active' | 'invited'): Promise<string> {
+  const oid = await user(tenant, status);
+  const body = { externalIdentities: [{ idp: 'inst', subject }] };
+  const { status: answered } = (await admins[tenant.toLowerCase()]?.patch(`/tenants/${tid[tenant]}/users/${oid}`, body)) ?? {};
+  expect(answered).toBe(200);
+  return oid;
+}
+const recordOf = async (tenant: string, oid: string) =>
+  (await service.idp.tenant(tid[tenant] ?? '').users.require(oid)).user.externalIdentities;
+const nameOf = async (oid: string) => (await service.idp.directory.accounts.findByOid(oid))?.person.user.userName ?? '';
+const choose = async (agent: Agent, page: Answer, oid: string): Promise<Answer> => {
+  const [, choice = ''] = new RegExp(`value="(${oid} [^"]+)"`).exec(page.body) ?? [];
+  return agent.follow(await agent.submit(page, { choice }));
+};
+const none = async (agent: Agent, page: Answer): Promise<Answer> => back(agent, await agent.submit(page, { choice: 'none' }));
+const accountOf = async (subject: string, tenant: string) =>
+  (await service.idp.directory.accounts.ofIdentity({ idp: 'inst', subject })).find((account) => account.tenant.id === tid[tenant])?.person
+    .user.id;
+
+describe('a newcomer, for whom another tenant’s administrator recorded the identity', () => {
+  test('XT-PREHIJACK: does not land there, and gets an account where newcomers do', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    expect(titleOf(page)).toBe(CLAIMS);
+    expect(page.body.replaceAll('<wbr>', '')).toContain(await nameOf(oid));
+    expect(await silent(agent)).toMatchObject({ error: 'login_required' });
+    const made = await signedIn(await none(agent, page));
+    expect([made, made === oid]).toEqual([await accountOf(sub, 'Acme'), false]);
+    // From now on the person has an account without a doubt, and the claim is a choice.
+    const later = new Agent();
+    const choice = await by(later);
+    expect([titleOf(choice), choice.body.includes('Globex entered Inst as your way to sign in')]).toEqual([CHOICE, true]);
+    expect(await signedIn(await choose(later, choice, String(made)))).toBe(made);
+  });
+
+  test.each(['tenant: of the request', 'the client'])('XT-BLOCK: is asked nothing where %s is of another tenant', async (how) => {
+    const sub = newcomer();
+    await claimed('Globex', sub);
+    const narrowed = how === 'the client' ? 'acme-web' : 'web';
+    if (how === 'the client')
+      await service.idp.directory.clients
+        .create({
+          id: narrowed,
+          name: 'Acme web',
+          secret: 'acme-web-secret-of-thirty-two-characters',
+          metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code'] },
+          allowedScopes: ['openid'],
+          allowedTenants: [tid.Acme ?? ''],
+        })
+        .catch(() => undefined);
+    const answer = await by(new Agent(), narrowed, how === 'the client' ? undefined : 'Acme');
+    expect(membersOf(answer)).toHaveProperty('code');
+    expect(await accountOf(sub, 'Acme')).toEqual(expect.any(String));
+  });
+
+  test('two tenants’ administrators recorded the same identity: the person sees both, and says which is theirs', async () => {
+    const sub = newcomer();
+    const [inGlobex, inAcme] = [await claimed('Globex', sub), await claimed('Acme', sub)];
+    const agent = new Agent();
+    const page = await by(agent);
+    expect([titleOf(page), page.body.includes(inGlobex), page.body.includes(inAcme)]).toEqual([CLAIMS, true, true]);
+    expect(await signedIn(await choose(agent, page, inAcme))).toBe(inAcme);
+    expect(titleOf(await by(new Agent()))).toBe(CHOICE);
+  });
+
+  test('a user who is invited is not activated by a claim before the person says that the account is theirs', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub, 'invited');
+    const statusOf = async () => (await service.idp.tenant(tid.Globex ?? '').users.require(oid)).user.status;
+    const agent = new Agent();
+    const page = await by(agent);
+    expect([titleOf(page), await statusOf()]).toEqual([CLAIMS, 'invited']);
+    expect([await signedIn(await choose(agent, page, oid)), await statusOf()]).toEqual([oid, 'active']);
+  });
+
+  test('a claim keeps nobody from connecting an account of their own', async () => {
+    const sub = newcomer();
+    const [claim, own] = [await claimed('Globex', sub), await user('Acme')];
+    // A new account would have the name of the one that the person has.
+    upstream.person = { ...upstream.person, sub, email: await nameOf(own) };
+    const agent = new Agent();
+    const refused = await none(agent, await by(agent));
+    const fields = formOf(refused).fields;
+    expect(fields).toHaveProperty('stranger');
+    const page = await agent.follow(await agent.submit(refused, { step: 'link' }));
+    const password = await agent.submit(page, { identifier: await nameOf(own) });
+    const confirm = await agent.follow(await agent.submit(password, { password: 'password' }));
+    expect(titleOf(confirm)).toBe('Connect these accounts?');
+    expect(await signedIn(await agent.follow(await agent.submit(confirm, {})))).toBe(own);
+    expect((await recordOf('Acme', own))[0]).toMatchObject({ vouchedBy: { by: 'person' } });
+    expect((await recordOf('Globex', claim))[0]).toMatchObject({ vouchedBy: { by: 'tenant' } });
+  });
+});
+
+describe('a sign-in that is held to the tenant', () => {
+  test.each([
+    ['by its client', 'globex-web', undefined],
+    ['by tenant: of the request', 'web', 'Globex'],
+  ])('%s opens the account, and answers no other request', async (_, client, tenant) => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const agent = new Agent();
+    const answer = await by(agent, client, tenant);
+    expect(membersOf(answer)).toHaveProperty('code');
+    const held = { acr_values: `tenant:${tid.Globex}` };
+    expect(await silent(agent, 'globex-web')).toHaveProperty('code');
+    expect(await silent(agent, 'web', held)).toHaveProperty('code');
+    expect(await silent(agent)).toMatchObject({ error: 'login_required' });
+    expect(await silent(agent, 'web', { acr_values: `tenant:${tid.Acme}` })).toMatchObject({ error: 'login_required' });
+    expect((await recordOf('Globex', oid))[0]).not.toHaveProperty('isAcknowledged');
+    // With a page it is said, and the sign-in answers every request from then on.
+    const page = await by(agent);
+    expect(titleOf(page)).toBe(CLAIMS);
+    expect(await signedIn(await choose(agent, page, oid))).toBe(oid);
+    expect(await silent(agent)).toHaveProperty('code');
+    expect(await silent(agent, 'globex-web')).toHaveProperty('code');
+  });
+
+  test('opens no linked account elsewhere, by the chooser or by the request', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const child = await user('Acme');
+    await service.idp.tenant(tid.Acme ?? '').linking.link(child, { tid: tid.Globex ?? '', userId: oid });
+    const agent = new Agent();
+    expect(membersOf(await by(agent, 'globex-web'))).toHaveProperty('code');
+    for (const parameters of [{ acr_values: `tenant:${tid.Acme}` }, { prompt: 'select_account' }, {}]) {
+      const page = await open(agent, 'web', parameters as never);
+      expect([parameters, page.body.includes(`value="${child}"`), codeOf(page)]).toEqual([parameters, false, null]);
+    }
+    // The person says that the parent account is theirs, and goes on as the child.
+    const elsewhere = new Agent();
+    const page = await by(elsewhere, 'web', 'Acme');
+    expect(titleOf(page)).toBe(CLAIMS);
+    expect(membersOf(await choose(elsewhere, page, child))).toHaveProperty('code');
+    expect((await recordOf('Globex', oid))[0]).toMatchObject({ isAcknowledged: true });
+  });
+
+  test('approves a request of CIBA, which names the account, and so the tenant', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const fields = { scope: 'openid', login_hint: await nameOf(oid), acr_values: 'idp:inst' };
+    const { json } = await postForm(`${service.issuer}/connect/ciba`, fields, credentialsOf('desk'));
+    const [request] = await service.idp.ciba.pendingOf(oid);
+    const agent = new Agent();
+    const page = await back(agent, await agent.follow(await agent.get(`${service.issuer}/idp/ciba/requests/${request?.id}`)));
+    expect(titleOf(await agent.follow(await agent.submit(page, { decision: 'approve' })))).toBe('You approved this');
+    const grant = { grant_type: CIBA_GRANT, auth_req_id: json.auth_req_id };
+    const { json: tokens } = await postForm(`${service.issuer}/connect/token`, grant, credentialsOf('desk'));
+    expect(decodeJwt(tokens.id_token)).toMatchObject({ sub: oid, idp: 'inst' });
+    // The browser is signed in for that tenant alone.
+    expect(await silent(agent)).toMatchObject({ error: 'login_required' });
+  });
+});
+
+describe('a person who says that the account is theirs', () => {
+  test('says so once; the record vouches for no more than before', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    const { action, fields } = formOf(page);
+    const [, choice = ''] = new RegExp(`value="(${oid} [^"]+)"`).exec(page.body) ?? [];
+    // No other browser says it, and no form without its token does.
+    for (const wrong of [
+      { ...fields, choice, csrf: 'x' },
+      { ...fields, choice: choice.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')) },
+    ])
+      expect(codeOf(await agent.follow(await agent.post(action, wrong)))).toBeNull();
+    expect(codeOf(await new Agent().post(action, { ...fields, choice }))).toBeNull();
+    expect((await recordOf('Globex', oid))[0]).not.toHaveProperty('isAcknowledged');
+    // The same page, posted twice.
+    const first = await agent.post(action, { ...fields, choice });
+    const second = await agent.post(action, { ...fields, choice });
+    expect(await signedIn(await agent.follow(first))).toBe(oid);
+    expect(second.status).toBeLessThan(500);
+    expect((await recordOf('Globex', oid))[0]).toMatchObject({ isAcknowledged: true, vouchedBy: { by: 'tenant', tids: [tid.Globex] } });
+    expect(await signedIn(await by(new Agent()))).toBe(oid);
+    // A change of other members, and the same identity again, keep what was said.
+    const body = { externalIdentities: [{ idp: 'inst', subject: sub }], userName: `renamed-${oid}` };
+    expect((await admins.globex?.patch(`/tenants/${tid.Globex}/users/${oid}`, body))?.status).toBe(200);
+    expect(await signedIn(await by(new Agent()))).toBe(oid);
+  });
+
+  test('two tabs of one browser say it, each of its own sign-in', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const agent = new Agent();
+    const pages = [await by(agent), await by(agent)];
+    for (const page of pages) expect(await signedIn(await choose(agent, page, oid))).toBe(oid);
+  });
+
+  test('an identity that was removed since the page opens nothing', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    await admins.globex?.patch(`/tenants/${tid.Globex}/users/${oid}`, { externalIdentities: [] });
+    expect(codeOf(await choose(agent, page, oid))).toBeNull();
+    expect(await recordOf('Globex', oid)).toEqual([]);
+  });
+});
+
+describe('an identity that counts for all', () => {
+  test('is recorded by a client of all tenants, and by the host in process', async () => {
+    for (const how of ['root', 'host']) {
+      const sub = newcomer();
+      const oid = await user('Globex');
+      const externalIdentities = [{ idp: 'inst', subject: sub }];
+      if (how === 'root')
+        expect((await admins.root?.patch(`/tenants/${tid.Globex}/users/${oid}`, { externalIdentities }))?.status).toBe(200);
+      else await service.idp.tenant(tid.Globex ?? '').users.update(oid, { externalIdentities });
+      expect([how, await signedIn(await by(new Agent()))]).toEqual([how, oid]);
+    }
+  });
+
+  test('is one of a tenant’s administrator once it was removed, and recorded anew by a client of all tenants', async () => {
+    const sub = newcomer();
+    const oid = await claimed('Globex', sub);
+    for (const externalIdentities of [[], [{ idp: 'inst', subject: sub }]])
+      expect((await admins.root?.patch(`/tenants/${tid.Globex}/users/${oid}`, { externalIdentities }))?.status).toBe(200);
+    expect(await recordOf('Globex', oid)).toEqual([{ idp: 'inst', subject: sub, vouchedBy: { by: 'operator' } }]);
+    expect(await signedIn(await by(new Agent()))).toBe(oid);
+  });
+});
