@@ -41,21 +41,28 @@ export async function checkTaking(
   if (!(await directory.privileges.mayTake(administrator, groups))) throw errors('grant_exceeds_own');
 }
 
+/** What a group gives to its users, and the name by which requests put users into it. */
+export interface GroupMembers {
+  readonly name: string;
+  readonly permissionIds: readonly string[];
+}
+
 /**
+ * @param before undefined for a new group
  * @throws IdpError `all_tenants_required` where privileged permissions are put into a group of the tenant; `grant_exceeds_own` where those that the
- * administrator does not hold are taken out of it.
+ * administrator does not hold are taken out of it, or a group that has such permissions is renamed.
  */
-export function checkPermissionsOfGroup(
-  { administrator, directory }: Request,
+export function checkGroupWrite(
+  { administrator, directory: { privileges } }: Request,
   tid: string,
-  before: readonly string[],
-  after: readonly string[],
+  { name, permissionIds: before }: GroupMembers = { name: '', permissionIds: [] },
+  after: GroupMembers,
 ): void {
-  const added = after.filter((id) => !before.includes(id));
-  if (!administrator.ofAllTenants && directory.privileges.ofGroups([{ tid, permissionIds: added }]).length > 0)
-    throw errors('all_tenants_required');
-  const taken = before.filter((id) => !after.includes(id));
-  if (!directory.privileges.mayTakePermissions(administrator, { tid, permissionIds: taken })) throw errors('grant_exceeds_own');
+  const added = after.permissionIds.filter((id) => !before.includes(id));
+  if (!administrator.ofAllTenants && privileges.ofGroups([{ tid, permissionIds: added }]).length > 0) throw errors('all_tenants_required');
+  // Requests put users into groups by name, so another name takes the group away from those that are put into it later.
+  const taken = after.name === name ? before.filter((id) => !after.permissionIds.includes(id)) : before;
+  if (!privileges.mayTakePermissions(administrator, { tid, permissionIds: taken })) throw errors('grant_exceeds_own');
 }
 
 /**

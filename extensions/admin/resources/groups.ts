@@ -1,12 +1,11 @@
 import { recordForms } from '../../../lib/extension-door.js';
-import { checkPermissionsOfGroup, checkTaking } from '../privileges.js';
+import { checkGroupWrite, checkTaking, type GroupMembers } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { itemOf } from './shape/forms.js';
 
-interface Group {
+interface Group extends GroupMembers {
   readonly id: string;
   readonly version: number;
-  readonly permissionIds: readonly string[];
 }
 
 const always = ['permissionIds'];
@@ -24,8 +23,9 @@ export const groups = crud<Group>({
   isRemovable: true,
   removeErrors: ['grant_exceeds_own'],
   service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
-  guard(request, group, { permissionIds = group?.permissionIds ?? [] }) {
-    checkPermissionsOfGroup(request, request.params.tid as string, group?.permissionIds ?? [], permissionIds as readonly string[]);
+  guard(request, group, members) {
+    const { name, permissionIds = [] } = { ...group, ...members };
+    checkGroupWrite(request, request.params.tid as string, group, { name, permissionIds } as GroupMembers);
   },
   guardRemoval: (request, { id }) => checkTaking(request, { tid: request.params.tid as string, groupIds: [id] }),
 });

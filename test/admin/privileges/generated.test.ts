@@ -410,11 +410,13 @@ describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compa
   async function grouped(scene: (typeof sceneNames)[number]) {
     const target = await at.target(scene);
     const { groups, users } = at.service.idp.tenant(target.tid);
-    const permissionIds = { Callers: ['idp.users:write'], Vault: [VAULT] }[groupNames[scene] ?? ''] ?? [];
-    const { id } = await groups.create({ name: `Taken-${target.userId}`, permissionIds: ['orders.view', ...permissionIds] });
+    const privileged = { Callers: ['idp.users:write'], Vault: [VAULT] }[groupNames[scene] ?? ''] ?? [];
+    const permissionIds = ['orders.view', ...privileged];
+    const { id } = await groups.create({ name: `Taken-${target.userId}`, permissionIds });
     await users.setGroups(target.userId, { ids: [id] });
     return {
       ...target,
+      permissionIds,
       group: id,
       user: `/tenants/${target.tid}/users/${target.userId}/groups`,
       own: `/tenants/${target.tid}/groups/${id}`,
@@ -430,7 +432,12 @@ describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compa
       { method: 'DELETE', path: user, body: { ids: [group] } },
       { method: 'DELETE', path: user, body: { names: [`Taken-${userId}`] } },
     ],
-    'PATCH /tenants/{tid}/groups/{id}': ({ own }) => [{ method: 'PATCH', path: own, body: { permissionIds: ['orders.view'] } }],
+    // R2-RENAME: a job that puts users into groups by name would take the group away later.
+    'PATCH /tenants/{tid}/groups/{id}': ({ own, userId, permissionIds }) => [
+      { method: 'PATCH', path: own, body: { permissionIds: ['orders.view'] } },
+      { method: 'PATCH', path: own, body: { name: `Renamed-${userId}` } },
+      { method: 'PATCH', path: own, body: { name: `taken-${userId}`, permissionIds } },
+    ],
     'DELETE /tenants/{tid}/groups/{id}': ({ own }) => [{ method: 'DELETE', path: own }],
   };
 
@@ -449,12 +456,10 @@ describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compa
         if (!isRefused(scene)) continue;
         const { groups, users } = at.service.idp.tenant(target.tid);
         expect((await users.require(target.userId)).user.groupIds).toEqual([target.group]);
-        expect((await groups.require(target.group)).permissionIds).toEqual(['orders.view', VAULT]);
+        const name = `Taken-${target.userId}`;
+        expect(await groups.require(target.group)).toMatchObject({ name, permissionIds: ['orders.view', VAULT] });
         // Everything else of the group changes, and an administrator of all tenants may take it away.
-        expect((await at.caller(caller, scene).patch(target.own, { name: `Same-${target.userId}`, permissionIds: [VAULT] })).status).toBe(
-          200,
-        );
-        await groups.update(target.group, { name: `Taken-${target.userId}` });
+        expect((await at.caller(caller, scene).patch(target.own, { name, permissionIds: [VAULT] })).status).toBe(200);
         expect((await at.root(path, rest)).status).toBeLessThan(300);
       }
     });
