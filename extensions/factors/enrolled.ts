@@ -50,19 +50,17 @@ export const FIRST = 'factors.first';
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
 export function createEnrolled(context: ExtensionContext) {
-  const { directory, seal, emit, sessions, deliver, now, logger } = context;
+  const { directory, seal, emit, sessions, deliver, now } = context;
   const secrets = seal('factors totp');
-  const rows = createFactorRows(context);
-  const { rowsOf, of, add, change } = rows;
-
-  const opened = (row: FactorRow): string | undefined => {
+  const secretOf = ({ id, totp }: FactorRow): string | undefined => {
     try {
-      return secrets.open(row.id, row.totp?.secret ?? '');
-    } catch (err) {
-      logger.error({ err, factor: row.id }, 'the secret of an authenticator app cannot be read');
+      return secrets.open(id, totp?.secret ?? '');
+    } catch {
       return undefined;
     }
   };
+  const rows = createFactorRows(context, secretOf);
+  const { rowsOf, of, add, change } = rows;
 
   /** Sign-ins that had no factor to prove, by owner. Each has a size of one, because `max` allocates all room at the start. */
   const without = new LRUCache<string, true>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
@@ -82,6 +80,7 @@ export function createEnrolled(context: ExtensionContext) {
 
   const enrolled = {
     of,
+    problems: rows.problems,
     recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
 
     /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
@@ -137,7 +136,7 @@ export function createEnrolled(context: ExtensionContext) {
 
     /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
     async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
-      const secret = row && opened(row);
+      const secret = row && secretOf(row);
       const step = secret === undefined ? undefined : stepOf(secret, readCode(typed), Date.now());
       if (!row || secret === undefined || step === undefined) return 'wrong';
       let isFirst = false;
@@ -152,7 +151,7 @@ export function createEnrolled(context: ExtensionContext) {
     /** The passkey with this credential id, if it is the owner's. */
     async passkeyOf(owner: Account, credentialId: string): Promise<FactorRow | undefined> {
       const [row] = await rowsOf(owner).find('bySlot', [slotOf.passkey(credentialId)]);
-      return row?.userId === idOf(owner) ? row : undefined;
+      return row && rows.fits(row, owner) ? row : undefined;
     },
 
     /** Keeps what a passkey counted. False where it counted less than before: there may be a copy of it. @see WebAuthn Level 3 §6.1.1 */

@@ -10,7 +10,10 @@ export interface OwnFactors {
   readonly totp?: FactorRow;
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
-  /** Ids of malformed rows, and of rows that name the person and another user. Each counts as a factor that nobody can prove. */
+  /**
+   * Ids of malformed rows, of rows that name the user or the person and do not fit them, and of apps whose secret cannot be opened. Each counts as a factor
+   * that nobody can prove.
+   */
   readonly unreadable: readonly string[];
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;
@@ -23,29 +26,74 @@ type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: str
 
 export const idOf = ({ person }: Account): string => person.user.id;
 
+/** Whether the row is of this user: the user, the person and the tenant that it names are one account. */
+const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
+  tid === tenant.id && userId === person.user.id && personId === person.id;
+
+/** Rows that `health()` names, at most, and how many of them one call reads again. */
+const NAMED = 1_000;
+const READ_AGAIN = 20;
+
 /** What is written with each use of a factor. */
 export const used = () => ({ lastUsedAt: new Date().toISOString() });
 
-export function createFactorRows({
-  collection,
-  collectionOfAllTenants,
-  now,
-}: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'now'>) {
+/** @param secretOf opens the secret of an app; undefined where it cannot be opened */
+export function createFactorRows(
+  {
+    collection,
+    collectionOfAllTenants,
+    directory,
+    emit,
+    logger,
+    now,
+  }: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'emit' | 'logger' | 'now'>,
+  secretOf: (row: FactorRow) => string | undefined,
+) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
+  /** Rows that are of their form, and of no use to their user. */
+  const useless = new Set<string>();
+
+  /** The one rule for a row of the form that was found for a user, by any of its members. Any other row refuses. */
+  function isProvable(row: FactorRow, owner: Account | undefined): boolean {
+    const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || secretOf(row) !== undefined);
+    if (isSound) useless.delete(row.id);
+    else if (!useless.has(row.id) && useless.size < NAMED) {
+      useless.add(row.id);
+      logger.error(
+        { factor: row.id },
+        'a factor does not fit its user, or its secret cannot be opened: it counts as a factor that nobody can prove. Fix it in the store, or remove it',
+      );
+    }
+    return isSound;
+  }
 
   return {
     rowsOf,
+    fits,
     async of(owner: Account): Promise<OwnFactors> {
       const rows = collectionOfAllTenants(factors);
       const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
-      const all = ofUser.rows.filter(({ tid }) => tid === owner.tenant.id);
-      const ofOther = ofPerson.rows.filter(({ tid, userId }) => tid === owner.tenant.id && userId !== idOf(owner));
-      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...ofOther.map(({ id }) => id)])];
+      const found = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
+      const all = found.filter((row) => isProvable(row, owner));
+      const others = found.filter((row) => !all.includes(row)).map(({ id }) => id);
+      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...others])];
       const totp = all.find(({ kind }) => kind === 'totp');
       const recovery = all.find(({ kind }) => kind === 'recovery');
       const passkeys = all.filter(({ kind }) => kind === 'passkey');
       const isEnrolled = totp !== undefined || passkeys.length > 0 || unreadable.length > 0;
       return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all };
+    },
+
+    /** Rows of the form that were of no use when they were last read, and still are. */
+    async problems() {
+      for (const id of [...useless].slice(0, READ_AGAIN)) {
+        const row = await collectionOfAllTenants(factors).get(id);
+        const isUseless = row !== undefined && !isProvable(row, await directory.accounts.findByOid(row.userId));
+        useless.delete(id);
+        // At the end, so that the next call reads others again.
+        if (isUseless) useless.add(id);
+      }
+      return [...useless].map((id) => ({ code: 'factor_unreadable', id }));
     },
 
     /** @throws IdpError `conflict` where there is such a factor, or there are too many. */
@@ -68,11 +116,18 @@ export function createFactorRows({
       }
     },
 
-    /** One that is gone already stays so. */
+    /** One that is gone already stays so. @throws IdpError `record_unreadable` for a row that names a person of another tenant. */
     async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
       const data = { AggregateId: idOf(owner), FactorId: id, ...(kind === undefined ? {} : { Kind: kind }) };
+      const row = await collectionOfAllTenants(factors).get(id);
+      const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
+      // It may be the factor of that person, whom only the operator may leave without it.
+      if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
       try {
-        await rowsOf(owner).remove(id, [{ type: 'FactorRemoved', data, ...(by && { by }) }]);
+        const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };
+        await (isElsewhere ? collection(factors, row.tid) : rowsOf(owner)).remove(id, isElsewhere ? [] : [event]);
+        // The event is of the user's tenant, and not of the one that the row names.
+        if (isElsewhere) await emit('FactorRemoved', owner, data, id, by);
       } catch (error) {
         if (!IdpError.is(error, 'not_found')) throw error;
       }

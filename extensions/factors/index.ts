@@ -29,6 +29,7 @@ export function factors(): Extension {
     deliveries: (context) => ({
       [FIRST]: ({ data }) => partsOf(context).enrolled.endOthers(data as unknown as Parameters<Enrolled['endOthers']>[0]),
     }),
+    health: (context) => partsOf(context).enrolled.problems(),
     artifacts: [pending, proven, seen, spent, choosing],
     events: ['FactorAdded', 'FactorRemoved', 'FactorCodesGuessed', 'PasskeyCounterWentBack'],
     texts,

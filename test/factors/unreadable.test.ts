@@ -53,6 +53,13 @@ describe('a factor that cannot be read', () => {
     whole = await rowOf('vic');
   });
 
+  /** The help desk of the user's tenant. */
+  async function desk(method: string, path = ''): Promise<Response> {
+    const token = await adminToken(service.issuer, 'desk', 'idp.factors:read idp.factors:write');
+    const headers = { authorization: `Bearer ${token}` };
+    return fetch(`${service.issuer}/idp/api/v1/tenants/${whole.tid}/users/${whole.userId}/factors${path}`, { method, headers });
+  }
+
   test('lets nobody in by the password alone, has nobody enrol another, and keeps nobody else out: every member, in every way', async () => {
     const opened: string[] = [];
     const members = Object.keys(whole).filter((name) => !['id', 'version', 'lastUsedAt'].includes(name));
@@ -92,6 +99,7 @@ describe('a factor that cannot be read', () => {
       const isNamed = problems.some((problem) => 'id' in problem && problem.id === row.id);
       return [page.location === undefined ? titleOf(page) : 'signed in', problemOf(page).slice(0, 46), isNamed];
     };
+    const removal = async (id: string) => (await desk('DELETE', `/${id}`)).status;
     const refused = ['Confirm that it is you', 'One of your sign-in factors cannot be read. Us', true];
     for (const [kind, form] of Object.entries(forms)) {
       const row = { ...without(whole, 'totp'), ...form } as Stored;
@@ -108,9 +116,32 @@ describe('a factor that cannot be read', () => {
       }
       for (const [change, changed] of Object.entries(changes))
         expect([kind, change, await outcome(changed)]).toEqual([kind, change, refused]);
-      const [title, problem] = await outcome({ ...without(row, 'first'), userId: randomUUID() });
-      expect([kind, title, problem]).toEqual([kind, ...refused.slice(0, 2)]);
+      const [other] = await service.idp.directory.accounts.candidates('other');
+      // R5-TID: found by the user or by the person, each with every other member of who it is.
+      const misfits: Record<string, object> = {
+        'user unknown': { userId: randomUUID() },
+        'person unknown': { personId: randomUUID() },
+        'person of another': { personId: other?.person.id },
+        'no tenant': { tid: '' },
+        'tenant of nobody': { tid: randomUUID() },
+        'tenant of others': { tid: (await service.idp.directory.tenants.find()).find(({ id }) => id !== whole.tid)?.id },
+      };
+      // R5-SECRET: no key opens it.
+      if (kind === 'totp')
+        for (const secret of ['', 'garbage', (whole.totp as { secret: string }).secret.replace(/.{8}$/, 'AAAAAAAA')])
+          misfits[`secret ${secret.slice(0, 8)}`] = { totp: { secret, lastStep: 1 } };
+      for (const [misfit, members] of Object.entries(misfits)) {
+        const changed = { ...without(row, 'first'), ...members } as Stored;
+        expect([kind, misfit, await outcome(changed)]).toEqual([kind, misfit, refused]);
+        expect([misfit, await removal(changed.id), (await stored().get(changed.id))?.userId]).toEqual([misfit, 204, undefined]);
+      }
     }
+    // It may be the passkey of that person, so the help desk of this user's tenant leaves it to the operator.
+    const [elsewhere] = await service.idp.directory.accounts.candidates('bob@globex.test');
+    const ofOther = { ...without(whole, 'totp'), ...forms.passkey, tid: elsewhere?.tenant.id, personId: elsewhere?.person.id };
+    const row = without(ofOther as Stored, 'first');
+    expect(await outcome(row)).toEqual(refused);
+    expect([await removal(row.id), (await stored().get(row.id))?.kind]).toEqual([500, 'passkey']);
     await stored().put(whole);
     await stored().put(recovery);
   });
@@ -124,12 +155,8 @@ describe('a factor that cannot be read', () => {
     expect(problems).toContainEqual({ code: 'record_unreadable', collection: 'factors.enrolled', id: whole.id });
     expect(membersOf(await postTo(agent, page, '/factors/code', { recovery: codes[0] ?? '' }))).toHaveProperty('code');
 
-    const { tid, userId } = whole;
-    const token = await adminToken(service.issuer, 'desk', 'idp.factors:read idp.factors:write');
-    const path = `${service.issuer}/idp/api/v1/tenants/${tid}/users/${userId}/factors`;
-    const headers = { authorization: `Bearer ${token}` };
-    expect(await (await fetch(path, { headers })).json()).toMatchObject({ unreadable: [whole.id] });
-    expect((await fetch(`${path}/${whole.id}`, { method: 'DELETE', headers })).status).toBe(204);
+    expect(await (await desk('GET')).json()).toMatchObject({ unreadable: [whole.id] });
+    expect((await desk('DELETE', `/${whole.id}`)).status).toBe(204);
     passTime(120);
     expect((await signIn(new Agent(), url(), 'vic', 'vic')).location).toContain('code=');
   });

@@ -175,19 +175,19 @@ export function createExtensionData({ store, collections, events: declaredEvents
   /** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
   async function leaveRemainder(collection: ExtensionCollection, id: string, tid: string, events: readonly RowEvent[]): Promise<boolean> {
     let isThere = false;
-    const left = await keptRows(collection)
-      .withRemoved()
-      .update(id, (row) => {
-        // A row whose tenant cannot be read is nobody's.
-        isThere = row.tid === tid || typeof row.tid !== 'string';
-        if (!isThere) return row;
-        const { version, pendingEvents: raised } = row;
-        // A row that cannot be read may have anything here.
-        const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
-        // Even without events: the outbox removes what a node leaves that dies right after this.
-        return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
-      });
-    if (isThere && left?.pendingEvents?.length === 0) await keptRows(collection).remove(id, left.version);
+    const kept = keptRows(collection);
+    const left = await kept.withRemoved().update(id, (row) => {
+      // A row whose tenant cannot be read is nobody's. What is left of a removed row can be read.
+      const isNobodys = typeof row.tid !== 'string' || (row.tid === '' && !kept.withUnreadable().isReadable(row));
+      isThere = row.tid === tid || isNobodys;
+      if (!isThere) return row;
+      const { version, pendingEvents: raised } = row;
+      // A row that cannot be read may have anything here.
+      const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
+      // Even without events: the outbox removes what a node leaves that dies right after this.
+      return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
+    });
+    if (isThere && left?.pendingEvents?.length === 0) await kept.remove(id, left.version);
     return isThere;
   }
 
