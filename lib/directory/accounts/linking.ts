@@ -61,7 +61,7 @@ export interface Links {
   link(child: ParentRef, parent: ParentRef, rules?: LinkRules): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Ends every link of a person's user, as a child and as a parent.
+   * Ends every link of a person's user, as a child and as a parent. A child that cannot be read leaves the list of its parent, and is not written.
    * @param judge throws where the link of one of its children is not to be ended. Each link is ended for the version of the child that was judged.
    */
   endAll(person: Person, judge?: JudgeChild): Promise<void>;
@@ -70,6 +70,7 @@ export interface Links {
 }
 
 export function createLinks({ collections: { persons }, nudge, withCutoff }: DirectoryContext): Links {
+  const all = persons.withUnreadable();
   const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
     if (person?.tid !== tid) throw new IdpError('not_found');
@@ -165,18 +166,27 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
     return child;
   }
 
-  const childrenOf = async (user: User): Promise<readonly PersonWithUser[]> =>
-    (await persons.find({ byParent: [user.id] })).filter(hasUser);
+  /** The children, with those that cannot be read. Their own damage may hide them from the look-up by parent, but not from the parent's list. */
+  async function childrenOf({ id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
+    const children = await all.find({ byParent: [id] });
+    const others = childUserIds.filter((userId) => !children.some(({ user }) => user?.id === userId));
+    const listed = await Promise.all(others.map((userId) => all.find({ byUser: [userId] })));
+    return [...children, ...listed.flat().filter((row) => !all.isReadable(row))] as readonly PersonWithUser[];
+  }
 
   async function endAll({ tid, user }: Person, judge: JudgeChild = async () => undefined): Promise<void> {
     if (user === undefined) return;
     if (user.parentUserId !== undefined)
       await unlink({ tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
     for (const child of await childrenOf(user)) {
+      if (!all.isReadable(child)) {
+        await judge(child);
+        continue;
+      }
       const childRef = { tid: child.tid, userId: child.user.id };
       await writeJudged(child, judge, (check) => unlink(childRef, user.id, check)).catch(IdpError.unless('not_linked', 'not_found'));
     }
-    if (user.isParent) await removeChildEntries(persons, user.id);
+    if (user.isParent) await removeChildEntries(persons, user.id, { keepsUnreadable: false });
   }
 
   async function judgeChildren({ user }: Person, judge: JudgeChild): Promise<void> {
@@ -193,13 +203,23 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
   if (child.tid === parent.tid) throw new IdpError('link_same_tenant');
 }
 
-/** Removes from the parent's list each child that does not have it as a parent. */
-async function removeChildEntries(persons: CheckedCollection<Person>, parentUserId: string): Promise<void> {
+/**
+ * Removes from the parent's list each child that does not have it as a parent.
+ * @param options `keepsUnreadable`: whether a child stays that cannot be read, because it may have the parent as before
+ */
+async function removeChildEntries(
+  persons: CheckedCollection<Person>,
+  parentUserId: string,
+  { keepsUnreadable = true }: { readonly keepsUnreadable?: boolean } = {},
+): Promise<void> {
   for (;;) {
     const parent = await byUser(persons, parentUserId);
     const listed = parent?.user.childUserIds ?? [];
     const children: string[] = [];
-    for (const userId of listed) if (await isChild(persons, userId, parentUserId)) children.push(userId);
+    for (const userId of listed) {
+      const isListed = await isChild(persons, userId, parentUserId);
+      if (isListed === 'unreadable' ? keepsUnreadable : isListed) children.push(userId);
+    }
     if (parent === undefined || children.length === listed.length) return;
     let struck = false;
     await persons.update(parent.id, (row) => {
@@ -211,10 +231,9 @@ async function removeChildEntries(persons: CheckedCollection<Person>, parentUser
 }
 
 /** Whether the user has this parent. A user with another parent, or none, is written anew, so that no link under way can complete. */
-async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean> {
+async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean | 'unreadable'> {
   const person = await byUser(persons, userId);
-  // One that cannot be read may be its child as before.
-  if (person === undefined) return persons.has({ byUser: [userId] });
+  if (person === undefined) return (await persons.has({ byUser: [userId] })) && 'unreadable';
   const row = await persons.update(person.id, (current) => (current.user?.parentUserId === parentUserId ? current : { ...current }));
   return row?.user?.parentUserId === parentUserId;
 }

@@ -77,6 +77,7 @@ export function createPrivileges(
   }
 
   const of: Privileges['of'] = async (person) => {
+    if (!allPersons.isReadable(person)) return [{ tid: person.tid }];
     const isChild = person.user.parentUserId !== undefined;
     const children = isChild ? [] : await allPersons.find({ byParent: [person.user.id] });
     const ofFamily = [person, ...children].map((row: Person) => {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordForms } from 'tenant-idp/extension';
 import { type AdminAnswer, type AdminCall, documented } from '../../support/administration/admin.js';
-import { callerNames, type Scenes, sceneNames, scenes, type Target, useScenes, VAULT } from './scene.js';
+import { callerNames, type Scenes, type StoredPerson, sceneNames, scenes, type Target, useScenes, VAULT } from './scene.js';
 
 const at = useScenes();
 
@@ -227,6 +227,38 @@ describe.each(callerNames)('R-ORPHAN: a removal by a %s is compared with the chi
       expect((await at.root(path)).status).toBe(scene === 'child' ? 200 : 404);
       // An administrator of all tenants may.
       if (scene === 'child') expect((await at.root.remove(path)).status).toBe(204);
+    });
+  });
+});
+
+describe('R1-DAMAGED: a parent with a child that cannot be read is removed by an administrator of all tenants alone', () => {
+  const damages: Readonly<Record<string, (child: StoredPerson) => object>> = {
+    'a member of the person': () => ({ givenName: 42 }),
+    'a member of the user': ({ user }) => ({ user: { ...user, status: 42 } }),
+    'the parent': ({ user }) => ({ user: { ...user, parentUserId: 42 } }),
+    'the id of the user': ({ user }) => ({ user: { ...user, id: 42 } }),
+    'the list of children': ({ user }) => ({ user: { ...user, childUserIds: 42 } }),
+  };
+  describe.each(Object.entries(damages))('%s', (_, damage) => {
+    test.each(Object.entries(orphaning))('%s', async (_operation, pathOf) => {
+      const target = await at.target('child');
+      const [childUserId = ''] = (await at.service.idp.tenant(target.tid).users.require(target.userId)).user.childUserIds ?? [];
+      const [child] = await at.persons().find({ byUser: [childUserId] });
+      if (!child) throw new Error('the target has no child');
+      await at.persons().put({ ...child, ...damage(child) });
+      for (const caller of callerNames) {
+        const { status, json } = await at.caller(caller, 'child').remove(pathOf(target));
+        expect([caller, status, json?.code]).toEqual([caller, 403, 'grant_exceeds_own']);
+      }
+      expect((await at.root.remove(pathOf(target))).status).toBe(204);
+      expect((await at.root(pathOf(target))).status).toBe(404);
+      // The child is as it was, and no sign-in opens it before its link is ended, because its parent is gone.
+      expect(await at.persons().get(child.id)).toMatchObject(damage(child));
+      await at.persons().put({ ...(await at.persons().get(child.id)), ...child });
+      const [tid, userName] = [String(child.tid), String(child.user.userName)];
+      expect(await at.service.idp.directory.accounts.candidates(userName)).toEqual([]);
+      await at.service.idp.tenant(tid).linking.unlink(childUserId, target.userId);
+      expect(await at.service.idp.directory.accounts.candidates(userName)).toHaveLength(1);
     });
   });
 });

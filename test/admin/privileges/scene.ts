@@ -3,7 +3,9 @@
  * of the admin API there, and no permission anywhere else.
  */
 import { beforeAll } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { saml } from 'tenant-idp/extensions/saml';
+import type { Row } from '../../../lib/store/directory-store.js';
 import {
   type AdminClient,
   adminClient,
@@ -66,9 +68,14 @@ const tenantOf = (name: string, groups: readonly object[] = []) => ({
 
 const elsewhere = tenantOf('Elsewhere', [{ name: 'Admins', permissions: ['idp.users:write'] }]);
 
+/** A person as it is stored, which a test may damage. */
+export type StoredPerson = Row & Readonly<Record<string, unknown>> & { readonly user: Readonly<Record<string, unknown>> };
+
 export function useScenes() {
   const captured = captureMail();
+  const rows = memoryDirectory();
   const service = useIdp({
+    directory: rows,
     seed: {
       ...adminSeed,
       permissions: [...adminSeed.permissions, { id: VAULT, name: 'Vault' }],
@@ -141,6 +148,8 @@ export function useScenes() {
   return {
     service,
     target,
+    /** The persons as they are stored. */
+    persons: () => rows.collection<StoredPerson>('persons'),
     /** The admin client of a caller, in a scene. */
     caller: (name: CallerName, scene: SceneName): AdminClient => clients.get(`${name} ${scene}`) as AdminClient,
     get root() {
