@@ -7,7 +7,7 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { ownerOf, sessionNameOf, sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, isFromFuture, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { isExpired, verifiedByClient } from '../upstream/client.js';
@@ -59,7 +59,9 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
 /** @throws InvalidRequest, {@link HintTokenExpired} */
 export async function readHintToken({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
   try {
-    const { typ, alg, kid = '' } = decodeProtectedHeader(token);
+    const header = decodeProtectedHeader(token);
+    const { typ, alg, kid = '' } = header;
+    if (hasExtensions(header)) throw new TypeError('it has crit');
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
     const own = decodeJwt(token).iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own

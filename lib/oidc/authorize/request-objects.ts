@@ -3,7 +3,7 @@
  * @see RFC 9101
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { endsWithin } from '../clients/jwts.js';
+import { endsWithin, hasExtensions } from '../clients/jwts.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { afterRequestObject } from '../upstream/oidc-context.js';
 import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './parameters.js';
@@ -28,6 +28,7 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   const { aud, sub, exp, nbf, iat } = claims;
   const typ = typeOf(header);
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
+  if (hasExtensions(header)) throw invalid('the request object must not have crit');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);

@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
-import { endsWithin, isFromFuture } from './jwts.js';
+import { endsWithin, hasExtensions, isFromFuture } from './jwts.js';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME_SECONDS = 300;
@@ -30,9 +30,10 @@ export function assertionAudiences(
  */
 export function checkClientAssertion(
   { aud, exp, iat }: Readonly<Record<string, unknown>>,
-  { typ }: Readonly<Record<string, unknown>>,
+  header: Readonly<Record<string, unknown>>,
 ): void {
-  if (!types.has(typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
+  if (hasExtensions(header)) throw new errors.InvalidClientAuth('the client_assertion must not have crit');
+  if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   if (isFromFuture(iat)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');

@@ -20,6 +20,13 @@ export const encryptionAlgorithms = [
   'ECDH-ES+A256KW',
 ] as const;
 
+/**
+ * Whether the header of a JWT asks for extensions that its reader must understand. The service knows none, `b64` included, so it refuses all JWTs that ask.
+ * The library that verifies signatures knows `b64`.
+ * @see RFC 7515 §4.1.11, RFC 7797 §7
+ */
+export const hasExtensions = (header: object): boolean => 'crit' in header;
+
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 

@@ -3,7 +3,7 @@ import { decodeProtectedHeader } from 'jose';
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, useOnce } from '../../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
@@ -59,6 +59,7 @@ export function createClientRequestObjects({ artifacts, options }: OidcParts, re
     }
     const typ = typeOf(header);
     if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
+    if (hasExtensions(header)) throw invalid('the request object must not have crit');
     const claims = await verified(client, jwt, header.alg);
     const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;
     const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);

@@ -1,0 +1,157 @@
+/** No JWT that others sign is taken with `crit`, whatever it lists, because the service knows no extension. @see RFC 7515 §4.1.11, RFC 7797 §7 */
+import { generateKeyPairSync, hash, randomUUID, sign } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { Agent, authorizeUrl, createPkce, postForm } from '../../support/client/agent.js';
+import { assertionType } from '../../support/client/assertions.js';
+import { authorizationOf } from '../../support/client/steps.js';
+import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const jwk = publicKey.export({ format: 'jwk' }) as JWK;
+const jwks = { keys: [{ ...jwk, alg: 'ES256', use: 'sig', kid: 'own' }] };
+
+/** A JWT with this header, whatever a library would say of it. With `b64: false` the payload is signed as it is (RFC 7797 §3). */
+function jwt(header: Readonly<Record<string, unknown>>, payload: object): string {
+  const encoded = Buffer.from(JSON.stringify({ alg: 'ES256', kid: 'own', ...header })).toString('base64url');
+  const text = JSON.stringify(payload);
+  const body = Buffer.from(text).toString('base64url');
+  const signed = `${encoded}.${header.b64 === false ? text : body}`;
+  return `${encoded}.${body}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+}
+
+const identity = ['openid', 'profile'];
+const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
+const cibaGrant = 'urn:openid:params:grant-type:ciba';
+const service = useIdp({
+  features: { dPoP: { enabled: true } },
+  seed: {
+    ...testSeed,
+    clients: [
+      ...testSeed.clients,
+      { id: 'signing', name: 'Signs requests', secret: 'signing-secret', metadata: { ...code, jwks }, allowedScopes: identity },
+      {
+        id: 'asserting',
+        name: 'Asserts',
+        metadata: { grant_types: ['client_credentials'], token_endpoint_auth_method: 'private_key_jwt', jwks },
+        allowedScopes: ['orders.read'],
+      },
+      {
+        id: 'ciba',
+        name: 'Asks',
+        secret: 'ciba-secret',
+        metadata: { grant_types: [cibaGrant], backchannel_token_delivery_mode: 'poll', jwks },
+        allowedScopes: ['openid'],
+      },
+    ],
+  },
+});
+
+type Header = Readonly<Record<string, unknown>>;
+const now = () => epochSeconds();
+const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+const request = (header: Header) => {
+  const claims = { iss: 'signing', client_id: 'signing', aud: service.issuer, exp: now() + 240, nbf: now() };
+  return jwt(header, { ...claims, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', nonce: 'n', ...pkce() });
+};
+const proof = (header: Header, path: string) =>
+  jwt({ typ: 'dpop+jwt', jwk, ...header }, { jti: randomUUID(), iat: now(), htm: 'POST', htu: service.issuer + path });
+const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  (await postForm(service.issuer + path, fields, headers)).status < 300;
+
+/** Each place that takes a JWT of others: whether it is taken with this header. */
+const places: readonly (readonly [name: string, isTaken: (header: Header) => Promise<boolean>])[] = [
+  [
+    'a request object',
+    async (header) =>
+      (await new Agent().get(authorizeUrl(service.issuer, { client_id: 'signing', request: request(header) }))).location?.includes(
+        '/idp/interaction/',
+      ) === true,
+  ],
+  [
+    'a pushed request object',
+    (header) => post('/connect/par', { client_id: 'signing', request: request(header) }, authorizationOf('signing')),
+  ],
+  [
+    'a client assertion',
+    (header) =>
+      post('/connect/token', {
+        grant_type: 'client_credentials',
+        client_assertion_type: assertionType,
+        client_assertion: jwt(header, {
+          iss: 'asserting',
+          sub: 'asserting',
+          aud: service.issuer,
+          jti: randomUUID(),
+          iat: now(),
+          exp: now() + 60,
+        }),
+      }),
+  ],
+  [
+    'a login hint token',
+    async (header) => {
+      const hint = { iss: 'signing', aud: service.issuer, sub: randomUUID(), jti: randomUUID(), iat: now(), exp: now() + 60 };
+      const login_hint_token = jwt({ typ: 'login-hint+jwt', ...header }, hint);
+      const { location = '' } = await new Agent().get(authorizeUrl(service.issuer, { client_id: 'signing', nonce: 'n', login_hint_token }));
+      return location.includes('/idp/interaction/');
+    },
+  ],
+  [
+    'a request of CIBA',
+    async (header) => {
+      const claims = { iss: 'ciba', aud: service.issuer, iat: now(), nbf: now(), exp: now() + 60, jti: randomUUID() };
+      const signed = jwt(header, { ...claims, scope: 'openid', login_hint: 'alice@acme.test' });
+      return post('/connect/ciba', { request: signed }, authorizationOf('ciba'));
+    },
+  ],
+  [
+    'a DPoP proof at the token endpoint',
+    (header) =>
+      post(
+        '/connect/token',
+        { grant_type: 'client_credentials' },
+        { ...authorizationOf('service'), dpop: proof(header, '/connect/token') },
+      ),
+  ],
+  [
+    'a DPoP proof of a pushed request',
+    async (header) => {
+      const fields = { client_id: 'signing', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', nonce: 'n', ...pkce() };
+      return post(
+        '/connect/par',
+        { ...fields, dpop_jkt: await calculateJwkThumbprint(jwk) },
+        { ...authorizationOf('signing'), dpop: proof(header, '/connect/par') },
+      );
+    },
+  ],
+];
+
+const headers: readonly Header[] = [
+  { crit: ['b64'], b64: true },
+  { crit: ['b64'], b64: false },
+  { crit: ['b64'] },
+  { crit: ['exp'], exp: 1 },
+  { crit: ['urn:example:unknown'], 'urn:example:unknown': { crit: [] } },
+  { crit: [] },
+  { crit: null },
+  { crit: 'b64' },
+];
+
+describe.each(places)('%s', (_name, isTaken) => {
+  test('is taken without crit', async () => {
+    expect(await isTaken({})).toBe(true);
+  });
+  test.each(headers)('is refused with %j', async (header) => {
+    expect(await isTaken(header)).toBe(false);
+  });
+});
+
+test('a DPoP proof at userinfo is refused with crit', async () => {
+  const answer = await fetch(`${service.issuer}/connect/userinfo`, {
+    headers: { authorization: `DPoP ${hash('sha256', 'x', 'base64url')}`, dpop: proof({ crit: ['b64'], b64: true }, '/connect/userinfo') },
+  });
+  expect([answer.status, (await answer.json()) as unknown]).toMatchObject([401, { error: 'invalid_dpop_proof' }]);
+});
