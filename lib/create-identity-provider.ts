@@ -31,6 +31,7 @@ import type { Extension } from './contract/extension.js';
 import type { ContextOf, ExtensionContext } from './contract/extension-context.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
+import { createFetchProblem } from './fetch/fetch-rules.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -87,6 +88,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
+  const fetchProblem = createFetchProblem({ ...options.outgoing, production: options.production });
   const operations = once(() => operationsOf(extensions, contextOf));
   const ownApi = once(() => adminApiOf(operations()));
   const directory = createDirectory({
@@ -99,7 +101,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
     logger,
     issuer,
-    clientRules: clientRulesOf(options, extensions),
+    clientRules: { ...clientRulesOf(options, extensions, fetchProblem), problemsOfSchema: (client) => protocol.problemsOf(client) },
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
     ...(options.impersonation && { privileged: [options.impersonation.permission] }),
@@ -198,6 +200,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       emit: work.emit,
       seal: work.seal,
       fetch,
+      fetchProblem,
       keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), list: () => keys.list(), signature: protocol.signature },
     },
   });
@@ -205,10 +208,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const writeLetter = lettersOf(extensions, contextOf);
   await begun((async () => sendParticipantNotices({ participants, directory }))());
   await begun(offers.fill(contextOf));
-  await begun(directory.removedUserIds.begin());
-  await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, contextOf)));
-  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
-  await begun(directory.policies.begin());
   const discovery = discoveryOf(extensions, contextOf, [...Object.keys(routes), 'backchannel_authentication']);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
@@ -223,6 +222,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
   closing.push(keys.close);
+  await begun(directory.removedUserIds.begin());
+  // Clients of the seed are checked by oidc-provider, which is made with the keys.
+  await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, contextOf)));
+  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
+  await begun(directory.policies.begin());
   await begun(work.start(contextOf));
   closing.unshift(work.close);
   // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.

@@ -2,7 +2,7 @@
 import type { Client } from '../../lib/extension-door.js';
 import { GRANT_TYPE } from './requests/requests.js';
 
-type Check = (value: unknown) => string | undefined;
+type Check = (value: unknown, fetchProblem: (url: string) => string | undefined) => string | undefined;
 
 const signingAlgorithms: ReadonlySet<unknown> = new Set(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']);
 
@@ -14,8 +14,9 @@ const isHttps = (value: unknown): boolean => {
 export const clientMetadata: Readonly<Record<string, Check>> = {
   backchannel_token_delivery_mode: (value) =>
     value === 'poll' || value === 'ping' ? undefined : 'poll or ping; the mode push is not supported',
-  backchannel_client_notification_endpoint: (value) =>
-    isHttps(value) ? undefined : 'an https URL without fragment, user name and password',
+  backchannel_client_notification_endpoint(value, fetchProblem) {
+    return isHttps(value) ? fetchProblem(String(value)) : 'an https URL without fragment, user name and password';
+  },
   backchannel_authentication_request_signing_alg: (value) =>
     signingAlgorithms.has(value) ? undefined : `one of ${[...signingAlgorithms].join(', ')}`,
   backchannel_user_code_parameter: (value) => (value === false ? undefined : 'false, because user codes are not supported'),

@@ -46,6 +46,8 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
     const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.production);
     if (!isRight || parsed.username || parsed.password || parsed.hash)
       throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });
+    const expected = context.fetchProblem(given);
+    if (expected !== undefined) throw new IdpError('invalid_record', { path: '/url', expected });
   }
 
   const change = (

@@ -3,21 +3,26 @@ import type { FoundProblems } from '../config-problem.js';
 import { findExtensionProblems, findIdentityScopes, type Standard } from '../contract/assembly/checks.js';
 import { clientRulesOf, seedFormsOf } from '../contract/assembly/contributions.js';
 import { findSeedProblems, ownMetadataNames } from '../directory/index.js';
+import { createFetchProblem } from '../fetch/fetch-rules.js';
 import { routes } from '../oidc/configuration.js';
 import type { IdentityProviderOptions } from '../options/options.js';
 
 /** @param own the claims and extensions that the service brings. */
 export async function findProblems(input: IdentityProviderOptions, own: Pick<Standard, 'claims' | 'extensions'>): Promise<FoundProblems> {
   const { extensions } = own;
-  const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { issuer, seed, directory, configure, outgoing, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const production = process.env.NODE_ENV === 'production';
+  // The option is checked elsewhere.
+  const allowHosts = [outgoing?.allowHosts ?? []].flat().filter((host) => typeof host === 'string');
   const standard = { ...own, endpoints: Object.keys(routes), clientMetadata: ownMetadataNames };
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),
     isAlone: directory === undefined,
     clientRules: clientRulesOf(
-      { configure, production: process.env.NODE_ENV === 'production' },
+      { configure, production },
       invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
+      createFetchProblem({ allowHosts, production }),
     ),
     identityScopes: findIdentityScopes(input, standard),
     formsOfExtensions: seedFormsOf(invalid.length > 0 ? extensions : [...extensions, ...(given ?? [])]),

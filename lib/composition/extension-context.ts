@@ -36,7 +36,7 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly logger: Logger;
   readonly now: ExtensionContext['now'];
   readonly kept: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'>;
-  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
+  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'fetchProblem' | 'keys'>;
   readonly extensions: readonly Extension[];
   readonly operations: ExtensionContext['operations'];
   readonly showPage: ShowPage;

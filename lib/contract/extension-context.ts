@@ -12,6 +12,7 @@ import type {
 } from '../directory/index.js';
 import type { Locale } from '../display/locales.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
+import type { FetchProblem } from '../fetch/fetch-rules.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
@@ -97,6 +98,11 @@ export interface ExtensionContext {
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;
+  /**
+   * Checks a URL that the service will call, when the URL is written. Returns what the URL should be instead, in production, where its host is an address
+   * outside the Internet that `outgoing.allowHosts` does not have. Names pass, because they are looked up when they are called.
+   */
+  readonly fetchProblem: FetchProblem;
   readonly keys: ExtensionKeys;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;

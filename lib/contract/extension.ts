@@ -12,6 +12,7 @@ import type { ClaimSet } from '../claims/contract.js';
 import type { ExtensionCollection, SeedPiece } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { EventName } from '../events.js';
+import type { FetchProblem } from '../fetch/fetch-rules.js';
 import type { ArtifactKind } from '../store/records/extension-artifacts.js';
 import type { Client } from '../store/records/records.js';
 import type { ClientEndpoint } from './clients/client-endpoint.js';
@@ -122,9 +123,9 @@ export interface Extension {
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
    * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
-   * is checked when a client is written. Names that the service knows or refuses are taken.
+   * is checked when a client is written. Names that the service knows or refuses are taken. `fetchProblem` is that of the context, for URLs that the service calls.
    */
-  readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
+  readonly clientMetadata?: Readonly<Record<string, (value: unknown, fetchProblem: FetchProblem) => string | undefined>>;
   /**
    * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
    * {@link clientMetadata}. `response_types` is always there, as a list.

@@ -22,6 +22,7 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
+import type { InputProblem } from './input.js';
 import type { IdpNames, SharedIds } from './name-space.js';
 import type { RemovedUserIds } from './removed-user-ids.js';
 
@@ -65,6 +66,10 @@ export interface ClientRules {
   readonly isProduction?: boolean;
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
+  /** What a URL should be instead of one that the service may not call. @default it may call all */
+  readonly fetchProblem?: (url: string) => string | undefined;
+  /** What oidc-provider finds wrong with a client, by its own schema. @default nothing */
+  readonly problemsOfSchema?: (client: Client) => readonly InputProblem[];
   /** What extensions find wrong with metadata as a whole, by the name of the member. @default nothing */
   readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }

@@ -33,7 +33,7 @@ export type { Directory, DirectoryOptions, RecoveryRules, TenantDirectory } from
 export type { GroupRefs } from './groups/group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups/groups.js';
 export type { PermissionFields, PermissionInput, Permissions } from './groups/permissions.js';
-export type { Patch } from './input.js';
+export type { InputProblem, Patch } from './input.js';
 export type { Acceptance, AcceptedAccount, InvitationState, OpenedInvitation } from './invitations/acceptance.js';
 export type { InvitationQuery, InvitationView } from './invitations/invitation-lists.js';
 export type { InvitationInput, InvitationRules, Invitations } from './invitations/invitations.js';

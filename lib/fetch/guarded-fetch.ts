@@ -6,11 +6,10 @@
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIP } from 'node:net';
 import { deadlineAfter, leave } from '../times/free-time.js';
+import { createAllowedHosts, isPrivateLiteral } from './fetch-rules.js';
 import { isLoopback } from './loopback.js';
 import { createNameLookups, type NameLookups } from './name-lookups.js';
-import { isPublicAddress } from './public-address.js';
 
 export interface GuardedRequest {
   /** @default 'GET' */
@@ -47,19 +46,15 @@ export function createGuardedFetch(
   { allowHosts }: { readonly allowHosts: readonly string[] },
   { lookupPublic, lookupAllowed }: NameLookups = createNameLookups(),
 ): GuardedFetch {
-  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+  const isAllowedHost = createAllowedHosts(allowHosts);
   return async (target, { method = 'GET', headers = {}, body, timeoutMs, maxBytes, allowLoopback = false }) => {
     const url = new URL(target);
     const { hostname, protocol } = url;
-    const isAllowed =
-      (allowLoopback && isLoopback(hostname)) ||
-      allowed.has(hostname) ||
-      allowed.has(`${hostname}:${url.port || (protocol === 'https:' ? '443' : '80')}`);
+    const isAllowed = (allowLoopback && isLoopback(hostname)) || isAllowedHost(url);
     if (protocol !== 'https:' && !(isAllowed && protocol === 'http:')) throw new Error(`${url.origin} is not https`);
     if (url.username !== '' || url.password !== '') throw new Error(`the URL at ${url.host} carries credentials`);
     // A literal address is never looked up.
-    const address = hostname.replace(/^\[|\]$/g, '');
-    if (!isAllowed && isIP(address) !== 0 && !isPublicAddress(address)) throw new Error(`${hostname} is not a public address`);
+    if (!isAllowed && isPrivateLiteral(url)) throw new Error(`${hostname} is not a public address`);
 
     const send = protocol === 'https:' ? requestHttps : requestHttp;
     return new Promise<GuardedResponse>((resolve, reject) => {

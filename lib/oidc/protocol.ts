@@ -13,7 +13,7 @@ import type { AccountClaims } from '../contract/clients/account-claims.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import type { Interactions } from '../contract/sign-in/interactions.js';
 import type { Sessions } from '../contract/sign-in/sessions.js';
-import { isLiveSecret } from '../directory/index.js';
+import { type InputProblem, isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
 import type { Client } from '../store/records/records.js';
@@ -32,6 +32,7 @@ import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
+import { findSchemaProblems } from './clients/schema-problems.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
@@ -83,6 +84,8 @@ export interface Protocol {
   readonly postedForms: ExtensionContext['postedForms'];
   readonly signOut: ExtensionContext['signOut'];
   readonly pseudonyms: ExtensionContext['pseudonyms'];
+  /** What oidc-provider finds wrong with the metadata of a client. */
+  problemsOf(client: Client): readonly InputProblem[];
   /** The record of a client, or of an application of an extension. */
   client(id: string): Promise<Client | undefined>;
   readonly endActing: ExtensionContext['endActing'];
@@ -223,6 +226,7 @@ export function createProtocol(
     postedForms: createPostedForms(parts),
     signOut: logout.signOut,
     pseudonyms: ofExtensions && { of: ofExtensions.encipher, oidOf: ofExtensions.decipher },
+    problemsOf: (client) => findSchemaProblems(provider(), client),
     client: async (id) => clientOf(await findClient(id)),
     endActing: acting.end,
     endActingOf: acting.endOf,

@@ -15,7 +15,10 @@ const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
-  { files: 'lib/composition/configuration-problems.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/oidc/', 'type lib/'] },
+  {
+    files: 'lib/composition/configuration-problems.ts',
+    mayImport: ['lib/contract/', 'lib/directory/', 'lib/fetch/', 'lib/oidc/', 'type lib/'],
+  },
   { files: 'lib/composition/extension-context.ts', mayImport: ['lib/'] },
   { files: 'lib/composition/link-rules.ts', mayImport: ['lib/directory/', 'type lib/options/'] },
   { files: 'lib/composition/own-context.ts', mayImport: ['type lib/contract/'] },

@@ -168,7 +168,7 @@ describe('house §5: what an application of another protocol is told', () => {
     const start: Extension['start'] = (given) => {
       plain = given;
     };
-    await (await startIdp({ extensions: [{ name: 'plain', start }], subjectSalt: undefined as never })).close();
+    await (await startIdp({ extensions: [{ name: 'plain', start }], subjectSalt: undefined as never, seed: {} })).close();
     expect(plain).not.toHaveProperty('pseudonyms');
   });
 });

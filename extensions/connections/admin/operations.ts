@@ -126,7 +126,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
         const known = request.isRetry && request.body.id === undefined ? await collection(connections, place.tid).get(place.id) : undefined;
         if (known) return view(known);
-        const given = described(request.body, production);
+        const given = described(request.body, context);
         await checkReferences(place, given);
         return view(await writes.create(place, given, request.body.clientSecret, request.by));
       },

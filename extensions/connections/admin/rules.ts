@@ -1,5 +1,5 @@
 /** What a connection has to be, beyond its form, and what the presets make of what is left out. */
-import { IdpError, isLoopback } from '../../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, isLoopback } from '../../../lib/extension-door.js';
 import { foldedDomain } from '../book.js';
 import type { ConnectionFields } from '../records.js';
 import { isProviderUrl } from '../upstream/provider.js';
@@ -52,10 +52,15 @@ const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/i;
 const namesNobody: ReadonlySet<string> = new Set(['email', 'preferred_username', 'upn', 'unique_name', 'name', 'nickname', 'phone_number']);
 
 /** With what the preset says of the rest. @throws IdpError `invalid_record` */
-export function described({ id: _, clientSecret: __, ...given }: Form & { readonly id?: string }, production: boolean): Described {
+export function described(
+  { id: _, clientSecret: __, ...given }: Form & { readonly id?: string },
+  { production, fetchProblem }: Pick<ExtensionContext, 'production' | 'fetchProblem'>,
+): Described {
   const preset = given.preset ?? 'oidc';
   const issuer = given.issuer ?? ofPreset[preset].issuer;
   if (issuer === undefined) throw wrong('/issuer', 'the issuer of the provider');
+  const problem = fetchProblem(issuer);
+  if (problem !== undefined) throw wrong('/issuer', problem);
   return checked({ ...defaults, ...ofPreset[preset], ...given, preset, issuer }, production);
 }
 

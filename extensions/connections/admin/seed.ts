@@ -25,7 +25,7 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
         const { id, createUsersIn } = given;
         const place = { id, tid: tenant === undefined ? context.ofInstance : tenantId(tenant) };
         const users = createUsersIn === undefined ? {} : { createUsersIn: tenantId(createUsersIn) };
-        const fields = described({ ...given, ...users }, context.production);
+        const fields = described({ ...given, ...users }, context);
         const digest = async (row: Connection) => {
           const secret = secrets.secretOf(row);
           return secret === undefined ? undefined : hashes(secret)[0];

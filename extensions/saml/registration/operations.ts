@@ -88,6 +88,8 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     const known = { entityId, overridden: new Set(overridden) };
     if (metadata !== undefined) return { description: refresh.read(metadata, '/metadata', known) };
     if (typeof metadataUrl !== 'string') return undefined;
+    const expected = context.fetchProblem(metadataUrl);
+    if (expected !== undefined) refuse([{ path: METADATA_URL, expected }]);
     return { url: metadataUrl, description: await refresh.fetch(metadataUrl, METADATA_URL, known) };
   }
 

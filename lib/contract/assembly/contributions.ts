@@ -8,6 +8,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Seed, SeedPiece } from '../../directory/index.js';
 import { ConfigError, type ErrorEntry, errorTable } from '../../errors.js';
+import type { FetchProblem } from '../../fetch/fetch-rules.js';
 import type { ApiResource, Client } from '../../store/records/records.js';
 import type { ClientEndpoint } from '../clients/client-endpoint.js';
 import type { GrantType } from '../clients/grant-type.js';
@@ -74,14 +75,20 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
 export const clientRulesOf = (
   { configure, production }: { readonly configure?: unknown; readonly production: boolean },
   extensions: readonly Extension[],
+  fetchProblem: FetchProblem,
 ) => ({
   isProduction: production,
+  fetchProblem,
   ownMetadata: configure !== undefined,
   takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
   problemsOfMetadata: (metadata: Client['metadata']): Readonly<Record<string, string>> =>
     Object.assign({}, ...extensions.map(({ clientProblems }) => clientProblems?.(metadata))),
-  addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
+  addedMetadata: new Map(
+    extensions.flatMap(({ clientMetadata = {} }) =>
+      Object.entries(clientMetadata).map(([name, check]) => [name, (value: unknown) => check(value, fetchProblem)] as const),
+    ),
+  ),
 });
 
 type OfEach = Pick<Extension, 'acting' | 'clients' | 'logoutParticipant'>;

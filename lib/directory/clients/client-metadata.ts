@@ -1,4 +1,5 @@
 /** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
+import { isDeepStrictEqual } from 'node:util';
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records/records.js';
@@ -69,11 +70,12 @@ export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUr
 
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
-/** All problems of a client's metadata. */
-export function findClientProblems(
-  { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,
-  rules: ClientRules,
-): readonly RecordProblem[] {
+/** Members of a client that these rules are about. */
+export type CheckedClient = Pick<Client, 'metadata' | 'requirePkce' | 'postRegistrationUri'> & Partial<Pick<Client, 'corsOrigins'>>;
+
+/** All problems of a client that its record alone shows. */
+export function findClientProblems(client: CheckedClient, rules: ClientRules): readonly RecordProblem[] {
+  const { metadata, requirePkce } = client;
   const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, metadata[name], rules) ?? []);
   const report = (path: string, expected: string): void => void problems.push({ path, expected });
   // @see RFC 9700 §2.1.1, RFC 8252 §6
@@ -92,7 +94,43 @@ export function findClientProblems(
     ...responseProblems(metadata),
     ...logoutUriProblems(metadata),
     ...pageUriProblems(metadata),
+    ...fetchedUriProblems(metadata, rules),
+    ...postRegistrationProblems(client, rules),
+    ...originProblems(client),
   ];
+}
+
+/** {@link findClientProblems}, and those that oidc-provider finds at members which are right so far. */
+export function findAllClientProblems(client: Client, rules: ClientRules): readonly RecordProblem[] {
+  const problems = findClientProblems(client, rules);
+  const wrong = new Set(problems.map(({ path }) => memberOf(path)));
+  const ofSchema = rules.problemsOfSchema?.(client) ?? [];
+  return [...problems, ...ofSchema.filter(({ path }) => !wrong.has(memberOf(path)))];
+}
+
+/**
+ * Problems that a change makes, and those of the members that it writes. What was wrong before stops no change of another member, because the rule may be
+ * newer than the record.
+ */
+export function findProblemsOfChange(before: Client, after: Client, rules: ClientRules): readonly RecordProblem[] {
+  const problems = findAllClientProblems(after, rules);
+  if (problems.length === 0) return problems;
+  const known = new Set(findAllClientProblems(before, rules).map(({ path, expected }) => `${path} ${expected}`));
+  const isWritten = (path: string): boolean => !isDeepStrictEqual(valueAt(before, memberOf(path)), valueAt(after, memberOf(path)));
+  return problems.filter(({ path, expected }) => isWritten(path) || !known.has(`${path} ${expected}`));
+}
+
+/** The member of the record, or of its metadata, that a path is in. */
+const memberOf = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, path.startsWith('/metadata/') ? 3 : 2)
+    .join('/');
+
+function valueAt(client: Client, member: string): unknown {
+  const [, first = '', name] = member.split('/');
+  const value = (client as unknown as Readonly<Record<string, unknown>>)[first];
+  return name === undefined ? value : (value as Readonly<Record<string, unknown>>)[name];
 }
 
 function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadata }: ClientRules): RecordProblem | undefined {
@@ -147,8 +185,11 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
   if (typeof value !== 'string' || value.length > LONGEST_URI || !URL.canParse(value))
     return `an absolute URI of at most ${LONGEST_URI} characters`;
   if (name === 'request_uris') return undefined;
-  const { protocol, hostname, href } = new URL(value);
+  const { protocol, hostname, href, host } = new URL(value);
   const isWeb = protocol === 'http:' || protocol === 'https:';
+  if (/[\s\\]/.test(value)) return 'a URI without white space and \\\\';
+  if (isWeb ? !isPlainHost(host) : host.includes('*')) return 'a URI whose host is a name or an address, without *';
+  if (/^[^:]*:\/\/[^/?#]*@/.test(value)) return 'a URI without user name and password';
   if (href.includes('#')) return 'a URI without fragment';
   if (metadata.application_type === 'native') {
     if (protocol === 'http:' && !isLoopback(hostname)) return 'https, a scheme of the application, or http at a loopback address';
@@ -160,14 +201,47 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
 }
 
 /** Browsers that come back from an invitation. */
-export function findPostRegistrationProblems(
-  { postRegistrationUri: uri }: Pick<Client, 'postRegistrationUri'>,
+function postRegistrationProblems(
+  { postRegistrationUri: uri }: CheckedClient,
   { isProduction = false }: ClientRules,
 ): readonly RecordProblem[] {
   if (uri === undefined) return [];
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   if (url && isPlain(url) && isHttpsOrLocal(url, isProduction)) return [];
   return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
+}
+
+/**
+ * Origins as browsers send them. Applications in a web view have schemes of their own: `capacitor://localhost`, `ionic://localhost`.
+ * @see RFC 6454 §6.2, Fetch §3.2
+ */
+const originProblems = ({ corsOrigins = [] }: CheckedClient): readonly RecordProblem[] =>
+  corsOrigins.flatMap((origin, index) => {
+    const url = origin.length <= LONGEST_URI && URL.canParse(origin) ? new URL(origin) : undefined;
+    const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
+    const isRight =
+      url && !scripted.has(url.protocol) && isPlainHost(url.host) && origin === (isWeb ? url.origin : `${url.protocol}//${url.host}`);
+    return isRight
+      ? []
+      : [
+          {
+            path: `/corsOrigins/${index}`,
+            expected: 'an origin as browsers send it: a scheme, a host, and a port that is not the default one',
+          },
+        ];
+  });
+
+/** Documents that the service reads, and endpoints that it calls. */
+function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): readonly RecordProblem[] {
+  const check = (path: string, uri: unknown) => {
+    const expected = typeof uri === 'string' ? fetchProblem?.(uri) : undefined;
+    return expected === undefined ? [] : [{ path, expected }];
+  };
+  const { request_uris: requestUris } = metadata;
+  return [
+    ...['jwks_uri', 'backchannel_logout_uri', 'sector_identifier_uri'].flatMap((name) => check(`/metadata/${name}`, metadata[name])),
+    ...(Array.isArray(requestUris) ? requestUris.flatMap((uri, index) => check(`/metadata/request_uris/${index}`, uri)) : []),
+  ];
 }
 
 /** Whether a URL names a host, and nobody at it. */

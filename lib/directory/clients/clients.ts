@@ -33,7 +33,7 @@ import {
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import type { HeldWrite } from '../name-space.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { authMethod, findClientProblems, findIdProblems, findPostRegistrationProblems, type RecordProblem } from './client-metadata.js';
+import { authMethod, findAllClientProblems, findIdProblems, findProblemsOfChange, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import { checkNotReserved } from './shared-ids.js';
 
@@ -117,6 +117,8 @@ export interface Clients {
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
+  /** What is wrong with a client that is about to be made. */
+  problemsOf(input: ClientInput): readonly RecordProblem[];
   /** The client, if the secret is one of its live ones. */
   checkSecret(id: string, secret: string): Promise<Client | undefined>;
 }
@@ -156,8 +158,7 @@ export function createClients(context: DirectoryContext): Clients {
       });
       refuse([
         ...findIdProblems(client.id, context),
-        ...findClientProblems(client, context),
-        ...findPostRegistrationProblems(client, context),
+        ...findAllClientProblems({ ...client, version: 1 }, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
       const undo = () => rows.remove(id, event('ClientRemoved', id));
@@ -172,19 +173,13 @@ export function createClients(context: DirectoryContext): Clients {
     async update(id, patch, check) {
       checkInput(clientPatch, patch);
       checkBranding(patch.styles, '/styles');
-      // A record from before these rules can be changed otherwise.
-      const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
       const { allowedScopes = [] } = patch;
       const existing = await existingScopesFor(allowedScopes, context);
       const change = (row: Client): Client => {
         check?.(row);
         const next = patched(row, patch);
         const known = new Set([...existing, ...row.allowedScopes]);
-        refuse([
-          ...(isChecked ? findClientProblems(next, context) : []),
-          ...(patch.postRegistrationUri === undefined ? [] : findPostRegistrationProblems(next, context)),
-          ...findScopeProblems(allowedScopes, known),
-        ]);
+        refuse([...findProblemsOfChange(row, next, context), ...findScopeProblems(allowedScopes, known)]);
         return changed(row, next, event('ClientUpdated', id));
       };
       const distrusted = (row: Client): Client => changed(row, patched(row, { trustedLoginHint: false }), event('ClientUpdated', id));
@@ -209,6 +204,9 @@ export function createClients(context: DirectoryContext): Clients {
       const { record: client, secret } = await secrets.rotate(id, given);
       return { client, secret };
     },
+
+    problemsOf: ({ id, secret: _secret, ...given }) =>
+      findAllClientProblems({ ...newRecord(id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 }, context),
 
     checkSecret: secrets.check,
   };

@@ -29,6 +29,11 @@ export async function checkSeedReferences(
   const problems = [
     ...(await findSeedReferenceProblems(directory, seed, ids, ofExtensions)),
     ...(await findSeedScopeProblems(directory, seed, await directory.existingScopes())),
+    ...(seed.clients ?? []).flatMap((client, index) =>
+      directory.clients
+        .problemsOf(client)
+        .map(({ path, ...problem }) => ({ ...problem, path: seedPath('clients', index, ...path.split('/').slice(1)) })),
+    ),
   ];
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }

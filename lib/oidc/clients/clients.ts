@@ -69,9 +69,10 @@ export class ClientAdapter implements Adapter {
 }
 
 /** oidc-provider demands a secret of confidential clients; this one matches nothing. */
-const noSecret = randomBytes(32).toString('base64url');
+export const noSecret = randomBytes(32).toString('base64url');
 
-const clientMetadata = (client: Client): AdapterPayload => ({
+/** A client's record as oidc-provider takes it. */
+export const clientMetadata = (client: Client): AdapterPayload => ({
   response_types: responseTypesOf(client.metadata) as ResponseType[],
   grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,

@@ -37,6 +37,21 @@ export async function verifiedByClient(client: Client, jwt: string, clockToleran
 /** Whether {@link verifiedByClient} found nothing wrong with a JWT but that it is over: the signature is checked first. helpers/jwt.js */
 export const isExpired = (error: unknown): boolean => error instanceof Error && error.message === 'jwt expired';
 
+/**
+ * The members that oidc-provider knows of a client with this metadata; or, in its words, the first problem that its schema finds. `new Client` of
+ * models/client.js, which checks the keys of `jwks` as well and says in the cause what is wrong with them.
+ */
+export function judgeMetadata(provider: Provider, metadata: object): { readonly known: object } | { readonly problem: string } {
+  try {
+    const client = new (provider.Client as unknown as new (given: object) => Client)(structuredClone(metadata));
+    return { known: client.metadata() };
+  } catch (error) {
+    if (!(error instanceof errors.InvalidClientMetadata)) throw error;
+    const { cause, error_description: description = error.message } = error;
+    return { problem: cause instanceof Error ? cause.message : description };
+  }
+}
+
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
 /** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */

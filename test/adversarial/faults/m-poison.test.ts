@@ -200,7 +200,8 @@ describe('M17: rows that are not of their form', () => {
   };
   const options = { ...stores, seed, keys: { encryption: ['what the keys are encrypted with in this test'] } };
   /** Another node of the same service. */
-  const begin = () => createIdentityProvider({ ...options, issuer: service.issuer, logger: silentLogger });
+  const begin = () =>
+    createIdentityProvider({ ...options, subjectSalt: 'salt of the test tenant identities', issuer: service.issuer, logger: silentLogger });
   const alice = new Agent();
   const heard: string[] = [];
   let tid: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { findClient, isExpired, isPairwise, recordOf } from '../../../lib/oidc/upstream/client.js';
+import { findClient, isExpired, isPairwise, judgeMetadata, recordOf } from '../../../lib/oidc/upstream/client.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
 import { bare, clientKeys, configuration, expectInOrder, hooked, hooks, issuer, records, type Untyped } from './pinned.js';
 
@@ -102,4 +102,25 @@ test('a client with redirect URIs by http is refused with a code; where it may b
   expect(build(true, 'http://localhost:8080/', 'https://localhost/', 'http://127.0.0.1/')).toMatchObject({ clientId: 'i' });
   expect(() => build(true, 'http://localhost/', 'http://rp.example/')).toThrow('invalid_');
   for (const uri of ['http://localhost/', 'https://localhost/']) expect(() => build(false, uri)).toThrow('invalid_');
+});
+
+test('a client is built from metadata by `new`, which throws the first problem, with the one of a key as its cause', () => {
+  expectInOrder(
+    'models/client.js',
+    "throw new InvalidClientMetadata('client JSON Web Key Set is invalid', { cause })",
+    'constructor(metadata, ctx',
+    'new Client.Schema(metadata, ctx',
+    'validateJWKS(this.jwks)',
+    '.map(checkJWK)',
+  );
+  expectInOrder('helpers/client_schema.js', 'invalidate(message, _code)', 'throw new InvalidClientMetadata(message)');
+  const metadata = { client_id: 'c', client_secret: 's', redirect_uris: ['https://rp.example/cb'] };
+  expect(judgeMetadata(bare, metadata)).toMatchObject({ known: { client_id: 'c', redirect_uris: metadata.redirect_uris } });
+  expect(judgeMetadata(bare, { ...metadata, userinfo_signed_response_alg: 'RS256' })).not.toHaveProperty(
+    'known.userinfo_signed_response_alg',
+  );
+  expect(judgeMetadata(bare, { ...metadata, default_max_age: -1 })).toEqual({ problem: 'default_max_age must be a non-negative integer' });
+  expect(judgeMetadata(bare, { ...metadata, jwks: { keys: [{ kty: 'oct', k: 'k' }] } })).toEqual({
+    problem: 'jwks.keys[0] must not contain symmetric keys',
+  });
 });

@@ -80,11 +80,16 @@ export const adminSeed = {
   ],
 } satisfies IdentityProviderOptions['seed'];
 
-export async function adminToken(issuer: string, client: string, scope: string = adminScopes.join(' ')): Promise<string> {
+export async function adminToken(
+  issuer: string,
+  client: string,
+  scope: string = adminScopes.join(' '),
+  secret = `${client}-secret`,
+): Promise<string> {
   const { json } = await postForm(
     `${issuer}/connect/token`,
     { grant_type: 'client_credentials', scope },
-    { authorization: basic(client, `${client}-secret`) },
+    { authorization: basic(client, secret) },
   );
   expect(json.access_token).toEqual(expect.any(String));
   return json.access_token;

@@ -1,0 +1,30 @@
+/** Which addresses the service may call, judged by a URL alone: when the URL is written, and again when it is called. */
+import { isIP } from 'node:net';
+import { isPublicAddress } from './public-address.js';
+
+/** Whether the operator allows the host of a URL by the option `outgoing.allowHosts`. */
+export function createAllowedHosts(allowHosts: readonly string[]): (url: URL) => boolean {
+  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+  return ({ hostname, port, protocol }) =>
+    allowed.has(hostname) || allowed.has(`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`);
+}
+
+/** Whether the host of a URL is an address, and one outside the Internet. The parser of URLs has made one spelling of all. */
+export function isPrivateLiteral({ hostname }: URL): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return isIP(address) !== 0 && !isPublicAddress(address);
+}
+
+/** What a URL should be instead of one that the service may not call; see `fetchProblem` of the extension context. */
+export type FetchProblem = (url: string) => string | undefined;
+
+export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {
+  const isAllowed = createAllowedHosts(options.allowHosts);
+  return (text) => {
+    if (!options.production || !URL.canParse(text)) return undefined;
+    const url = new URL(text);
+    return isAllowed(url) || !isPrivateLiteral(url)
+      ? undefined
+      : 'a URL whose host is a name, a public address, or a host of outgoing.allowHosts';
+  };
+}

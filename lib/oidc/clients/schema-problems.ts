@@ -1,0 +1,71 @@
+/** What oidc-provider would find wrong with a client at every request of it, found when the client is written. */
+import type Provider from 'oidc-provider';
+import { type InputProblem, ownMetadataNames } from '../../directory/index.js';
+import type { Client } from '../../store/records/records.js';
+import { judgeMetadata } from '../upstream/client.js';
+import { clientMetadata, noSecret } from './clients.js';
+
+/** Where a problem is whose words name no member. */
+const subjects: readonly (readonly [words: RegExp, name: string])[] = [
+  [/sector identifier/, 'sector_identifier_uri'],
+  [/certificate subject value|token endpoint authentication methods/, 'token_endpoint_auth_method'],
+  [/JSON Web Key Set/, 'jwks'],
+  [/proof of possession/, 'dpop_bound_access_tokens'],
+];
+
+/** Members that the service serves without oidc-provider. */
+const ownMembers: ReadonlySet<string> = new Set([
+  'frontchannel_logout_session_required',
+  'frontchannel_logout_uri',
+  'request_uris',
+  'subject_type',
+]);
+
+/** Members that are no metadata in the record. */
+const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name: '/name' };
+
+/**
+ * All problems, each at its member. oidc-provider tells the first one alone, so the member is taken out and the rest is checked anew. A stored member
+ * that was wrong before hides no other that way.
+ */
+export function findSchemaProblems(provider: Provider, client: Client): readonly InputProblem[] {
+  const metadata: Record<string, unknown> = { ...clientMetadata(client), client_secret: noSecret };
+  const problems = new Map<string, string>();
+  for (;;) {
+    const judgement = judgeMetadata(provider, metadata);
+    if ('known' in judgement) {
+      for (const name of unserved(client.metadata, judgement.known))
+        if (!problems.has(name)) problems.set(name, 'nothing, because the service does not have the feature on');
+      break;
+    }
+    const { problem: words } = judgement;
+    const name = memberIn(words, metadata);
+    // What is missing once it was taken out is no problem of its own.
+    if (problems.has(name)) break;
+    problems.set(name, expectedIn(words, name));
+    if (!Object.hasOwn(metadata, name)) break;
+    delete metadata[name];
+  }
+  return [...problems].map(([name, expected]) => ({ path: paths[name] ?? (name === '' ? '/metadata' : `/metadata/${name}`), expected }));
+}
+
+/** Members of the standards that oidc-provider passes over, because their feature is off. What is `false` asks for nothing. */
+const unserved = (metadata: Client['metadata'], known: object): readonly string[] =>
+  ownMetadataNames.filter(
+    (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),
+  );
+
+/** The member that a problem is about: the first that its words name. */
+function memberIn(words: string, metadata: object): string {
+  const named = words.match(/[a-z]+(?:_[a-z0-9]+)*/g) ?? [];
+  const known = named.find((name) => Object.hasOwn(metadata, name) || /_(?:uris?|alg|enc|types|method)$|^jwks$/.test(name));
+  return subjects.find(([about]) => about.test(words))?.[1] ?? known ?? '';
+}
+
+/** What the member should be instead. */
+function expectedIn(words: string, name: string): string {
+  const rest = words.startsWith(`${name} `) ? words.slice(name.length + 1) : words;
+  if (/no values are allowed/.test(rest)) return 'nothing, because no value is served here';
+  if (rest === 'is mandatory property') return 'a value, which is required';
+  return rest.replace(/^must be /, '').replace(/^(?:can|must) only contain /, 'only ');
+}
