@@ -1,6 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User } from '../../store/records/records.js';
-import type { DirectoryContext } from '../context.js';
+import type { DirectoryContext, NextNotBefore } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { userNameKey } from '../identifiers.js';
@@ -52,7 +52,7 @@ export interface Users {
    * @throws IdpError `not_found`.
    */
   acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
-  /** @throws IdpError `not_found`. */
+  /** Removes an identity and ends every sign-in of the user. So does an update that leaves one out. @throws IdpError `not_found`. */
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
@@ -84,6 +84,16 @@ export interface Users {
 interface Parts {
   readonly groups: Groups;
   removeUser(tid: string, userId: string, judge?: JudgeChild): Promise<Person>;
+}
+
+/** The change, with every sign-in of the user ended if the change removes an identity. The user keeps no sign-in that rests on a former identity. */
+function withoutSignIns(
+  { externalIdentityKeys: before, notBefore }: User,
+  changes: Partial<User>,
+  nextNotBefore: NextNotBefore,
+): Partial<User> {
+  const isKept = (key: string): boolean => changes.externalIdentityKeys?.includes(key) ?? true;
+  return before.every(isKept) ? changes : { ...changes, notBefore: nextNotBefore({ ...(notBefore && { notBefore }) }) };
 }
 
 export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
@@ -164,17 +174,21 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       checkInput(userPatch, patch);
       const { externalIdentities } = patch;
       const voucher = await voucherFor(context, tid, await rows.requireByUser(userId));
-      return change(
-        userId,
-        (row) => {
-          check?.(row);
-          return changedUser(
-            externalIdentities === undefined
-              ? patch
-              : { ...patch, externalIdentities: vouchedIdentities(externalIdentities, row.user.externalIdentities, voucher) },
-          );
-        },
-        (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
+      const write = (next: (user: User) => Partial<User>) =>
+        change(
+          userId,
+          (row) => {
+            check?.(row);
+            return next(row.user);
+          },
+          (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
+        );
+      if (externalIdentities === undefined) return write(() => changedUser(patch));
+      return context.withCutoff({ oid: userId }, (nextNotBefore) =>
+        write((user) => {
+          const vouched = vouchedIdentities(externalIdentities, user.externalIdentities, voucher);
+          return withoutSignIns(user, changedUser({ ...patch, externalIdentities: vouched }), nextNotBefore);
+        }),
       );
     },
 
@@ -211,15 +225,20 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       );
     },
 
-    async removeIdentity(userId, identity) {
-      const key = externalIdentityKey(identity);
-      const others = (all: readonly ExternalIdentity[]) => all.filter((one) => externalIdentityKey(one) !== key);
-      return change(
-        userId,
-        ({ user }) => (user.externalIdentityKeys.includes(key) ? changedUser({ externalIdentities: others(user.externalIdentities) }) : {}),
-        (next, before) => identityEvents(before, next),
-      );
-    },
+    removeIdentity: (userId, identity) =>
+      context.withCutoff({ oid: userId }, (nextNotBefore) =>
+        change(
+          userId,
+          ({ user }) => {
+            const key = externalIdentityKey(identity);
+            const others = user.externalIdentities.filter((one) => externalIdentityKey(one) !== key);
+            return others.length === user.externalIdentities.length
+              ? {}
+              : withoutSignIns(user, changedUser({ externalIdentities: others }), nextNotBefore);
+          },
+          (next, before) => identityEvents(before, next),
+        ),
+      ),
 
     setGroups: (userId, refs, check) => regroup(userId, refs, (_, given) => given, check),
     addGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])], check),

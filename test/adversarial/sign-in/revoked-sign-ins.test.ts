@@ -190,10 +190,20 @@ const reset = async ({ owner }: Subject): Promise<void> => {
 };
 const setPassword = ({ owner }: Subject) => service.idp.tenant(owner.tid).credentials.setPassword(owner.oid, 'a new password that is long');
 
+/** T-IDENTITY */
+const removeIdentity = async ({ owner }: Subject): Promise<void> => {
+  const identity = { idp: 'elsewhere', subject: owner.oid };
+  const { users } = service.idp.tenant(owner.tid);
+  await users.addIdentity(owner.oid, identity);
+  await users.removeIdentity(owner.oid, identity);
+};
+
 const revocations: Readonly<Record<string, Revocation>> = {
   'a reset of the password': { of: own, revoke: reset },
   'a password that the host sets': { of: own, revoke: setPassword, keepsSessions: true },
   'sign-out everywhere': { of: own, revoke: ({ tid, oid }) => service.idp.tenant(tid).users.signOutEverywhere(oid) },
+  'removal of an identity': { of: own, revoke: removeIdentity },
+  'removal of an identity of the parent': { of: child, revoke: removeIdentity },
   'the first factor, which another session adds': {
     of: own,
     revoke: ({ tid, oid }) => service.idp.tenant(tid).users.signOutOthers(oid, { session: 'another', cause: 'the first factor' }),
