@@ -26,6 +26,16 @@ export const forgottenPath = (own: string, uid: string): string => `${own}/inter
 
 /** Characters of what is typed. */
 const LONGEST = 320;
+const LONGEST_ORGANISATION = 200;
+
+const nothing: Typed = { identifier: '' };
+
+/** What the person typed. */
+interface Typed {
+  readonly identifier: string;
+  /** Tells the account from others of the name, of which three get a link. */
+  readonly organisation?: string;
+}
 
 export function forgottenRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
   const { own, url, inPerson, interactions, csrf, view, artifact, deliver, directory, locales } = context;
@@ -38,7 +48,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
   const ask = (
     ctx: Context,
     interaction: Interaction,
-    identifier: string,
+    { identifier, organisation = '' }: Typed,
     more: { problem?: Text; general?: Text; status?: number } = {},
   ) => {
     const { problem, general, status = 200 } = more;
@@ -57,6 +67,14 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
           autocomplete: 'username',
           value: identifier,
           ...(problem === undefined ? {} : { problem }),
+        },
+        {
+          part: 'field',
+          name: 'organisation',
+          label: 'passwords.forgotten.organisation',
+          autocomplete: 'organization',
+          value: organisation,
+          isOptional: true,
         },
         { part: 'button', text: 'passwords.forgotten.submit' },
         { part: 'link', text: 'passwords.forgotten.back', href: signInUrl(interaction) },
@@ -78,7 +96,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
-    await ask(ctx, interaction, '');
+    await ask(ctx, interaction, nothing);
   });
 
   router.post(path, inPerson, form, async (ctx: Context) => {
@@ -86,20 +104,22 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     if (!interaction) return;
     const identifier = formField(ctx, 'identifier').trim().slice(0, LONGEST);
     // The form of another browser is shown as a new one.
-    if (!csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return ask(ctx, interaction, '', { status: 403 });
+    if (!csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return ask(ctx, interaction, nothing, { status: 403 });
     if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
-    if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, identifier);
-    if (identifier === '') return ask(ctx, interaction, '', { problem: 'passwords.forgotten.missing', status: 400 });
+    const organisation = formField(ctx, 'organisation').trim().slice(0, LONGEST_ORGANISATION);
+    const typed = { identifier, organisation };
+    if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, typed);
+    if (identifier === '') return ask(ctx, interaction, typed, { problem: 'passwords.forgotten.missing', status: 400 });
     const minutes = await throttle.request(directory.accounts.nameKey(identifier), ctx.ip);
     if (minutes !== undefined) {
       ctx.set('Retry-After', String(minutes * 60));
       const general = { key: 'passwords.often', values: { minutes: String(minutes) } };
-      return ask(ctx, interaction, identifier, { general, status: 429 });
+      return ask(ctx, interaction, typed, { general, status: 429 });
     }
     const { tids, client, uid, parameters } = interaction;
     const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
-    const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
+    const request: Asked = { ...typed, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();
     await artifact(asked).put(id, request);
     await recordsOfBrowsers(context, begun).put(ctx, uid);

@@ -16,6 +16,8 @@ export const told: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172
 
 export interface Asked {
   readonly identifier: string;
+  /** Empty where the person named none. */
+  readonly organisation: string;
   readonly tids?: readonly string[];
   readonly clientId: string;
   readonly uid: string;

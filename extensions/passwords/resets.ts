@@ -14,8 +14,8 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     const requestId = String(data.id);
     const request = (await artifact(asked).read(requestId)) as Asked | undefined;
     if (!request) return;
-    const { identifier, tids, clientId, uid, locale } = request;
-    const found = await directory.accounts.candidates(identifier, { tids, method: 'password' });
+    const { identifier, organisation, tids, clientId, uid, locale } = request;
+    const found = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password' });
     for (const oid of new Set(found.map(ownerOf))) {
       if (await throttle.isTooMany(oid)) {
         logger.info({ user: oid }, 'reset of a password not sent, because there were too many');

@@ -15,6 +15,7 @@ const sameInAll = new Set([
   'de ciba.fact.tenant',
   'sv ciba.fact.tenant',
   'de password.organisation',
+  'de passwords.forgotten.organisation',
   'de error.code',
   'de factors.kind.passkey',
 ]);

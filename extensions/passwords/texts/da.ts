@@ -5,6 +5,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.forgotten.title': 'Glemt adgangskoden?',
   'passwords.forgotten.lead': 'Vi sender dig et link, hvor du vælger en ny.',
   'passwords.forgotten.identifier': 'E-mail eller brugernavn',
+  'passwords.forgotten.organisation': 'Organisation (valgfrit)',
   'passwords.forgotten.submit': 'Send link',
   'passwords.forgotten.back': 'Tilbage til login',
   'passwords.forgotten.missing': 'Skriv e-mail eller brugernavn.',

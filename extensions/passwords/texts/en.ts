@@ -4,6 +4,7 @@ export const en = {
   'passwords.forgotten.title': 'Forgotten password?',
   'passwords.forgotten.lead': 'We send you a link to choose a new one.',
   'passwords.forgotten.identifier': 'E-mail or user name',
+  'passwords.forgotten.organisation': 'Organisation (optional)',
   'passwords.forgotten.submit': 'Send link',
   'passwords.forgotten.back': 'Back to sign-in',
   'passwords.forgotten.missing': 'Enter your e-mail or user name.',

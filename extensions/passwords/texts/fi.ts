@@ -5,6 +5,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.forgotten.title': 'Unohditko salasanasi?',
   'passwords.forgotten.lead': 'Lähetämme sinulle linkin, jolla valitset uuden.',
   'passwords.forgotten.identifier': 'Sähköposti tai käyttäjätunnus',
+  'passwords.forgotten.organisation': 'Organisaatio (valinnainen)',
   'passwords.forgotten.submit': 'Lähetä linkki',
   'passwords.forgotten.back': 'Takaisin kirjautumiseen',
   'passwords.forgotten.missing': 'Anna sähköposti tai käyttäjätunnus.',

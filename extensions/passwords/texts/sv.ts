@@ -5,6 +5,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.forgotten.title': 'Glömt lösenordet?',
   'passwords.forgotten.lead': 'Vi skickar en länk där du väljer ett nytt.',
   'passwords.forgotten.identifier': 'E-post eller användarnamn',
+  'passwords.forgotten.organisation': 'Organisation (valfritt)',
   'passwords.forgotten.submit': 'Skicka länk',
   'passwords.forgotten.back': 'Tillbaka till inloggningen',
   'passwords.forgotten.missing': 'Ange e-post eller användarnamn.',

@@ -54,7 +54,11 @@ ${cancelButton(view, context)}
 </form>
 ${additions.map(
   ({ name, href }) =>
-    html`<form id="addition-${name}" method="post" action="${href}">${hiddenFields({ csrf: view.csrf, identifier: view.identifier })}</form>`,
+    html`<form id="addition-${name}" method="post" action="${href}">${hiddenFields({
+      csrf: view.csrf,
+      identifier: view.identifier,
+      ...(view.organisation !== undefined && { organisation: view.organisation }),
+    })}</form>`,
 )}`,
   };
 }

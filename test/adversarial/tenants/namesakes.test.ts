@@ -9,14 +9,18 @@ import {
   adminToken,
   tenantIds,
 } from '../../support/administration/admin.js';
+import { captureMail } from '../../support/administration/invitations.js';
 import { Agent, authorizeUrl, createPkce, formOf } from '../../support/client/agent.js';
 import { responseOf } from '../../support/client/steps.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { passwordPage, pressForgotten } from '../../support/sign-in/passwords.js';
 
 const NAME = 'vic@initech.test';
 const mine = ['First', 'Second', 'Third'];
-const vic = { givenName: 'Vic', familyName: 'Tim', user: { userName: NAME, devPassword: 'right' } };
+const captured = captureMail();
+const vic = { givenName: 'Vic', familyName: 'Tim', email: NAME, user: { userName: NAME, devPassword: 'right' } };
 const service = useIdp({
+  mail: captured.mail,
   seed: {
     ...adminSeed,
     tenants: [...adminSeed.tenants, { name: 'Initech AS', persons: [vic] }, ...mine.map((name) => ({ name }))],
@@ -71,4 +75,18 @@ test('numbers and subsidiaries of that name come after the tenant of the name', 
   }
   expect(await signsIn('Initech AS', 'right')).toBe(true);
   expect(await signsIn('First', 'the crowd’s')).toBe(true);
+});
+
+test('“Forgotten password?” mails the account of the organisation that is named, which the password page passes on', async () => {
+  const found = await service.idp.directory.accounts.candidates(NAME);
+  expect(found.map(({ tenant }) => tenant.name).sort()).toEqual([...mine].sort());
+  const agent = new Agent();
+  const page = await passwordPage(service.issuer, agent, NAME);
+  const failed = await agent.submit(page, { identifier: NAME, password: 'wrong', organisation: 'Initech AS' });
+  const asked = await pressForgotten(agent, failed);
+  expect(formOf(asked).fields).toMatchObject({ identifier: NAME, organisation: 'Initech AS' });
+  const empty = await agent.submit(asked, { identifier: '', organisation: ' initech as ' });
+  expect([empty.status, formOf(empty).fields.organisation]).toEqual([400, 'initech as']);
+  expect((await agent.submit(empty, { identifier: NAME })).status).toBe(200);
+  expect((await captured.to(NAME)).text).toContain('Initech AS');
 });
