@@ -185,6 +185,38 @@ describe('a removal and its note', () => {
     expect(await codeOf(persons.create(olga()))).toBe('conflict');
   });
 
+  test.each(Array.from({ length: 8 }, (_, writes) => writes))(
+    'a node that is killed after %d writes leaves no id that is free',
+    async (writes) => {
+      for (const way of ['persons', 'users'] as const) {
+        const memory = memoryDirectory();
+        const { tid, personId } = await (async () => {
+          await using t = await scene({ store: memory });
+          await t.dispatched();
+          return { tid: t.tid, personId: t.personId };
+        })();
+        let left = writes;
+        const dying = async <T>(write: () => Promise<T>): Promise<T> => {
+          left -= 1;
+          if (left < 0) throw new Error('killed');
+          return write();
+        };
+        const store = withCollections(memory, (rows) => ({
+          insert: (row) => dying(() => rows.insert(row)),
+          put: (row) => dying(() => rows.put(row)),
+          update: (id, change) => dying(() => rows.update(id, change)),
+          remove: (id, version) => dying(() => rows.remove(id, version)),
+        }));
+        await using killed = await testDirectory({ store });
+        const removing = killed.directory.forTenant(tid)[way];
+        await removing.remove(way === 'persons' ? personId : ID).catch(() => undefined);
+        await using next = await testDirectory({ store: memory });
+        const again = { ...olga(), user: { ...olga().user, userName: 'again' } };
+        expect([writes, way, await codeOf(next.directory.forTenant(tid).persons.create(again))]).toEqual([writes, way, 'conflict']);
+      }
+    },
+  );
+
   test('a user that a paused process makes after another had the id and was removed is taken back', async () => {
     const memory = memoryDirectory();
     let meanwhile: (() => Promise<unknown>) | undefined;
