@@ -149,6 +149,7 @@ export { afterAnswer } from './http/requests/after-answer.js';
 export { form, formField } from './http/requests/form.js';
 export { answerJson, entityTagOf } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
+export { type KeptFor, mayBeKept } from './http/requests/kept.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';

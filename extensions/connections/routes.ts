@@ -51,7 +51,11 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     if (!kept || String(parameters).length > MAX_BYTES) return pages.lost(ctx);
     redirectByGet(ctx, url(`${own}/interaction/${kept.uid}/connections/${encodeURIComponent(idOf(ctx))}?${parameters}`));
   });
-  router.post(callbackPath(own, ':id'), (ctx: Context) => postedForms.sendOn(ctx, callbackPath(own, encodeURIComponent(idOf(ctx)))));
+  router.post(callbackPath(own, ':id'), async (ctx: Context) => {
+    // A form for no connection is not kept, because anybody can post it.
+    if (!(await book.get(idOf(ctx)))) return pages.lost(ctx);
+    await postedForms.sendOn(ctx, callbackPath(own, encodeURIComponent(idOf(ctx))), answered);
+  });
 
   router.get(`${base}/connections/:id`, async (ctx: Context) => {
     // Another browser's sign-in is not loaded, so that nobody spends its answer.

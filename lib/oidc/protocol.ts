@@ -22,7 +22,7 @@ import { createAccountClaims } from './accounts/account-claims.js';
 import { createIsComplete, createMayChange, createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
-import { checkUris } from './authorize/checks.js';
+import { checkSignOut, checkUris } from './authorize/checks.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPushedAnswer } from './authorize/pushed-requests.js';
@@ -156,6 +156,7 @@ export function createProtocol(
     parameters,
     check(ctx) {
       checkUris(ctx);
+      checkSignOut(ctx);
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },

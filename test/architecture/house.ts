@@ -137,6 +137,7 @@ const rooms: readonly Room[] = [
       'lib/http/error-answers.ts',
       'lib/http/failures.ts',
       'lib/http/header-values.ts',
+      'lib/http/requests/kept.ts',
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
       'lib/store/',

@@ -30,6 +30,7 @@ export const refusals = {
   expired: 'The message has expired.',
   replayed: 'The message was here before.',
   encrypted_id_unsupported: 'Whom the message is about is encrypted, or not a `NameID`.',
+  too_much_to_keep: 'What has to be remembered of the request is longer than 8 KiB.',
   acs_ambiguous: 'The request names a place for the response by its index and by its URL.',
   acs_not_registered: 'The request wants its response at a place that is not registered.',
   not_idp_initiated: 'No service provider of this name takes sign-ins that begin here.',

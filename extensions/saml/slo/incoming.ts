@@ -1,6 +1,6 @@
 /** Service providers that want somebody signed out everywhere. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
 import { randomBytes } from 'node:crypto';
-import { type ArtifactKind, type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
+import { type ArtifactKind, type Context, type ExtensionContext, mayBeKept, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
 import type { LogoutRequest } from '../messages/inbound.js';
@@ -46,6 +46,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
   const { artifact, own, url, signInToEnd, signOut, logger, requestId } = context;
 
   async function urlFor(path: string, request: Leaving): Promise<string> {
+    if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
     const handle = randomBytes(24).toString('base64url');
     await artifact(leaving).put(handle, request);
     return `${url(path)}?${new URLSearchParams({ request: handle })}`;

@@ -36,7 +36,7 @@ export interface AnswerParts {
 export function createAnswer({ context, book, entities, nameIds, participants, responses, pages }: AnswerParts) {
   /** What the sign-in is not that the request or the service provider asks for. */
   async function lackOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Status | undefined> {
-    const { forceAuthn, receivedAt, requestedAuthnContext, subject } = request;
+    const { forceAuthn, receivedAt, subject } = request;
     const { account, amr, authTime, act, idp, method } = here;
     if (!(tenantsOf(serviceProvider, context.ofInstance)?.includes(account.tenant.id) ?? true))
       return statuses.requestDenied('The user is of another tenant.');
@@ -44,7 +44,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
     const { idp: wantedIdp = idp } = serviceProvider;
     if (wantedIdp !== idp && wantedIdp !== method) return statuses.noAuthnContext;
-    const wanted = wantedContext(requestedAuthnContext);
+    const wanted = wantedContext(request.wantedContext);
     if ((wanted?.mfa || serviceProvider.requireMfa) && !amr.includes('mfa')) return statuses.noAuthnContext;
     if (wanted?.classOf(here) === undefined) return statuses.noAuthnContext;
     if (!subject) return undefined;
@@ -65,7 +65,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   async function assertionOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Assertion | undefined> {
     const { nameIdFormat } = request;
     const nameId = await nameIds.of(here.account, serviceProvider, nameIdFormat, entities.of(serviceProvider.tid));
-    const authnContextClassRef = wantedContext(request.requestedAuthnContext)?.classOf(here);
+    const authnContextClassRef = wantedContext(request.wantedContext)?.classOf(here);
     if (!nameId || authnContextClassRef === undefined) return undefined;
     const attributes = await releasedAttributes(context, serviceProvider, here);
     const entered = await participants.enter(here, serviceProvider, nameId, nameIdFormat === 'transient');

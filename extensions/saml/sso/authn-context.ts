@@ -27,6 +27,19 @@ const levels: ReadonlyMap<string, Level> = new Map([
   [`${CLASSES}TimeSyncToken`, mfaLevel],
 ]);
 
+/** What a request asks of a sign-in, as far as it is understood here. It is kept until somebody is signed in, so it holds no words of the request. */
+export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparison'> {
+  /** The classes that have a level here, each once, in the order of the request. */
+  readonly classes: readonly string[];
+  /** Whether the request names nothing else. */
+  readonly isAllKnown: boolean;
+}
+
+export function understoodContext({ comparison, classRefs, hasDeclarations }: RequestedAuthnContext): UnderstoodContext {
+  const known = classRefs.filter((name) => levels.has(name));
+  return { comparison, classes: [...new Set(known)], isAllKnown: known.length === classRefs.length && !hasDeclarations };
+}
+
 export interface WantedContext {
   /** Whether a second factor is needed. */
   readonly mfa: boolean;
@@ -35,14 +48,13 @@ export interface WantedContext {
 }
 
 /** @returns undefined for what no sign-in here can be. */
-export function wantedContext(requested: RequestedAuthnContext | undefined): WantedContext | undefined {
-  if (!requested) return { mfa: false, classOf: ownClassOf };
-  const { comparison, classRefs, hasDeclarations } = requested;
-  const known = classRefs.flatMap((name) => {
+export function wantedContext(asked: UnderstoodContext | undefined): WantedContext | undefined {
+  if (!asked) return { mfa: false, classOf: ownClassOf };
+  const { comparison, classes, isAllKnown } = asked;
+  const known = classes.flatMap((name) => {
     const level = levels.get(name);
     return level === undefined ? [] : [{ name, level }];
   });
-  const isAllKnown = known.length === classRefs.length && !hasDeclarations;
   const all = known.map(({ level }) => level);
   if (all.length === 0) return undefined;
   const [weakest, strongest] = [Math.min(...all), Math.max(...all)];

@@ -9,7 +9,7 @@ import type { Status } from '../messages/status.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
 import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import { acsOf } from './acs.js';
-import { wantedContext } from './authn-context.js';
+import { understoodContext, wantedContext } from './authn-context.js';
 import { type KeptRequest, keepRequest } from './kept-request.js';
 import { type NameIds, wantedFormat } from './name-id.js';
 import type { Responses } from './responses.js';
@@ -25,7 +25,7 @@ export interface BeginParts {
 export function createBegin({ context, book, nameIds, responses }: BeginParts) {
   /** Nothing here reads a cookie: a page of another site that posts brings none. */
   async function signIn(ctx: Context, { tid }: Entity, serviceProvider: ServiceProvider, request: KeptRequest, hint = ''): Promise<void> {
-    const { mfa = false } = wantedContext(request.requestedAuthnContext) ?? {};
+    const { mfa = false } = wantedContext(request.wantedContext) ?? {};
     const { idp, requireMfa } = serviceProvider;
     const acrValues = [
       ...(mfa || requireMfa ? ['mfa'] : []),
@@ -43,7 +43,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
   }
 
   return {
-    /** @throws RefusedMessage `acs_not_registered`, `acs_ambiguous` */
+    /** @throws RefusedMessage `acs_not_registered`, `acs_ambiguous`, `too_much_to_keep` */
     async requested(ctx: Context, entity: Entity, { message, serviceProvider, relayState }: ReceivedOf<AuthnRequest>): Promise<void> {
       const { id, forceAuthn, isPassive, protocolBinding = bindingUris.post, requestedAuthnContext, subject } = message;
       const { url } = acsOf(serviceProvider, message);
@@ -57,14 +57,14 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         isPassive,
         nameIdFormat: format ?? serviceProvider.nameId.format,
         ...(relayState === undefined ? {} : { relayState }),
-        ...(requestedAuthnContext ? { requestedAuthnContext } : {}),
+        ...(requestedAuthnContext ? { wantedContext: understoodContext(requestedAuthnContext) } : {}),
         ...(subject ? { subject } : {}),
       };
       const refuse = (status: Status): Promise<void> => responses.refuse(ctx, serviceProvider, request, status);
       if (protocolBinding !== bindingUris.post) return refuse(statuses.unsupportedBinding);
       if (format === undefined) return refuse(statuses.invalidNameIdPolicy);
       if (forceAuthn && isPassive) return refuse(statuses.noPassive);
-      if (!wantedContext(requestedAuthnContext)) return refuse(statuses.noAuthnContext);
+      if (!wantedContext(request.wantedContext)) return refuse(statuses.noAuthnContext);
       const hint = subject ? await nameIds.hintOf(serviceProvider, subject) : '';
       return hint === undefined ? refuse(statuses.unknownPrincipal) : signIn(ctx, entity, serviceProvider, request, hint);
     },

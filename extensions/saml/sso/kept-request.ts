@@ -1,8 +1,10 @@
 /** A request of a service provider that waits until somebody is signed in. */
 import { randomBytes } from 'node:crypto';
-import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
-import type { NameId, RequestedAuthnContext } from '../messages/inbound.js';
+import { type ArtifactKind, type ExtensionContext, mayBeKept } from '../../../lib/extension-door.js';
+import type { NameId } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
 import type { NameIdFormat } from '../service-providers/records.js';
+import type { UnderstoodContext } from './authn-context.js';
 
 export interface KeptRequest {
   /** The id of the service provider. */
@@ -16,14 +18,16 @@ export interface KeptRequest {
   readonly forceAuthn: boolean;
   readonly isPassive: boolean;
   readonly nameIdFormat: NameIdFormat;
-  readonly requestedAuthnContext?: RequestedAuthnContext;
+  readonly wantedContext?: UnderstoodContext;
   readonly subject?: NameId;
 }
 
 /** By handles that the browser never sees. */
 export const requests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
 
+/** @throws RefusedMessage `too_much_to_keep` */
 export async function keepRequest({ artifact }: Pick<ExtensionContext, 'artifact'>, request: KeptRequest): Promise<string> {
+  if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
   const handle = randomBytes(24).toString('base64url');
   await artifact(requests).put(handle, request);
   return handle;

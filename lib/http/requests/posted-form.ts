@@ -1,18 +1,20 @@
-import { type ParsedUrlQuery, parse, stringify } from 'node:querystring';
+import { type ParsedUrlQuery, parse } from 'node:querystring';
 import type { Context, Middleware } from 'koa';
+import { type KeptFor, mayBeKept } from './kept.js';
 
 /**
  * The parameters of a posted form that are sent on as those of a GET, so that cookies come along whoever's page it was posted from.
- * @param maxBytes of names and values, decoded.
- * @throws Error with status 413, 415.
+ * @param time that the store keeps the form for.
+ * @param names of the parameters that are kept. @default all
+ * @throws Error with status 413 for a form that may not be kept, 415 for what is no form.
  */
-export async function postedForm(ctx: Context, readForm: Middleware, maxBytes: number): Promise<ParsedUrlQuery> {
+export async function postedForm(ctx: Context, readForm: Middleware, time: KeptFor, names?: readonly string[]): Promise<ParsedUrlQuery> {
   await readForm(ctx, async () => {});
   const { rawBody } = ctx.request as { rawBody?: string };
   if (rawBody === undefined) return refuse(415, 'a request by POST is a form');
-  const form = parse(rawBody);
-  const decoded = stringify(form, '&', '=', { encodeURIComponent: (text) => text });
-  return Buffer.byteLength(decoded) <= maxBytes ? form : refuseLong();
+  const all = parse(rawBody);
+  const form = names ? Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))) : all;
+  return mayBeKept(form, time) ? form : refuseLong();
 }
 
 /**

@@ -40,6 +40,9 @@ const REQUEST_MS = 60_000;
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
   recordEnd === undefined ? Date.now() + unknownEnd : Math.max(recordEnd, Date.now() + REQUEST_MS);
 
+/** What stays of a pushed request that was used, because nobody reads its parameters any more. */
+const SPENT_REQUEST = '{"request":""}';
+
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
 
 /** A record that was not spent, and its grant. */
@@ -167,7 +170,7 @@ export class TokenRecords {
     const consumedAt = Date.now();
     // Within its grace a refresh token that comes again is answered all the same.
     const isAnsweredAgain = isRetried && (use?.grace ?? this.#lifetimes.grace) > 0;
-    const value = isRetried ? this.#spentForm(id, artifact, use) : record.value;
+    const value = isRetried ? this.#spentForm(id, artifact, use) : remembered === 'spentRequest' ? SPENT_REQUEST : record.value;
     const write: Put = {
       ...record,
       value: isAnsweredAgain ? value : withNonce(value),

@@ -3,6 +3,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { LONGEST_URI } from '../../directory/index.js';
+import { mayBeKept, mostKept } from '../../http/requests/kept.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
@@ -23,6 +24,7 @@ export const createRequestCheck =
     if (!carried || !client || !params || !record) return;
     checkLengths(params);
     if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
+    checkKept(ctx);
     if (carried.plainPkce) checkPlainAllowed(record);
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
@@ -48,6 +50,16 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
     if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
       throw new errors.InvalidRequest(`${name} must be at most ${maxBytes[name]} bytes long`);
   }
+}
+
+/**
+ * Refuses a request of which a sign-in would keep too much. The members of a request object count, and its text does not. A request that was pushed was
+ * checked then, and the service has added parameters to it.
+ * @throws InvalidRequest
+ */
+function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
+  if (route === 'resume' || entities.PushedAuthorizationRequest || !params || mayBeKept(params, 'longer')) return;
+  throw new errors.InvalidRequest(`the parameters of a request must have ${mostKept('longer')} in all`);
 }
 
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
@@ -82,6 +94,14 @@ function asksForExtensions(jwt: string): boolean {
     // oidc-provider refuses what is no JWT.
     return false;
   }
+}
+
+/** Refuses a sign-out of which the session would keep too much, until the user answers. @throws InvalidRequest */
+export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): void {
+  if (route !== 'end_session') return;
+  const { id_token_hint: _, ...kept } = params ?? {};
+  checkLengths(kept);
+  if (!mayBeKept(kept, 'longer')) throw new errors.InvalidRequest(`the parameters of a sign-out must have ${mostKept('longer')} in all`);
 }
 
 /**

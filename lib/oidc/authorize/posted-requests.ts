@@ -1,13 +1,14 @@
 import { type ParsedUrlQuery, stringify } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import { mayBeKept } from '../../http/requests/kept.js';
 import { postedForm, redirectByGet, refuseLong } from '../../http/requests/posted-form.js';
 import type { OidcParts } from '../context.js';
 import type { ProviderHooks } from '../upstream/provider.js';
 import { urlByReference } from './pushed-requests.js';
 
-/** Bytes that are kept for a reference, which anyone may ask for, and those of a query that every server takes together with its cookies. */
-const MAX_BYTES = 8 * 1024;
+/** Bytes of a query that every server takes together with its cookies. */
+const MAX_QUERY = 8 * 1024;
 
 /**
  * Authorization requests by POST: sent on as the same request by GET, with which cookies come along whoever's page it was posted from. All that is
@@ -20,21 +21,22 @@ export function createPostedRequests(
   parameters: ProviderHooks['parameters'],
 ): (ctx: Context) => Promise<void> {
   return async (ctx) => {
-    const form = await postedForm(ctx, readForm, MAX_BYTES);
+    const form = await postedForm(ctx, readForm, 'longer');
     redirectByGet(ctx, (await byReference(form)) ?? byQuery(form));
   };
 
   function byQuery(form: ParsedUrlQuery): string {
     const query = stringify(form);
-    return query.length <= MAX_BYTES ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
+    return query.length <= MAX_QUERY ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
   }
 
-  /** Undefined for what only the client itself may push, and for what a reference would hide from its checks. */
+  /** Undefined for what only the client itself may push, for what a reference would hide from its checks, and for more than may be kept. */
   async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
     const known = parameters('authorization', { ...posted });
     const { client_id: clientId } = known;
     if (typeof clientId !== 'string' || 'request' in known || 'request_uri' in known) return undefined;
     if (Object.values(known).some((value) => typeof value !== 'string')) return undefined;
+    if (!mayBeKept(known, 'longer')) return undefined;
     const client = await provider().Client.find(clientId);
     if (!client || client.requirePushedAuthorizationRequests || client.requireSignedRequestObject) return undefined;
     return urlByReference(provider(), options, clientId, known);

@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
@@ -7,8 +8,8 @@ import { keepAsPushed, PUSHED_LIFETIME_SECONDS, pushedRecord } from '../upstream
 import type { StepHooks } from '../upstream/router.js';
 
 /**
- * Answers a pushed request that oidc-provider has checked. A request object is left to oidc-provider, which keeps it as it is signed. Parameters are kept
- * here, as claims: oidc-provider would encode them as a JWT, which the stored form takes apart again.
+ * Answers a pushed request that oidc-provider has checked. The parameters are kept here, as claims: oidc-provider would encode them as a JWT, which the
+ * stored form takes apart again. Of a request object, its parameters are kept, because its text may be long, and its signature has been checked.
  * @see RFC 9126 §2.2
  */
 export const createPushedAnswer =
@@ -16,17 +17,23 @@ export const createPushedAnswer =
     options: { issuer },
     adapters,
   }: Pick<OidcParts, 'options' | 'adapters'>): NonNullable<StepHooks['lastSteps']['pushed_authorization_request']> =>
-  async (ctx, theirs) => {
-    const { client, params, body } = ctx.oidc;
+  async (ctx) => {
+    const { client, params, body, trusted = [] } = ctx.oidc;
     if (!client || !params) throw new TypeError('the client did not authenticate');
-    if (body?.request) return theirs();
     const iat = epochSeconds();
+    const lifetime = typeof body?.request === 'string' ? lifetimeOf(body.request, iat) : PUSHED_LIFETIME_SECONDS;
     const id = createId('PushedAuthorizationRequest');
-    const record = pushedRecord(client, params, { issuer, clientId: client.clientId, iat });
-    adapters.tokens.put(adapters.unitOf(ctx), 'PushedAuthorizationRequest', id, record, iat + PUSHED_LIFETIME_SECONDS);
+    const record = pushedRecord(client, params, { issuer, clientId: client.clientId, iat, isSigned: trusted.length > 0 });
+    adapters.tokens.put(adapters.unitOf(ctx), 'PushedAuthorizationRequest', id, record, iat + lifetime);
     ctx.status = 201;
-    ctx.body = { expires_in: PUSHED_LIFETIME_SECONDS, request_uri: requestUriOf(id) };
+    ctx.body = { expires_in: lifetime, request_uri: requestUriOf(id) };
   };
+
+/** Seconds that a pushed request object is kept: until it expires, and at most as long as any pushed request. */
+function lifetimeOf(request: string, now: number): number {
+  const { exp } = decodeJwt(request);
+  return exp === undefined ? PUSHED_LIFETIME_SECONDS : Math.max(1, Math.min(Math.trunc(exp - now), PUSHED_LIFETIME_SECONDS));
+}
 
 /**
  * The URL of an authorization request that is kept here, by reference and once, as a request that its client pushed. Who checks that a client

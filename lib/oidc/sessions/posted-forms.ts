@@ -4,8 +4,6 @@ import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
-const MAX_BYTES = 16 * 1024;
-
 /** Forms that other sites have browsers post to extensions: kept, and sent on to a GET, so that `SameSite=Lax` cookies come along. */
 export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'readForm' | 'options'>): PostedForms {
   const { issuer } = parts.options;
@@ -14,8 +12,8 @@ export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'k
     purpose: 'posted form',
   });
   return {
-    async sendOn(ctx, path, maxBytes = MAX_BYTES) {
-      const form = await postedForm(ctx, parts.readForm, maxBytes);
+    async sendOn(ctx, path, names) {
+      const form = await postedForm(ctx, parts.readForm, 'minute', names);
       redirectByGet(ctx, `${issuer}${path}?${new URLSearchParams({ reference: await kept.keep({ path, form }) })}`);
     },
     async take(ctx) {

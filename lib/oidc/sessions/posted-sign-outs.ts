@@ -4,9 +4,6 @@ import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
-/** Bytes of a request, whose ID token may hold many claims. */
-const MAX_BYTES = 16 * 1024;
-
 /** @see OpenID Connect RP-Initiated Logout 1.0 §2 */
 const parameters = ['id_token_hint', 'logout_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const;
 
@@ -20,8 +17,7 @@ export function createPostedSignOuts(parts: OidcParts) {
 
   return {
     async redirect(ctx: Context, url: string): Promise<void> {
-      const form = await postedForm(ctx, parts.readForm, MAX_BYTES);
-      const given = Object.fromEntries(parameters.flatMap((name) => (form[name] === undefined ? [] : [[name, form[name]]])));
+      const given = await postedForm(ctx, parts.readForm, 'minute', parameters);
       redirectByGet(ctx, Object.keys(given).length === 0 ? url : `${url}?reference=${await requests.keep(given)}`);
     },
 

@@ -12,6 +12,8 @@ interface Envelope {
   readonly issuer: string;
   readonly clientId: string;
   readonly iat: number;
+  /** Whether the parameters are those of a request object whose signature was verified. */
+  readonly isSigned?: boolean;
 }
 
 /** Parameters as oidc-provider keeps those that a client pushed: as the claims of a request object. */
@@ -28,7 +30,7 @@ export const pushedRecord = (client: Client, parameters: Parameters, envelope: E
     iat: envelope.iat,
     request: claimsOf(parameters, envelope),
     dpopJkt: parameters.dpop_jkt,
-    trusted: client.clientAuthMethod !== 'none',
+    trusted: client.clientAuthMethod !== 'none' || envelope.isSigned === true,
   }) as unknown as AdapterPayload;
 
 /** Keeps a request as one that its client pushed, without its having been trusted. @returns its id. */

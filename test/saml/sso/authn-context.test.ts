@@ -1,7 +1,7 @@
 /** SAML Core §3.3.2.2.1: RequestedAuthnContext, by every comparison. */
 import { describe, expect, test } from '@jest/globals';
 import type { RequestedAuthnContext } from '../../../extensions/saml/messages/inbound.js';
-import { wantedContext } from '../../../extensions/saml/sso/authn-context.js';
+import { understoodContext, wantedContext } from '../../../extensions/saml/sso/authn-context.js';
 
 const classes = 'urn:oasis:names:tc:SAML:2.0:ac:classes:';
 const names: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const names: Readonly<Record<string, string>> = {
 };
 const shortOf = (uri: string | undefined): string => Object.keys(names).find((name) => names[name] === uri) ?? '-';
 const wanted = (comparison: RequestedAuthnContext['comparison'], asked: string) =>
-  wantedContext({ comparison, classRefs: asked.split(' ').map((name) => names[name] ?? name), hasDeclarations: false });
+  wantedContext(understoodContext({ comparison, classRefs: asked.split(' ').map((name) => names[name] ?? name), hasDeclarations: false }));
 const signIns = { key: ['pop'], password: ['pwd'], both: ['pwd', 'mfa'] };
 
 describe('SAML Core §3.3.2.2.1', () => {
@@ -57,7 +57,7 @@ describe('SAML Core §3.3.2.2.1', () => {
   });
 
   test('a declaration cannot be met; who asks for nothing gets what the sign-in is', () => {
-    expect(wantedContext({ comparison: 'exact', classRefs: [], hasDeclarations: true })).toBeUndefined();
+    expect(wantedContext(understoodContext({ comparison: 'exact', classRefs: [], hasDeclarations: true }))).toBeUndefined();
     const called = Object.values(signIns).map((amr) => shortOf(wantedContext(undefined)?.classOf({ amr })));
     expect(called).toEqual(['any', 'pwd', 'mfa']);
   });

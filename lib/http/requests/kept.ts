@@ -1,0 +1,33 @@
+/** Maximum bytes that a request of anybody may make the store keep, as JSON: for a minute, and for longer. */
+const most = { minute: 16 * 1024, longer: 8 * 1024 } as const;
+
+/** The time that something is kept for: at most a minute, or longer. */
+export type KeptFor = keyof typeof most;
+
+/**
+ * Returns whether the store may keep this for a request that anybody can send. The limit holds for the JSON text before it is encrypted: 16 KiB for at
+ * most a minute, and 8 KiB for longer. In JSON, a quote takes two bytes and a control character takes six.
+ * @example
+ * ```ts
+ * import { type Extension, IdpError, mayBeKept, parametersOf } from 'tenant-idp/extension';
+ *
+ * const drafts = { name: 'drafts.drafts', lifetimeSeconds: 600 };
+ *
+ * export const extension: Extension = {
+ *   name: 'drafts',
+ *   artifacts: [drafts],
+ *   routes(router, { artifact }) {
+ *     router.get('/draft', async (ctx) => {
+ *       const draft = parametersOf(ctx, ['title', 'text']);
+ *       if (!mayBeKept(draft, 'longer')) throw new IdpError('invalid_request');
+ *       await artifact(drafts).put('latest', draft);
+ *       ctx.status = 204;
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export const mayBeKept = (value: object, time: KeptFor): boolean => Buffer.byteLength(JSON.stringify(value)) <= most[time];
+
+/** The limit in words: `at most 8 KiB`. */
+export const mostKept = (time: KeptFor): string => `at most ${most[time] / 1024} KiB`;
