@@ -222,9 +222,10 @@ describe('limits', () => {
     expect((await calls().ask(alice, 'hasty')).status).toBe(200);
   });
 
-  test('D4: the sixth of a user in ten minutes is access_denied', async () => {
+  test('D4: the sixth of a client for a user in ten minutes is access_denied, and another client still asks', async () => {
     for (let count = 0; count < 5; count += 1) expect((await calls().ask(alice)).status).toBe(200);
     expect(await calls().ask(alice)).toMatchObject({ status: 400, json: { error: 'access_denied' } });
+    expect((await calls().ask(alice, 'hasty')).status).toBe(200);
   });
 
   test('D4: a new request of the same client replaces the pending one, which answers access_denied', async () => {

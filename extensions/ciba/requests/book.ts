@@ -7,7 +7,9 @@ import { MAX_LIFETIME_SECONDS } from './record.js';
 
 /** No person is worn down by requests. @see OWASP ASVS 6.6.4 */
 const MAX_PENDING = 3;
-const MAX_RECENT = 5;
+/** Requests that begin in ten minutes: of all clients, and of each, so that one client cannot use up what a user has for others. */
+const MAX_RECENT = 10;
+const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;
 
 /** Beyond the end of the last request in it, and of the time in which requests are counted. */
@@ -24,11 +26,16 @@ export interface Entry {
 
 interface Book {
   readonly entries: readonly Entry[];
-  /** When requests began, in milliseconds since the epoch. */
-  readonly begun: readonly number[];
+  /** Requests that began of late, whatever became of them. */
+  readonly begun: readonly Pick<Entry, 'clientId' | 'createdAt'>[];
 }
 
 const empty: Book = { entries: [], begun: [] };
+
+const begunBy = ({ clientId, createdAt }: Entry): Book['begun'][number] => ({ clientId, createdAt });
+
+const isTooMany = (begun: Book['begun'], { clientId }: Entry): boolean =>
+  begun.length >= MAX_RECENT || begun.filter((each) => each.clientId === clientId).length >= MAX_RECENT_OF_CLIENT;
 
 export interface Books {
   /** Requests of a user that may be pending. */
@@ -56,7 +63,7 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
     async enter(oid, entry, decided) {
       const { lifetimeSeconds } = bookKind;
       // Most people have no book, and then there is nothing to read.
-      if (await books().put(oid, { entries: [entry], begun: [entry.createdAt] } satisfies Book, { lifetimeSeconds })) return [];
+      if (await books().put(oid, { entries: [entry], begun: [begunBy(entry)] } satisfies Book, { lifetimeSeconds })) return [];
       /** Whether an entry waits no more, of those whose records were read. */
       const isDecided = new Map<string, boolean>();
       for (;;) {
@@ -67,15 +74,15 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
           (value) => {
             const book = (value ?? empty) as Book;
             const now = Date.now();
-            const begun = book.begun.filter((at) => at > now - RECENT_MS);
+            const begun = book.begun.filter(({ createdAt }) => createdAt > now - RECENT_MS);
             const entries = book.entries.filter(isWaiting);
             unread = entries.filter(({ id }) => !isDecided.has(id));
             const waiting = entries.filter(({ id }) => !isDecided.get(id));
             const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
             replaced = undefined;
-            if (unread.length > 0 || begun.length >= MAX_RECENT || others.length >= MAX_PENDING) return value;
+            if (unread.length > 0 || isTooMany(begun, entry) || others.length >= MAX_PENDING) return value;
             replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
-            return { entries: [...others, entry], begun: [...begun, now] } satisfies Book;
+            return { entries: [...others, entry], begun: [...begun, { ...begunBy(entry), createdAt: now }] } satisfies Book;
           },
           { lifetimeSeconds },
         );
