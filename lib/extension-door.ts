@@ -86,7 +86,7 @@ export type {
   Seal,
   Signature,
 } from './contract/work.js';
-export { isEmailVerified, isUsable } from './directory/accounts/accounts.js';
+export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {

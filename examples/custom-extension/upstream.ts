@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type ArtifactKind, type Extension, parametersOf } from 'tenant-idp/extension';
+import { type Account, type ArtifactKind, type Extension, isClaimed, parametersOf } from 'tenant-idp/extension';
 
 /** An OpenID provider where people have an account already. */
 export interface Provider {
@@ -96,11 +96,16 @@ export const upstream = (provider: Provider): Extension => {
         try {
           if (found?.uid !== interaction.uid || code === '') throw new Error('the provider sent no code');
           const subject = await subjectOf(code, found.verifier, url(`${own}/upstream/callback`));
-          const known = await directory.accounts.ofIdentity({ idp: IDP, subject });
-          const account = known.find(({ tenant }) => interaction.tids?.includes(tenant.id) ?? true);
+          const { tids } = interaction;
+          const identity = { idp: IDP, subject };
+          // A tenant's administrator may have recorded the identity of somebody else's user: it counts in sign-ins for that tenant alone.
+          const isFor = ({ tenant }: Account) => tids?.length === 1 && tids[0] === tenant.id;
+          const known = (await directory.accounts.ofIdentity(identity)).filter((each) => isFor(each) || !isClaimed(each, identity));
+          const account = known.find(({ tenant }) => tids?.includes(tenant.id) ?? true);
           if (!account) throw new Error('nobody here has this identity');
           const proof = await directory.credentials.proofOf(account);
-          const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, proof };
+          const heldTo = isClaimed(account, identity) ? { heldTo: account.tenant.id } : {};
+          const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, ...heldTo, proof };
           const target = await interactions.signIn(ctx, interaction, signIn);
           if (target === undefined) throw new Error('the account takes no such sign-in');
           ctx.status = 303;

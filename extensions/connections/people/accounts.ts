@@ -14,6 +14,7 @@ import {
   type ExternalIdentity,
   IdpError,
   type Interaction,
+  isClaimed,
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
@@ -60,12 +61,9 @@ export function createPeople(context: ExtensionContext): People {
   const allows = ({ tenant: { signIn } }: Account, { id }: Connection): boolean =>
     signIn?.methods === undefined || signIn.methods.some((name) => name === id || name === METHOD);
 
-  const isClaimOf = ({ tid }: Connection, { vouchedBy, isAcknowledged }: ExternalIdentity): boolean =>
-    tid === ofInstance && vouchedBy?.by === 'tenant' && !isAcknowledged;
-
   /** @param owner of the credentials of the account */
   function opening(connection: Connection, owner: Account, account: Account, identity: ExternalIdentity, { tids }: Narrowed): Opening {
-    if (!isClaimOf(connection, identity)) return { account, identity, isClaim: false };
+    if (connection.tid !== ofInstance || !isClaimed(owner, identity)) return { account, identity, isClaim: false };
     const tid = owner.tenant.id;
     const isHeld = tids?.length === 1 && tids[0] === tid;
     return { account, identity, isClaim: !isHeld, ...(isHeld && { heldTo: tid }) };

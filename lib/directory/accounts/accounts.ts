@@ -83,6 +83,24 @@ export const isEmailVerified = ({ email, user }: PersonWithUser): boolean =>
   user.emailVerified && email !== undefined && userNameKey(email) === user.userNameKey;
 
 /**
+ * Whether a tenant's administrator recorded the identity for the account, and its holder has not said that the account is theirs. A sign-in method of the
+ * instance lets such an identity open the account only in a request that is held to the account's tenant, with `heldTo`.
+ * @example
+ * ```ts
+ * import { type Account, type Interaction, isClaimed } from 'tenant-idp/extension';
+ *
+ * export function mayOpen(account: Account, subject: string, { tids }: Interaction): boolean {
+ *   const isHeld = tids?.length === 1 && tids[0] === account.tenant.id;
+ *   return isHeld || !isClaimed(account, { idp: 'partner', subject });
+ * }
+ * ```
+ */
+export const isClaimed = ({ person: { user } }: Account, { idp, subject }: ExternalIdentity): boolean =>
+  user.externalIdentities.some(
+    (one) => one.idp === idp && one.subject === subject && one.vouchedBy?.by === 'tenant' && !one.isAcknowledged,
+  );
+
+/**
  * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the owner and the tenants
  * of both must be active.
  * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
