@@ -108,11 +108,11 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry);
     const isChanged = Object.keys(patch).length > 0;
     const refused = isChanged ? await piece.update(record.id, patch).then(() => undefined, unlessTaken) : undefined;
-    if (refused) {
+    const part = refused ? undefined : piece.apart && (await changePart(piece.apart, entry, record).catch(unlessTaken));
+    if (refused || part instanceof IdpError) {
       done.taken.push(entry.id);
       return;
     }
-    const part = piece.apart && (await changePart(piece.apart, entry, record));
     if (isChanged || part?.decision === 'set') done.changed.push(entry.id);
     done.left.push(...[...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])].map((field) => `${entry.id} ${field}`));
     await ledger.write(entry.id, (row) => noted(noted(row, notes), part?.notes));

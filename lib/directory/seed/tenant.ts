@@ -25,8 +25,8 @@ export async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<voi
     id: tid,
     fields,
     find: () => directory.seedLedger.record('tenants', tid),
-    create: () => directory.tenants.create({ ...fields, id: tid }),
-    update: (_id, patch) => directory.tenants.update(tid, patch),
+    create: () => directory.tenants.create({ ...fields, id: tid }).catch(unlessMethodIsMissing),
+    update: (_id, patch) => directory.tenants.update(tid, patch).catch(unlessMethodIsMissing),
   });
   if (made === undefined) return;
   for (const subsidiary of subsidiaries) await run.apply(subsidiaryPiece(parts, tid, subsidiary));
@@ -197,8 +197,14 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** Resolves to false for a link that somebody else made, which stays. */
+/** Resolves to false where links that somebody else made, or a privilege, stand against the link. */
 function unlessLinked(error: unknown): false {
-  if (IdpError.is(error, 'already_linked')) return false;
+  if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_privileged')) return false;
   throw error;
+}
+
+/** A method that the seed names and that is missing now is a record of the seed whose id somebody else took. Without it, the policy would be another one. */
+function unlessMethodIsMissing(error: unknown): never {
+  const isMethod = IdpError.is(error, 'invalid_record') && String(error.details.path).startsWith('/signIn/methods/');
+  throw isMethod ? new IdpError('conflict', { path: error.details.path }, { cause: error }) : error;
 }

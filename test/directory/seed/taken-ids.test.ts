@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { seedIds } from '../../../lib/directory/seed/ids.js';
+import { IdpError } from '../../../lib/errors.js';
 import { ISSUER, silentLogger, testDirectory } from '../../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-directory.js';
 
@@ -126,4 +127,60 @@ test('a name of a tenant that another tenant took is told, and given once the ot
   await t.directory.tenants.update(globex, { name: 'Globex' });
   await applySeed(t.directory, next, logger);
   expect((await t.directory.tenants.require(ids.tenant({ name: 'Initech' }))).name).toBe('Initech');
+});
+
+describe('T3-SEED-SQUAT: what somebody else did stops no start', () => {
+  const logged: unknown[] = [];
+  const note = (fields: unknown) => void logged.push(fields);
+  const logger = { ...silentLogger, info: note, warn: note };
+  const told = (id: string) => logged.filter((fields) => JSON.stringify(fields).includes(id)).length > 0;
+
+  test('a national id that another person has', async () => {
+    await using t = await testDirectory();
+    const withId = (nationalId: string): Seed => ({ tenants: [{ name: 'Acme', persons: [{ ...plain, nationalId }] }] });
+    await applySeed(t.directory, withId('1'), logger);
+    await t.directory.forTenant(tid).persons.create({ givenName: 'M', familyName: 'Allory', nationalId: '2' });
+    await applySeed(t.directory, withId('2'), logger);
+    expect(told(`persons:${squatted.persons}`)).toBe(true);
+    expect(await t.directory.forTenant(tid).persons.readNationalId(squatted.persons)).toBe('1');
+  });
+
+  test('a parent who was linked to another parent meanwhile', async () => {
+    await using t = await testDirectory();
+    const user = (userName: string, linkedTo?: { userName: string; tenant: string }) => ({
+      ...{ givenName: 'A', familyName: userName },
+      user: { userName, status: 'active' as const, ...(linkedTo && { linkedTo }) },
+    });
+    const parents = ['Acme', 'Initech'].map((name) => ({ name, persons: [user(`of ${name}`)] }));
+    await applySeed(t.directory, { tenants: parents }, logger);
+    const [child, parent] = await Promise.all(
+      ['of Acme', 'of Initech'].map(async (name) => (await t.directory.accounts.candidates(name))[0]!),
+    );
+    const { linking } = t.directory.forTenant(tid);
+    await linking.link(child!.person.user.id, { tid: parent!.tenant.id, userId: parent!.person.user.id });
+    const globex = { name: 'Globex', persons: [user('of Globex', { userName: 'of Acme', tenant: 'Acme' })] };
+    for (let start = 0; start < 2; start += 1) await applySeed(t.directory, { tenants: [...parents, globex] }, logger);
+    expect(told(`users:${ids.user(ids.tenant(globex), { userName: 'of Globex' })} linkedTo`)).toBe(true);
+  });
+
+  test('a sign-in method of the seed whose id another tenant has: the policy is not another one', async () => {
+    await using t = await testDirectory();
+    const refused = async () => {
+      throw new IdpError('conflict', { path: '/id' });
+    };
+    const piece = {
+      collection: 'connections.connections',
+      id: 'sso',
+      fields: {},
+      find: async () => undefined,
+      create: refused,
+      update: refused,
+    } as const;
+    const methods: Seed = { tenants: [{ name: 'Acme', signIn: { methods: ['sso'] } }] };
+    for (let start = 0; start < 2; start += 1) await applySeed(t.directory, methods, logger, () => [piece]);
+    expect([await t.directory.tenants.get(tid), told(`tenants:${tid}`)]).toEqual([undefined, true]);
+    await applySeed(t.directory, { tenants: [{ name: 'Acme' }] }, logger);
+    await applySeed(t.directory, methods, logger, () => [piece]);
+    expect(await t.directory.tenants.require(tid)).not.toHaveProperty('signIn');
+  });
 });
