@@ -26,6 +26,7 @@ withMongo('MONGODB_URL', (mongo) =>
         directory: mongoDirectory({ db: mongo.db }),
         seed: invitingSeed as never,
         keys: { signing: testKeys, encryption },
+        subjectSalt: 'salt of the test tenant identities',
         passwords: cheapPasswords,
         logger: silentLogger,
       });

@@ -106,6 +106,7 @@ test('what a store or a change says on purpose passes as it is; what goes wrong 
 const options = (stores: { artifacts?: ArtifactStore; directory?: ReturnType<typeof memoryDirectory> }) => ({
   issuer: 'http://localhost:3000',
   keys: { signing: testKeys },
+  subjectSalt: 'salt of the test tenant identities',
   seed: testSeed,
   logger: { ...silentLogger },
   ...stores,

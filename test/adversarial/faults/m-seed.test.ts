@@ -33,7 +33,11 @@ describe('M10: the seed against live data', () => {
   const artifacts = memoryArtifacts();
   /** Ids of a seed follow from the issuer, so every start has the same. */
   const create = (more: object = {}) =>
-    createIdentityProvider({ issuer, artifacts, directory, seed: { ...seed, ...more }, keys: { signing: testKeys }, logger: silentLogger });
+    createIdentityProvider({
+      ...{ issuer, artifacts, directory, keys: { signing: testKeys }, logger: silentLogger },
+      subjectSalt: 'salt of the test tenant identities',
+      seed: { ...seed, ...more },
+    });
   const start = async (more: object = {}) => {
     idp = await create(more);
     listener = idp.callback();

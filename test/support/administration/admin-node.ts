@@ -20,6 +20,7 @@ interface Settings {
 export const optionsOfNodes = {
   issuer: 'http://127.0.0.1:3000',
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
+  subjectSalt: 'salt of the test tenant identities',
   passwords: cheapPasswords,
   mail: { send: async () => {} },
   limits: { adminRequestsPerMinute: 100_000 },

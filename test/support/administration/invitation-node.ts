@@ -52,6 +52,7 @@ if (process.send && id !== undefined) {
     issuer: 'http://localhost:3000',
     directory: deadly(mongoDirectory({ db: client.db(database) })),
     keys: { signing: testKeys, encryption },
+    subjectSalt: 'salt of the test tenant identities',
     passwords: cheapPasswords,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   });
