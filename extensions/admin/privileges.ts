@@ -96,3 +96,11 @@ export async function checkWeakening({ administrator, directory }: Request, tid:
 export function checkScopesOfClient({ administrator: { holds } }: Request, ...scopes: readonly (readonly string[])[]): void {
   if (!scopes.flat().filter(isAdminScope).every(holds)) throw errors('grant_exceeds_own');
 }
+
+/**
+ * @param isTrusted whether the client has `trustedLoginHint`, before the change or after it
+ * @throws IdpError `grant_exceeds_own` for such a client where users may do more in the admin API than the administrator: the client signs in as them.
+ */
+export async function checkTrustOfClient({ administrator, directory }: Request, isTrusted: boolean): Promise<void> {
+  if (isTrusted && !(await directory.privileges.mayTrustHints(administrator))) throw errors('grant_exceeds_own');
+}

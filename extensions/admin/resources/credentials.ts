@@ -9,8 +9,9 @@ import {
   type Operation,
   recordForms,
   Type,
+  writeJudged,
 } from '../../../lib/extension-door.js';
-import { checkScopesOfClient } from '../privileges.js';
+import { checkScopesOfClient, checkTrustOfClient } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -23,13 +24,14 @@ type Holder = Client | ApiResource;
 
 /** @param secretOf the secrets that creations made in this process, until they are answered. */
 function holders<Row extends Holder>(
-  options: Pick<Parameters<typeof crud<Row>>[0], 'name' | 'noun' | 'path' | 'form' | 'always' | 'errors' | 'guard'> & {
+  options: Pick<Parameters<typeof crud<Row>>[0], 'name' | 'noun' | 'path' | 'form' | 'always' | 'errors' | 'guard' | 'guardRemoval'> & {
     readonly title: string;
     readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
     readonly service: (
       directory: Directory,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
-    readonly rotate: (directory: Directory, id: string) => Promise<{ readonly secret: string }>;
+    /** @param check gets the record that is about to get the secret, and throws where it is another than was judged. */
+    readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
   },
 ): readonly Operation[] {
   const { title, create, service, rotate, guard, always = [], form: given = form({}) } = options;
@@ -73,8 +75,11 @@ function holders<Row extends Holder>(
         const { id } = request.params as { readonly id: string };
         const row = (await service(request.directory).get(id)) as Row | undefined;
         if (!row) throw new IdpError('not_found');
-        await guard?.(request as never, row, {});
-        const { secret: made } = await rotate(request.directory, id);
+        const { secret: made } = await writeJudged(
+          row,
+          (judged) => guard?.(request as never, judged, {}),
+          (check) => rotate(request.directory, id, check),
+        );
         return { secret: made };
       },
     }),
@@ -92,15 +97,18 @@ export const clients = holders<Client>({
     ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status'],
   ],
   errors: ['grant_exceeds_own'],
-  guard(request, client, { allowedScopes = [] }) {
+  async guard(request, client, { allowedScopes = [], trustedLoginHint }) {
     checkScopesOfClient(request, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
+    await checkTrustOfClient(request, client?.trustedLoginHint === true || trustedLoginHint === true);
   },
+  // Whoever may write clients may remove one that signs users in, because that takes access away.
+  guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
   service: (directory) => directory.clients,
   async create(directory, input) {
     const { client, secret: made } = await directory.clients.create(input);
     return { row: client, secret: made };
   },
-  rotate: (directory, id) => directory.clients.rotateSecret(id),
+  rotate: (directory, id, check) => directory.clients.rotateSecret(id, undefined, check),
 });
 
 export const apiResources = holders<ApiResource>({
@@ -115,5 +123,5 @@ export const apiResources = holders<ApiResource>({
     const { apiResource, secret: made } = await directory.apiResources.create(input);
     return { row: apiResource, secret: made };
   },
-  rotate: (directory, id) => directory.apiResources.rotateSecret(id),
+  rotate: (directory, id, check) => directory.apiResources.rotateSecret(id, undefined, check),
 });

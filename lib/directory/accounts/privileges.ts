@@ -7,6 +7,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { Group, Person, PersonWithUser } from '../../store/records/records.js';
 import type { Authority, DirectoryContext, Privilege } from '../context.js';
 
@@ -31,6 +32,11 @@ export interface Privileges {
    * because users join it later.
    */
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
+  /**
+   * Whether the caller may make or change a client with `trustedLoginHint`, which signs in every user of the tenants that it may serve. The caller must
+   * administer all tenants, and hold each scope of the admin API that a group of any tenant gives, with members or without.
+   */
+  mayTrustHints(caller: Authority): Promise<boolean>;
   /** Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user. @param user absent for a new one */
   mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
   /** Whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give them back later. */
@@ -115,6 +121,14 @@ export function createPrivileges(
             if (answers.includes(true)) return false;
           }
         }
+      return true;
+    },
+
+    async mayTrustHints(caller) {
+      if (!caller.ofAllTenants) return false;
+      const isOfAdminApi = ({ permissionId }: Privilege): boolean => permissionId === undefined || isAdminScope(permissionId);
+      for await (const found of pages((page) => allGroups.find({ withAdminScope: ['yes'] }, page)))
+        if (!isHeld(caller, found.flatMap(ofRow).filter(isOfAdminApi))) return false;
       return true;
     },
 

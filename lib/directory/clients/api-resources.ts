@@ -82,7 +82,11 @@ export interface ApiResources {
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
-  rotateSecret(id: string, secret?: string): Promise<{ readonly apiResource: ApiResource; readonly secret: string }>;
+  rotateSecret(
+    id: string,
+    secret?: string,
+    check?: CheckCurrent<ApiResource>,
+  ): Promise<{ readonly apiResource: ApiResource; readonly secret: string }>;
   /** The API resource, if the secret is one of its live ones. */
   checkSecret(id: string, secret: string): Promise<ApiResource | undefined>;
 }
@@ -139,8 +143,8 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       await context.sharedIds.release(id, 'apiResource');
     },
 
-    async rotateSecret(id, given) {
-      const { record: apiResource, secret } = await secrets.rotate(id, given);
+    async rotateSecret(id, given, check) {
+      const { record: apiResource, secret } = await secrets.rotate(id, given, check);
       return { apiResource, secret };
     },
 

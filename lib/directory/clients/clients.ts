@@ -116,7 +116,7 @@ export interface Clients {
   /** Takes its consents away first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
-  rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
+  rotateSecret(id: string, secret?: string, check?: CheckCurrent<Client>): Promise<{ readonly client: Client; readonly secret: string }>;
   /** What is wrong with a client that is about to be made. */
   problemsOf(input: ClientInput): readonly RecordProblem[];
   /** The client, if the secret is one of its live ones. */
@@ -200,8 +200,8 @@ export function createClients(context: DirectoryContext): Clients {
       await removeConsents(id);
     },
 
-    async rotateSecret(id, given) {
-      const { record: client, secret } = await secrets.rotate(id, given);
+    async rotateSecret(id, given, check) {
+      const { record: client, secret } = await secrets.rotate(id, given, check);
       return { client, secret };
     },
 

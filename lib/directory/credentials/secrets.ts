@@ -4,7 +4,7 @@ import type { Row } from '../../store/directory-store.js';
 import type { HashedSecret, PendingEvent, Stored } from '../../store/records/records.js';
 import type { CachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { checkInput, patched, secretText } from '../input.js';
+import { type CheckCurrent, checkInput, patched, secretText } from '../input.js';
 import { changed } from '../outbox/pending-events.js';
 
 interface Holder extends Row, Stored {
@@ -59,12 +59,13 @@ export const createSecrets = <R extends Holder>(
   addition: (id: string) => PendingEvent,
 ) => ({
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
-  async rotate(id: string, given?: string): Promise<{ readonly record: R; readonly secret: string }> {
+  async rotate(id: string, given?: string, check?: CheckCurrent<R>): Promise<{ readonly record: R; readonly secret: string }> {
     checkOwnSecret(given, context);
     const secret = given ?? newSecret();
-    const record = await rows.update(id, (row) =>
-      changed<R>(row, patched(row, { secrets: rotatedSecrets(row.secrets, secret) }), addition(id)),
-    );
+    const record = await rows.update(id, (row) => {
+      check?.(row);
+      return changed<R>(row, patched(row, { secrets: rotatedSecrets(row.secrets, secret) }), addition(id));
+    });
     return { record, secret };
   },
 
