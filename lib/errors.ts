@@ -64,6 +64,10 @@ export const errorTable = {
   link_self: { status: 422, description: 'A user cannot be linked to itself.' },
   link_chain: { status: 422, description: 'Links are one level deep: a parent has no parent, a child no children.' },
   link_same_tenant: { status: 422, description: 'The family already has an account in this tenant.' },
+  link_not_allowed: {
+    status: 422,
+    description: 'A tenant of the two accounts does not let its users be linked to accounts of other tenants.',
+  },
   link_privileged: { status: 422, description: 'The user has administrative permissions, so nobody may become its parent.' },
   already_linked: { status: 409, description: 'The user is linked to a parent already.' },
   not_linked: { status: 409, description: 'The user is not linked to this parent.' },

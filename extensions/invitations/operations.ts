@@ -94,6 +94,7 @@ export const invitationOperations = (): readonly Operation[] => [
       'mail_not_configured',
       'personal_tenant_missing',
       'link_same_tenant',
+      'link_not_allowed',
       'client_unknown',
       'invitee_privileged',
     ],

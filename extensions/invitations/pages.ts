@@ -190,7 +190,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
     },
 
     /** The personal account has an account of the organisation already, or cannot be linked for another reason. */
-    refused: (ctx: Context, opened: OpenedInvitation, reason: 'sameTenant' | 'other', action: string, oid: string) =>
+    refused: (ctx: Context, opened: OpenedInvitation, reason: 'sameTenant' | 'policy' | 'other', action: string, oid: string) =>
       show(ctx, opened, {
         title: 'invitations.refused.title',
         status: 409,

@@ -11,6 +11,7 @@ import {
   form,
   formField,
   IdpError,
+  mayLinkAccounts,
   type OpenedInvitation,
   redirectByGet,
 } from '../../lib/extension-door.js';
@@ -66,6 +67,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     const action = at('confirm', opened.ref);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
     if (await isInTenant(parent, opened.tenant.id)) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
+    if (![parent.tenant, opened.tenant].every(mayLinkAccounts)) return pages.refused(ctx, opened, 'policy', action, here.oid);
     return pages.confirm(ctx, opened, here.account, action);
   });
 
@@ -99,6 +101,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
+      if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, opened, 'policy', action, here.oid);
       if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
         return pages.refused(ctx, opened, 'other', action, here.oid);
       if (!IdpError.is(error, 'invitation_over')) throw error;

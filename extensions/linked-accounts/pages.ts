@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Account, ExtensionContext, Text, View, ViewPart } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, mayLinkAccounts, type Text, type View, type ViewPart } from '../../lib/extension-door.js';
 import { idOf, type Pairing, type Refusal } from './pairing.js';
 
 const fullName = ({ person }: Account): string => `${person.givenName} ${person.familyName}`.trim();
@@ -59,7 +59,9 @@ export function createPages({ url, own, view }: ExtensionContext) {
         parts: [
           ...(notice === undefined ? [] : [{ part: 'text', text: `linked.${notice}` } as const]),
           others.length === 0 ? { part: 'text', text: 'linked.none' } : entriesOf(others, unlinkable),
-          { part: 'button', text: 'linked.add', name: 'step', value: 'link' },
+          mayLinkAccounts(here.tenant)
+            ? { part: 'button', text: 'linked.add', name: 'step', value: 'link' }
+            : { part: 'text', text: 'linked.closed' },
         ],
       });
     },

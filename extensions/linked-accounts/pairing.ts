@@ -1,8 +1,8 @@
 /** Which of two accounts can become the parent of the other, whose `sub` and credentials the child takes. */
-import type { Account, Directory, ExtensionContext } from '../../lib/extension-door.js';
+import { type Account, type Directory, type ExtensionContext, mayLinkAccounts } from '../../lib/extension-door.js';
 
 /** Why two accounts cannot be linked. */
-export type Refusal = 'same' | 'linked' | 'tenant' | 'families' | 'privileged';
+export type Refusal = 'same' | 'linked' | 'tenant' | 'families' | 'privileged' | 'policy';
 
 export interface Pairing {
   readonly parent: Account;
@@ -25,9 +25,11 @@ export async function pairingsOf(
   ].filter(({ child: { person } }) => person.user.parentUserId === undefined && !person.user.isParent);
   if (pairings.length === 0) return 'families';
   if (await shareTenant(directory, one, other)) return 'tenant';
+  const open = pairings.filter(({ parent, child }) => mayLinkAccounts(parent.tenant) && mayLinkAccounts(child.tenant));
+  if (open.length === 0) return 'policy';
   // Linking makes nobody a parent of who may do something in the admin API.
   const allowed: Pairing[] = [];
-  for (const pairing of pairings) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
+  for (const pairing of open) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';
   return allowed.sort((left, right) => Number(isPersonal(right)) - Number(isPersonal(left)));
 

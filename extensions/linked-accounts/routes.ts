@@ -112,6 +112,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
       await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
+      if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, other, 'policy');
       if (IdpError.is(error, 'link_privileged')) return pages.refused(ctx, other, 'privileged');
       if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
       throw error;

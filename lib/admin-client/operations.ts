@@ -286,7 +286,12 @@ export interface Tenant {
   readonly id: string;
   readonly name: string;
   readonly organisationNumber?: string;
-  readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
+  readonly signIn?: {
+    readonly methods?: readonly string[];
+    readonly requireMfa?: boolean;
+    readonly selfRegistration?: boolean;
+    readonly accountLinks?: boolean;
+  };
   readonly branding?: {
     readonly logoUri?: string;
     readonly faviconUri?: string;
@@ -387,7 +392,12 @@ export interface Operations {
       readonly id?: string;
       readonly name: string;
       readonly organisationNumber?: string;
-      readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
+      readonly signIn?: {
+        readonly methods?: readonly string[];
+        readonly requireMfa?: boolean;
+        readonly selfRegistration?: boolean;
+        readonly accountLinks?: boolean;
+      };
       readonly branding?: {
         readonly logoUri?: string;
         readonly faviconUri?: string;
@@ -414,6 +424,7 @@ export interface Operations {
         readonly methods?: readonly string[] | null;
         readonly requireMfa?: boolean | null;
         readonly selfRegistration?: boolean | null;
+        readonly accountLinks?: boolean | null;
       } | null;
       readonly branding?: {
         readonly logoUri?: string | null;
@@ -1516,6 +1527,7 @@ export type AdminErrorCode =
   | 'key_not_announced'
   | 'keys_given'
   | 'link_chain'
+  | 'link_not_allowed'
   | 'link_privileged'
   | 'link_same_tenant'
   | 'link_self'

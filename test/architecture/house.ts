@@ -40,6 +40,7 @@ const rooms: readonly Room[] = [
       'lib/store/records/admin-scopes.ts',
       'lib/directory/input.ts',
       'lib/directory/record-forms.ts',
+      'lib/directory/tenants/sign-in-policy.ts',
       'lib/errors.ts',
       'lib/fetch/loopback.ts',
       'lib/http/',

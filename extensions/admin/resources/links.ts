@@ -29,7 +29,7 @@ export const links = [
     path: LINK,
     summary: 'Links a user to a parent, whose `sub` it takes',
     answer: userItem,
-    errors: ['link_self', 'link_chain', 'link_same_tenant', 'already_linked', 'link_privileged'],
+    errors: ['link_self', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'already_linked', 'link_privileged'],
     async handle(request) {
       const { params, directory } = request;
       const { person, tenant } = await parentOf(request);

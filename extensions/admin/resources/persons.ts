@@ -108,7 +108,8 @@ export const persons = crud<Row>({
   always: ['phoneNumberVerified', 'attributes'],
   errors: [
     ...['user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'all_tenants_required', 'email_unproven'],
-    ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'link_same_tenant', 'client_unknown'],
+    ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'client_unknown'],
+    ...['link_same_tenant', 'link_not_allowed'],
   ],
   isRemovable: true,
   removeErrors: ['grant_exceeds_own'],

@@ -20,7 +20,7 @@ const switched = (verb: 'disable' | 'enable', summary: string) =>
 
 type SignIn = NonNullable<Tenant['signIn']>;
 
-/** Whether the given policy accepts a sign-in that the former one refused. Self-registration does not count, because it opens no existing account. */
+/** Whether the given policy accepts a sign-in that the former one refused. Self-registration and account links do not count: the former opens no existing account, and people prove both accounts of a link. */
 const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
   (before.requireMfa === true && !requireMfa) ||
   (before.methods !== undefined && (methods === undefined || methods.some((name) => !before.methods?.includes(name))));

@@ -58,6 +58,8 @@ export const da = {
   'invitations.refused.title': 'Disse konti kan ikke forbindes',
   'invitations.refused.sameTenant': 'Din personlige konto har allerede en konto hos {tenant}.',
   'invitations.refused.other': 'Denne personlige konto kan ikke forbindes med en konto hos {tenant}.',
+  'invitations.refused.policy':
+    '{tenant}, eller din personlige kontos organisation, tillader ikke, at dens konti forbindes med andre. Bed {tenant} om en ny invitation.',
   'invitations.done.title': 'Din konto er klar',
   'invitations.done.signedIn': 'Du er logget ind hos {tenant}. Du kan lukke denne side.',
   'invitations.done.ready': 'Du kan logge ind hos {tenant} fra nu af. Du kan lukke denne side.',

@@ -60,6 +60,8 @@ export const de = {
   'invitations.refused.title': 'Diese Konten können nicht verknüpft werden',
   'invitations.refused.sameTenant': 'Ihr persönliches Konto hat schon ein Konto bei {tenant}.',
   'invitations.refused.other': 'Dieses persönliche Konto kann nicht mit einem Konto bei {tenant} verknüpft werden.',
+  'invitations.refused.policy':
+    '{tenant} oder die Organisation Ihres persönlichen Kontos lässt nicht zu, dass ihre Konten verknüpft werden. Bitten Sie {tenant} um eine neue Einladung.',
   'invitations.done.title': 'Ihr Konto ist bereit',
   'invitations.done.signedIn': 'Sie sind bei {tenant} angemeldet. Sie können diese Seite schließen.',
   'invitations.done.ready': 'Sie können sich ab jetzt bei {tenant} anmelden. Sie können diese Seite schließen.',

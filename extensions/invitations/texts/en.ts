@@ -58,6 +58,8 @@ export const en = {
   'invitations.refused.title': 'These accounts cannot be linked',
   'invitations.refused.sameTenant': 'Your personal account has an account at {tenant} already.',
   'invitations.refused.other': 'This personal account cannot be linked to an account at {tenant}.',
+  'invitations.refused.policy':
+    '{tenant}, or the organisation of your personal account, does not let its accounts be linked. Ask {tenant} for another invitation.',
   'invitations.done.title': 'Your account is ready',
   'invitations.done.signedIn': 'You are signed in to {tenant}. You can close this page.',
   'invitations.done.ready': 'You can sign in to {tenant} from now on. You can close this page.',

@@ -59,6 +59,8 @@ export const fi = {
   'invitations.refused.title': 'Näitä tilejä ei voi yhdistää',
   'invitations.refused.sameTenant': 'Henkilökohtaisella tililläsi on jo tili: {tenant}.',
   'invitations.refused.other': 'Tätä henkilökohtaista tiliä ei voi yhdistää tiliin: {tenant}.',
+  'invitations.refused.policy':
+    '{tenant} tai henkilökohtaisen tilisi organisaatio ei salli tiliensä yhdistämistä. Pyydä uusi kutsu: {tenant}.',
   'invitations.done.title': 'Tilisi on valmis',
   'invitations.done.signedIn': 'Olet kirjautunut: {tenant}. Voit sulkea tämän sivun.',
   'invitations.done.ready': 'Voit tästä lähtien kirjautua: {tenant}. Voit sulkea tämän sivun.',

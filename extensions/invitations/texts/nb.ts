@@ -58,6 +58,8 @@ export const nb = {
   'invitations.refused.title': 'Disse kontoene kan ikke kobles sammen',
   'invitations.refused.sameTenant': 'Den personlige kontoen din har allerede en konto hos {tenant}.',
   'invitations.refused.other': 'Denne personlige kontoen kan ikke kobles til en konto hos {tenant}.',
+  'invitations.refused.policy':
+    '{tenant}, eller organisasjonen til den personlige kontoen din, lar ikke kontoene sine kobles sammen med andre. Be {tenant} om en ny invitasjon.',
   'invitations.done.title': 'Kontoen din er klar',
   'invitations.done.signedIn': 'Du er logget inn hos {tenant}. Du kan lukke denne siden.',
   'invitations.done.ready': 'Du kan logge inn hos {tenant} fra nå av. Du kan lukke denne siden.',

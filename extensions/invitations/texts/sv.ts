@@ -59,6 +59,8 @@ export const sv = {
   'invitations.refused.title': 'De här kontona kan inte kopplas ihop',
   'invitations.refused.sameTenant': 'Ditt personliga konto har redan ett konto hos {tenant}.',
   'invitations.refused.other': 'Det här personliga kontot kan inte kopplas till ett konto hos {tenant}.',
+  'invitations.refused.policy':
+    '{tenant}, eller organisationen för ditt personliga konto, tillåter inte att dess konton kopplas ihop med andra. Be {tenant} om en ny inbjudan.',
   'invitations.done.title': 'Ditt konto är klart',
   'invitations.done.signedIn': 'Du är inloggad hos {tenant}. Du kan stänga den här sidan.',
   'invitations.done.ready': 'Du kan logga in hos {tenant} från och med nu. Du kan stänga den här sidan.',

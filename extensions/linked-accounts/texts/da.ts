@@ -6,6 +6,7 @@ export const da: Record<keyof typeof en, string> = {
   'linked.summary': 'Ét fælles login for dine konti hos flere organisationer.',
   'linked.none': 'Ingen anden konto er kædet sammen med denne. Sammenkædede konti har ét fælles login.',
   'linked.add': 'Tilføj en anden konto',
+  'linked.closed': 'Denne organisation tillader ikke, at dens konti kædes sammen med konti i andre organisationer.',
   'linked.end': 'Afslut',
   'linked.linked': 'Kontiene er kædet sammen.',
   'linked.unlinked': 'Forbindelsen er ophævet.',
@@ -22,6 +23,7 @@ export const da: Record<keyof typeof en, string> = {
   'linked.refused.tenant': 'Begge har en konto i samme organisation. Sammenkædede konti har én i hver.',
   'linked.refused.families': 'Begge er kædet sammen med andre konti. Ophæv først forbindelserne for en af dem.',
   'linked.refused.privileged': 'Administratorers konti kædes ikke sammen.',
+  'linked.refused.policy': 'En af organisationerne tillader ikke, at dens konti kædes sammen med konti i andre organisationer.',
   'linked.unlink.title': 'Vil du ophæve forbindelsen?',
   'linked.unlink.text':
     'Du bliver logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',

@@ -6,6 +6,7 @@ export const de: Record<keyof typeof en, string> = {
   'linked.summary': 'Eine gemeinsame Anmeldung für Ihre Konten bei mehreren Organisationen.',
   'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
   'linked.add': 'Anderes Konto verknüpfen',
+  'linked.closed': 'Diese Organisation lässt nicht zu, dass ihre Konten mit Konten anderer Organisationen verknüpft werden.',
   'linked.end': 'Trennen',
   'linked.linked': 'Die Konten sind verknüpft.',
   'linked.unlinked': 'Die Verknüpfung ist aufgehoben.',
@@ -22,6 +23,7 @@ export const de: Record<keyof typeof en, string> = {
   'linked.refused.tenant': 'Beide haben ein Konto bei derselben Organisation. Verknüpfte Konten haben bei jeder nur eines.',
   'linked.refused.families': 'Beide sind mit anderen Konten verknüpft. Heben Sie zuerst die Verknüpfungen des einen auf.',
   'linked.refused.privileged': 'Konten von Administratoren werden nicht verknüpft.',
+  'linked.refused.policy': 'Eine der Organisationen lässt nicht zu, dass ihre Konten mit Konten anderer Organisationen verknüpft werden.',
   'linked.unlink.title': 'Diese Verknüpfung aufheben?',
   'linked.unlink.text':
     'Sie werden bei {tenant} abgemeldet. Danach hat {userName} eine eigene Anmeldung. Hat das Konto kein Passwort, hilft die Administration von {tenant}.',

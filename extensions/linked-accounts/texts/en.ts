@@ -5,6 +5,7 @@ export const en = {
   'linked.summary': 'One sign-in for your accounts at several organisations.',
   'linked.none': 'No other account is linked to this one. Accounts that are linked have one sign-in.',
   'linked.add': 'Link another account',
+  'linked.closed': 'This organisation does not let its accounts be linked to accounts of other organisations.',
   'linked.end': 'End link',
   'linked.linked': 'The accounts are linked.',
   'linked.unlinked': 'The link is ended.',
@@ -21,6 +22,7 @@ export const en = {
   'linked.refused.tenant': 'Both have an account at the same organisation. Linked accounts have one at each.',
   'linked.refused.families': 'Both are linked to other accounts. End the links of one of them first.',
   'linked.refused.privileged': 'Accounts of administrators are not linked.',
+  'linked.refused.policy': 'One of the organisations does not let its accounts be linked to accounts of other organisations.',
   'linked.unlink.title': 'End this link?',
   'linked.unlink.text':
     'You are signed out of {tenant}. From then on {userName} has a sign-in of its own. If it has no password, the administrator of {tenant} can help.',

@@ -6,6 +6,7 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.summary': 'Yksi yhteinen kirjautuminen tileillesi eri organisaatioissa.',
   'linked.none': 'Tähän tiliin ei ole yhdistetty muita tilejä. Yhdistetyillä tileillä on yksi yhteinen kirjautuminen.',
   'linked.add': 'Yhdistä toinen tili',
+  'linked.closed': 'Tämä organisaatio ei salli tiliensä yhdistämistä muiden organisaatioiden tileihin.',
   'linked.end': 'Lopeta',
   'linked.linked': 'Tilit on yhdistetty.',
   'linked.unlinked': 'Yhteys on purettu.',
@@ -22,6 +23,7 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.refused.tenant': 'Molemmilla on tili samassa organisaatiossa. Yhdistetyillä tileillä on yksi kussakin.',
   'linked.refused.families': 'Molemmat on yhdistetty muihin tileihin. Pura ensin toisen yhteydet.',
   'linked.refused.privileged': 'Ylläpitäjien tilejä ei yhdistetä.',
+  'linked.refused.policy': 'Toinen organisaatioista ei salli tiliensä yhdistämistä muiden organisaatioiden tileihin.',
   'linked.unlink.title': 'Puretaanko tämä yhteys?',
   'linked.unlink.text':
     'Sinut kirjataan ulos organisaatiosta {tenant}. Sen jälkeen tilillä {userName} on oma kirjautumisensa. Jos sillä ei ole salasanaa, organisaation {tenant} ylläpitäjä voi auttaa.',

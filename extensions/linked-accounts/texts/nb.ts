@@ -6,6 +6,7 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.summary': 'Én felles innlogging for kontoene dine hos flere organisasjoner.',
   'linked.none': 'Ingen annen konto er koblet til denne. Kontoer som er koblet, har én felles innlogging.',
   'linked.add': 'Koble til en annen konto',
+  'linked.closed': 'Denne organisasjonen lar ikke kontoene sine kobles til kontoer i andre organisasjoner.',
   'linked.end': 'Avslutt',
   'linked.linked': 'Kontoene er koblet.',
   'linked.unlinked': 'Koblingen er avsluttet.',
@@ -22,6 +23,7 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.refused.tenant': 'Begge har en konto i samme organisasjon. Koblede kontoer har én i hver.',
   'linked.refused.families': 'Begge er koblet til andre kontoer. Avslutt koblingene til en av dem først.',
   'linked.refused.privileged': 'Kontoer for administratorer kobles ikke.',
+  'linked.refused.policy': 'En av organisasjonene lar ikke kontoene sine kobles til kontoer i andre organisasjoner.',
   'linked.unlink.title': 'Vil du avslutte koblingen?',
   'linked.unlink.text':
     'Du blir logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',

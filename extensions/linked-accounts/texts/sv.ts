@@ -6,6 +6,7 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.summary': 'En gemensam inloggning för dina konton hos flera organisationer.',
   'linked.none': 'Inget annat konto är länkat till detta. Länkade konton har en gemensam inloggning.',
   'linked.add': 'Länka ett annat konto',
+  'linked.closed': 'Den här organisationen tillåter inte att dess konton länkas till konton i andra organisationer.',
   'linked.end': 'Avsluta',
   'linked.linked': 'Kontona är länkade.',
   'linked.unlinked': 'Länken är avslutad.',
@@ -22,6 +23,7 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.refused.tenant': 'Båda har ett konto i samma organisation. Länkade konton har ett i varje.',
   'linked.refused.families': 'Båda är länkade till andra konton. Avsluta först länkarna för ett av dem.',
   'linked.refused.privileged': 'Administratörers konton länkas inte.',
+  'linked.refused.policy': 'En av organisationerna tillåter inte att dess konton länkas till konton i andra organisationer.',
   'linked.unlink.title': 'Vill du avsluta länken?',
   'linked.unlink.text':
     'Du loggas ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',

@@ -17,6 +17,7 @@ import type { DirectoryContext } from '../context.js';
 import { type CheckCurrent, writeJudged } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser, type JudgeChild } from '../persons/user-record.js';
+import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
 
 export interface ParentRef {
   readonly tid: string;
@@ -29,7 +30,7 @@ export interface Linking {
    * Links a user of this tenant to a parent of another. Doing it again changes nothing.
    * @param judge throws where the child is not to be linked. The link is written only over the version of the child that was judged.
    * @returns the child.
-   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`; `already_linked` when it has another parent.
+   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`, `link_not_allowed`; `already_linked` when it has another parent.
    */
   link(childUserId: string, parent: ParentRef, judge?: JudgeChild): Promise<PersonWithUser>;
   /**
@@ -69,7 +70,7 @@ export interface Links {
   judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
-export function createLinks({ collections: { persons }, nudge, withCutoff }: DirectoryContext): Links {
+export function createLinks({ collections: { persons, tenants }, nudge, withCutoff }: DirectoryContext): Links {
   const all = persons.withUnreadable();
   const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
@@ -95,6 +96,7 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
           continue;
         }
         checkLink(child, parent);
+        for (const { tid } of [child, parent]) await checkPolicy(tid);
         await judge?.(child);
         entered = true;
         await enter(parent, child.user.id);
@@ -109,6 +111,11 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
       if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Reads the store, because another node may have changed the tenant a moment ago. Only new links are judged. */
+  async function checkPolicy(tid: string): Promise<void> {
+    if (!mayLinkAccounts(await tenants.get(tid))) throw new IdpError('link_not_allowed');
   }
 
   /** Writes the child's next form; undefined when the child was written since it was read. */

@@ -63,7 +63,7 @@ export interface Acceptance {
   /**
    * Makes the user active, and links it to the parent, in one write. With the same parent it succeeds again.
    * @param judge throws where the user is not to be linked
-   * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant` …
+   * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant`, `link_not_allowed` …
    */
   acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild): Promise<AcceptedAccount>;
   /**

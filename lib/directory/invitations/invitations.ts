@@ -35,7 +35,7 @@ export interface Invitations {
   /**
    * Invites a user, in the place of an invitation that the user may have. Nothing is written on an error.
    * @throws IdpError `not_found`, `invalid_record`, `user_not_invited`, `email_required`, `mail_not_configured`, `personal_tenant_missing`,
-   * `link_same_tenant`, `client_unknown`.
+   * `link_same_tenant`, `link_not_allowed`, `client_unknown`.
    */
   create(userId: string, input: InvitationInput): Promise<InvitationView>;
   /**

@@ -7,6 +7,7 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import type { PersonInput } from '../persons/persons.js';
+import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
 import { type InvitationInput, type InvitationParts, type Invitations, invitationInput } from './invitations.js';
@@ -34,6 +35,8 @@ export function createInviting(
     if (input.link) {
       if (rules.personalTenant === undefined) throw new IdpError('personal_tenant_missing');
       if (rules.personalTenant === tid) throw new IdpError('link_same_tenant');
+      for (const id of [tid, rules.personalTenant])
+        if (!mayLinkAccounts(await context.collections.tenants.get(id))) throw new IdpError('link_not_allowed');
     }
     return clientFor(input.clientId);
   }

@@ -197,9 +197,9 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** Resolves to false where links that somebody else made, or a privilege, stand against the link. */
+/** Resolves to false where links that somebody else made, a privilege, or the policy of a tenant stand against the link. */
 function unlessLinked(error: unknown): false {
-  if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_privileged')) return false;
+  if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'link_privileged')) return false;
   throw error;
 }
 

@@ -8,6 +8,19 @@ export const PASSWORD = 'password';
 /** Without extensions. */
 export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
 
+/**
+ * Whether users of the tenant may be linked to accounts of other tenants, as parents or as children. Account links that exist stay.
+ * @example
+ * ```ts
+ * import { type Directory, mayLinkAccounts } from 'tenant-idp/extension';
+ *
+ * export async function tenantsThatLink({ tenants }: Directory): Promise<readonly string[]> {
+ *   return (await tenants.find()).filter(mayLinkAccounts).map(({ name }) => name);
+ * }
+ * ```
+ */
+export const mayLinkAccounts = (tenant: Pick<Tenant, 'signIn'> | undefined): boolean => tenant?.signIn?.accountLinks !== false;
+
 /** The reason why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
 export function unmetPolicy(
   { id, signIn: { methods, requireMfa } = {} }: Tenant,

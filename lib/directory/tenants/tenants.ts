@@ -41,6 +41,7 @@ const fields = {
       ),
       requireMfa: Type.Optional(Type.Boolean()),
       selfRegistration: Type.Optional(Type.Boolean()),
+      accountLinks: Type.Optional(Type.Boolean()),
     }),
   ),
   branding: Type.Optional(branding()),

@@ -58,6 +58,8 @@ export interface Tenant extends Named {
     readonly requireMfa?: boolean;
     /** Whether people may create accounts for themselves. */
     readonly selfRegistration?: boolean;
+    /** Whether users may be linked to accounts of other tenants, as a parent or as a child; absent: they may. */
+    readonly accountLinks?: boolean;
   };
   readonly branding?: Branding;
   /** A language tag of the pages' languages. */

@@ -91,6 +91,7 @@ const signIn = record<Required<records.Tenant>['signIn']>({
   methods: optional(texts),
   requireMfa: optional(flag),
   selfRegistration: optional(flag),
+  accountLinks: optional(flag),
 });
 
 const voucher = optional(

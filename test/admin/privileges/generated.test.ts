@@ -359,14 +359,25 @@ describe.each(callerNames)('how all users of a tenant sign in, changed by a %s',
       ]);
     }
     await set(null);
-    for (const signIn of [{ selfRegistration: true }, { methods: ['password', 'connections'] }, { methods: ['password'] }])
+    for (const signIn of [
+      { selfRegistration: true },
+      { accountLinks: false },
+      { accountLinks: true },
+      { methods: ['password', 'connections'] },
+      { methods: ['password'] },
+    ])
       expect([signIn, (await ask.patch(path, { signIn, locale: 'nb' })).status]).toEqual([signIn, 200]);
     if (caller === 'client') expect((await ask.patch(path, { signIn: { requireMfa: true } })).status).toBe(200);
     await set(null);
   });
 
   test('every member of the policy is among those that are compared, or is no weakening', () => {
-    expect(Object.keys(recordForms.tenant.properties.signIn.properties).toSorted()).toEqual(['methods', 'requireMfa', 'selfRegistration']);
+    expect(Object.keys(recordForms.tenant.properties.signIn.properties).toSorted()).toEqual([
+      'accountLinks',
+      'methods',
+      'requireMfa',
+      'selfRegistration',
+    ]);
   });
 });
 
