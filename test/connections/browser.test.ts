@@ -119,4 +119,30 @@ describeInBrowser('external sign-in in Chromium', () => {
       await page.waitForURL((url) => url.href.startsWith(application()) && url.searchParams.has('code'));
     });
   });
+
+  test.each([
+    { width: 320, javaScriptEnabled: true },
+    { width: 1280, colorScheme: 'dark' as const },
+    { width: 390, javaScriptEnabled: false },
+  ])('an account that a tenant’s administrator recorded the identity for is none of mine, and then it is: %j', async (look) => {
+    const { tenants, accounts } = service.idp.directory;
+    const acme = (await tenants.find()).find(({ name }) => name === 'Acme')?.id ?? '';
+    const carol = (await accounts.candidates('carol@acme.test'))[0]?.person.user.id ?? '';
+    const administrator = { ofAllTenants: false, permissionIds: [], administers: (tid: string) => tid === acme, holds: () => false };
+    const { users } = service.idp.directory.as({ actor: 'client:acme' }, administrator).forTenant(acme);
+    for (const externalIdentities of [[], [{ idp: 'contoso', subject: 'carol there' }]]) await users.update(carol, { externalIdentities });
+    upstream.person = { sub: 'carol there', email: 'carol@acme.test', email_verified: true };
+    await inPage(look, async (page, at) => {
+      await start(page);
+      await page.getByRole('button', { name: 'Continue with Contoso' }).click();
+      await page.getByRole('heading', { name: 'Is one of these accounts yours?' }).waitFor();
+      await at('claims');
+      await page.getByRole('button', { name: 'None of these is mine' }).click();
+      await page.getByRole('heading', { name: 'There is no account for you yet' }).waitFor();
+      await start(page);
+      await page.getByRole('button', { name: 'Continue with Contoso' }).click();
+      await page.getByRole('button', { name: /Acme entered Contoso as your way to sign in/ }).click();
+      await page.waitForURL((url) => url.href.startsWith(application()) && url.searchParams.has('code'));
+    });
+  });
 });

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { CIBA_GRANT, cibaClient } from '../support/client/ciba/call-centre.js';
@@ -302,6 +302,39 @@ describe('a person who says that the account is theirs', () => {
     await admins.globex?.patch(`/tenants/${tid.Globex}/users/${oid}`, { externalIdentities: [] });
     expect(codeOf(await choose(agent, page, oid))).toBeNull();
     expect(await recordOf('Globex', oid)).toEqual([]);
+  });
+});
+
+describe('each operation that records identities, by a tenant’s administrator', () => {
+  const body = (subject: string) => ({ userName: `door-${subject}`, externalIdentities: [{ idp: 'inst', subject }] });
+  const doors: Readonly<Record<string, (subject: string) => Promise<unknown>>> = {
+    'POST /tenants/{tid}/persons': async (subject) =>
+      admins.globex?.post(`/tenants/${tid.Globex}/persons`, { givenName: 'D', familyName: 'D', user: body(subject) }),
+    async 'POST /tenants/{tid}/persons/{id}/user'(subject) {
+      const made = await admins.globex?.post(`/tenants/${tid.Globex}/persons`, { givenName: 'D', familyName: 'D' });
+      return admins.globex?.post(`/tenants/${tid.Globex}/persons/${made?.json.id}/user`, body(subject));
+    },
+    'PATCH /tenants/{tid}/users/{id}': async (subject) =>
+      admins.globex?.patch(`/tenants/${tid.Globex}/users/${await user('Globex')}`, body(subject)),
+  };
+
+  test('is tried', async () => {
+    const { operations, document } = await documented(service.issuer);
+    const resolved = (schema: unknown): string =>
+      JSON.stringify(schema).replace(/"#\/components\/schemas\/(\w+)"/g, (_, name) => resolved(document.components.schemas[name]));
+    const taking = operations.filter(
+      ({ operation }) => operation.requestBody && resolved(operation.requestBody).includes('"externalIdentities"'),
+    );
+    expect(taking.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(Object.keys(doors).toSorted());
+  });
+
+  test.each(Object.entries(doors))('%s makes a claim', async (_, door) => {
+    const sub = newcomer();
+    await door(sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    expect(titleOf(page)).toBe(CLAIMS);
+    expect(await signedIn(await none(agent, page))).toBe(await accountOf(sub, 'Acme'));
   });
 });
 
