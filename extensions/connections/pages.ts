@@ -93,8 +93,8 @@ export function createPages({ url, own, view, interactions, directory, requestId
     },
 
     /**
-     * Which of the accounts that the identity opens. To choose a claim is to say that the account is one's own. Where there are claims alone, none of them may
-     * be.
+     * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
+     * that none is.
      */
     async accounts(
       ctx: Context,

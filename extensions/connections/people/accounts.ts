@@ -37,12 +37,13 @@ export interface Opening {
 export interface People {
   /**
    * The accounts that the person may sign in to here, at least one. Claims come last.
-   * @param withoutClaims whether the person said that none of the claims is theirs @throws RefusedAnswer
+   * @param withoutClaims whether the person said that none of the claims is theirs. @default false
+   * @throws RefusedAnswer
    */
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
-  /** How the identities of a connection open the account here, as they are recorded now. */
+  /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** The person says that the account is theirs. Returns the account as it is then. */
+  /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
   /** Whether the person may record the identity for the account that they signed in to. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
@@ -78,7 +79,7 @@ export function createPeople(context: ExtensionContext): People {
       return identity ? opening(connection, owner, owner, identity, narrowed) : [];
     });
   }
-  /** Of those, the accounts that the identity is recorded for without a doubt. */
+  /** Returns the accounts that the identity opens in any sign-in. */
   const known = async (connection: Connection, subject: string): Promise<readonly Account[]> =>
     (await recorded(connection, subject, {})).filter(({ isClaim }) => !isClaim).map(({ account }) => account);
 
@@ -91,7 +92,7 @@ export function createPeople(context: ExtensionContext): People {
     return { ...account, person: await acceptance.acceptIdentity(account.person, identity) };
   }
 
-  /** The accounts that the identities of these owners open here. An owner with an account of their own here goes to it. */
+  /** Returns the accounts that the identities of these owners open here. If an owner's own account is among them, only such accounts. @throws RefusedAnswer */
   async function fitting(connection: Connection, owners: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
     const families = await Promise.all(
       owners.map(async ({ account: owner, identity }) => {
@@ -109,7 +110,7 @@ export function createPeople(context: ExtensionContext): People {
     return own.length > 0 ? own : here;
   }
 
-  /** The accounts that are the person's without a doubt, activated and brought up to what the provider says. */
+  /** Returns the accounts that are no claims, activated and brought up to what the provider says. */
   async function certain(connection: Connection, { claims }: Upstream, found: readonly Opening[], narrowed: Narrowed) {
     const owners = await Promise.all(
       found.map(async (one) => ({ ...one, account: await activated(one.account, connection, one.identity) })),
@@ -120,7 +121,7 @@ export function createPeople(context: ExtensionContext): People {
     return opened;
   }
 
-  /** The account that the connection made for the identity. A claim elsewhere is not meant. */
+  /** Returns the account that the connection made for the identity in its tenant of new users. */
   async function madeIn(tid: string, connection: Connection, subject: string): Promise<Account | undefined> {
     return (await known(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
