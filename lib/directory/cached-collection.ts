@@ -15,8 +15,12 @@ export interface CachedCollection<R extends Row> {
   insert(row: Unsaved<R>): Promise<R>;
   /** @throws IdpError `not_found`. */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R>;
-  /** @param event of the removal. @throws IdpError `not_found`. */
-  remove(id: string, event: PendingEvent): Promise<void>;
+  /**
+   * @param event of the removal
+   * @param isMeant false for a row that the caller does not mean
+   * @throws IdpError `not_found`.
+   */
+  remove(id: string, event: PendingEvent, isMeant?: (row: R) => boolean): Promise<void>;
 }
 
 export function createCachedCollection<R extends Row>(
@@ -53,8 +57,8 @@ export function createCachedCollection<R extends Row>(
       if (changes) await written();
       return row;
     },
-    async remove(id, event) {
-      if (!(await rows.retire(id, [event]))) throw new IdpError('not_found');
+    async remove(id, event, isMeant) {
+      if (!(await rows.retire(id, [event], isMeant))) throw new IdpError('not_found');
       await written();
     },
   };

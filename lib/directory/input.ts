@@ -172,6 +172,12 @@ export function newRecord<Fields extends object>(id: string, fields: Fields) {
   return { ...fields, id, createdAt: now, updatedAt: now };
 }
 
+/** Returns whether a row is the new record, and not another record that got the same id. */
+export const isRecord =
+  ({ createdAt }: { readonly createdAt: Date }) =>
+  (row: { readonly createdAt: Date }): boolean =>
+    row.createdAt.getTime() === createdAt.getTime();
+
 /** The record with the patch applied. A patch that changes nothing returns the same object, so nothing is written. */
 export function patched<R extends Stored>(record: R, patch: Readonly<Record<string, unknown>>): R {
   const next: Record<string, unknown> = { ...(record as object) };

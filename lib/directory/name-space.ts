@@ -2,7 +2,7 @@ import { IdpError } from '../errors.js';
 
 export interface HeldWrite<Written> {
   write(): Promise<Written>;
-  /** Removes the record that `write` wrote, if there is one. */
+  /** Removes the record that `write` wrote, if there is one, and no other record of the name: after a timeout, the name may have been taken before. */
   undo(): Promise<unknown>;
 }
 

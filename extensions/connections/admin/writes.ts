@@ -74,6 +74,8 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
             return row;
           },
           async undo() {
+            // After a timeout, another request may have made the connection that is there.
+            if ((await rowsOf(place).get(id))?.createdAt !== fields.createdAt) return;
             await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
             book.forget(id);
           },

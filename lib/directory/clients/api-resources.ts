@@ -14,6 +14,7 @@ import {
   impersonation,
   inputSchema,
   introspects,
+  isRecord,
   line,
   newRecord,
   type Patch,
@@ -121,7 +122,10 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const raised = withEvents(record, event('ApiResourceCreated', id));
       const apiResource = await context.sharedIds
-        .hold(id, 'apiResource', { write: () => rows.insert(raised), undo: () => rows.remove(id, event('ApiResourceRemoved', id)) })
+        .hold(id, 'apiResource', {
+          write: () => rows.insert(raised),
+          undo: () => rows.remove(id, event('ApiResourceRemoved', id), isRecord(record)),
+        })
         .catch(async (error: unknown) => refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'));
       return ownSecret === undefined ? { apiResource, secret } : { apiResource };
     },

@@ -21,6 +21,7 @@ import {
   impersonation,
   inputSchema,
   introspects,
+  isRecord,
   line,
   newRecord,
   type Patch,
@@ -161,7 +162,7 @@ export function createClients(context: DirectoryContext): Clients {
         ...findAllClientProblems({ ...client, version: 1 }, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
-      const undo = () => rows.remove(id, event('ClientRemoved', id));
+      const undo = () => rows.remove(id, event('ClientRemoved', id), isRecord(client));
       const insert = { write: () => rows.insert(withEvents(client, event('ClientCreated', id))), undo };
       const inserted = await withHintName(id, given.trustedLoginHint, {
         write: () => context.sharedIds.hold(id, 'client', insert),
@@ -175,14 +176,17 @@ export function createClients(context: DirectoryContext): Clients {
       checkBranding(patch.styles, '/styles');
       const { allowedScopes = [] } = patch;
       const existing = await existingScopesFor(allowedScopes, context);
+      let wasTrusted = true;
       const change = (row: Client): Client => {
         check?.(row);
+        wasTrusted = row.trustedLoginHint;
         const next = patched(row, patch);
         const known = new Set([...existing, ...row.allowedScopes]);
         refuse([...findProblemsOfChange(row, next, context), ...findScopeProblems(allowedScopes, known)]);
         return changed(row, next, event('ClientUpdated', id));
       };
-      const distrusted = (row: Client): Client => changed(row, patched(row, { trustedLoginHint: false }), event('ClientUpdated', id));
+      const distrusted = (row: Client): Client =>
+        wasTrusted ? row : changed(row, patched(row, { trustedLoginHint: false }), event('ClientUpdated', id));
       const client = await withHintName(id, patch.trustedLoginHint, {
         write: () => rows.update(id, change),
         undo: () => rows.update(id, distrusted),

@@ -12,7 +12,19 @@ import type { DirectoryContext } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { idFor } from '../identifiers.js';
-import { type CheckCurrent, checkInput, defined, email, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import {
+  type CheckCurrent,
+  checkInput,
+  defined,
+  email,
+  inputSchema,
+  isRecord,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+} from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
@@ -120,9 +132,11 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     if (holder && holder.id !== id) throw new IdpError('conflict', { path: '/nationalId' });
   };
 
-  const undone = (id: string, userId: string) => {
+  const undone = (person: Pick<Person, 'id' | 'createdAt'>, userId: string) => {
+    const { id } = person;
+    const isOwn = isRecord(person);
     const erased = pendingEvent('PersonErased', tid, { AggregateId: id });
-    return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId);
+    return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
   };
 
   return {
@@ -169,7 +183,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       return holdUserId(
         context,
         { id: user.id, path: '/user/id', isRestored: by === 'restore' },
-        { write, undo: () => undone(id, user.id) },
+        { write, undo: () => undone(person, user.id) },
       );
     },
 

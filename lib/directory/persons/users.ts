@@ -154,15 +154,17 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
       const user = newUser(input, groupIds, await voucherFor(context, tid));
       const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(type, tid, { AggregateId: user.id, PersonId: personId });
+      let isOurs = false;
       const write = () =>
         rows.update(personId, (row) => {
           if (row.user) throw new IdpError('person_has_user');
+          isOurs = true;
           return withEvents({ ...row, user, updatedAt: new Date() }, event('UserCreated'));
         });
       const undo = () =>
         rows.update(personId, (row) => {
           const { user: current, ...rest } = row;
-          return current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date() }, event('UserRemoved')) : row;
+          return isOurs && current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date() }, event('UserRemoved')) : row;
         });
       const given = { id: user.id, path: '/id', isRestored: as === 'restore' };
       const person = await (input.id === undefined ? write() : holdUserId(context, given, { write, undo }));

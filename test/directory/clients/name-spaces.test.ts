@@ -1,4 +1,5 @@
 /** Ids that records of two kinds share, where a write is slow or nobody knows its outcome. */
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { createLeases } from '../../../adapters/memory/leases.js';
@@ -33,8 +34,9 @@ interface Case {
 
 const TENANT = '0197a000-0000-7000-8000-0000000000a1';
 const makeTenant = ({ tenants }: Directory) => tenants.create({ id: TENANT, name: 'Acme' });
+const PERSON = '0197a000-0000-7000-8000-0000000000b1';
 const makeUser = ({ forTenant }: Directory) =>
-  forTenant(TENANT).persons.create({ givenName: 'Given', familyName: 'Family', user: { id: ID, userName: 'shared' } });
+  forTenant(TENANT).persons.create({ id: PERSON, givenName: 'Given', familyName: 'Family', user: { id: ID, userName: 'shared' } });
 
 const isTrusted = async ({ clients }: Directory): Promise<boolean> => (await clients.find())[0]?.trustedLoginHint === true;
 const cases: Readonly<Record<string, Case>> = {
@@ -120,6 +122,11 @@ async function scene({ collection, before, lease, kind }: Case) {
     },
     /** As though the process had been stopped for longer than a name is held. */
     expire: () => leases.lease(`${lease} ${ID}`, kind, 0),
+    /** As though another kind had the name in the meantime, and its record were gone. */
+    async lose() {
+      await leases.lease(`${lease} ${ID}`, kind, 0);
+      await leases.lease(`${lease} ${ID}`, 'rival', 60_000);
+    },
     expireRival: async () => {
       for (const one of ['client', 'apiResource', 'user', 'connection']) await leases.lease(`${lease} ${ID}`, one, 0);
     },
@@ -173,6 +180,19 @@ describe.each(Object.entries(cases))('%s', (_, given) => {
       return row as Row;
     });
     expect([await codeOf(given.write(s.directory)), await given.isThere(s.directory)]).toEqual([code, false]);
+  });
+
+  test('R9-UNDO: a write that times out takes back no record that was there before', async () => {
+    await using s = await scene(given);
+    await given.write(s.directory);
+    // Records are told apart by the time of their creation.
+    await setTimeout(2);
+    s.intercept(async () => {
+      await s.lose();
+      throw away();
+    });
+    expect(await codeOf(given.write(s.directory))).toBe('store_unavailable');
+    expect(await given.isThere(s.directory)).toBe(true);
   });
 
   test('an id that was given up is free, except a user’s', async () => {
