@@ -54,7 +54,7 @@ export {
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
-export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
+export type { Interaction, KnownAccount, RegistrationLimits, SignIn } from './contract/sign-in/interaction.js';
 export type { Interactions } from './contract/sign-in/interactions.js';
 export type {
   BrowserSignIn,

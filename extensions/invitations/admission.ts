@@ -1,17 +1,9 @@
 /** Browsers in which somebody went on with the link of an invitation: what follows is for them alone. */
 import type { Context } from 'koa';
-import {
-  type BrowserSignIn,
-  type ExtensionContext,
-  type LinkRef,
-  type OpenedInvitation,
-  type Proof,
-  recordsOfBrowsers,
-  type Tenant,
-} from '../../lib/extension-door.js';
+import type { BrowserSignIn, ExtensionContext, LinkRef, OpenedInvitation, Tenant } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { ReturnState } from './finish.js';
-import { admitted, nameOf, type Pages, proven, refOf } from './pages.js';
+import { admitted, nameOf, type Pages, refOf } from './pages.js';
 
 export interface AdmissionParts {
   readonly base: string;
@@ -33,7 +25,6 @@ export type Admissions = ReturnType<typeof createAdmissions>;
 
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
   const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
-  const proofs = recordsOfBrowsers(context, proven);
 
   /** A token of this browser alone names the record. */
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `admitted ${nameOf(ref)}`);
@@ -48,16 +39,9 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
       await artifact(admitted).put(ticket(ctx, ref), admission);
     },
 
-    /**
-     * Whether the sign-in that the browser came back with is still proven. The first page that asks keeps the proof, so that neither a form nor a reload
-     * counts after the credentials have changed.
-     */
-    async holds(ctx: Context, { opened }: Admitted, { account, oid, session, authTime }: BrowserSignIn): Promise<boolean> {
-      const name = `${nameOf(opened.ref)} ${oid} ${session} ${authTime}`;
-      const kept = (await proofs.read(ctx, name)) as Proof | undefined;
-      if (kept) return directory.credentials.holds(account, kept);
-      return proofs.put(ctx, name, await directory.credentials.proofOf(account, new Date(authTime * 1000)));
-    },
+    /** Whether the sign-in still holds, from its own moment on: neither the page nor its form counts after the credentials have changed. */
+    holds: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
+      proof !== undefined && directory.credentials.holds(account, proof),
 
     /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
     async admittedTo(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {

@@ -1,9 +1,12 @@
 /** For whom the browser signs in at the end of an invitation: to the pages, the client of the invitation or its organisation. */
-import type { ExtensionContext, InternalClients, LinkRef } from '../../lib/extension-door.js';
+import type { ExtensionContext, InternalClients, LinkRef, RegistrationLimits } from '../../lib/extension-door.js';
 import { nameOf, refOf } from './pages.js';
 
 const PREFIX = 'invitations:';
 const CREATE = 'create/';
+
+/** What one invitation can do in a day, with mail or without. */
+export const limits: RegistrationLimits = { accounts: 5, forms: 30 };
 
 /** The id of the application of a tenant, or of a client in the tenant. */
 export const applicationOf = (tid: string, clientId?: string): string => PREFIX + tid + (clientId === undefined ? '' : `/${clientId}`);
@@ -29,7 +32,7 @@ export function createApplications({ own, brandingOf, directory, personalTenant 
         name: client?.name ?? tenant.name,
         returnTo: `${own}/invitations/return`,
         ...(styles && { styles }),
-        ...(opened && personalTenant !== undefined && { registration: 'invitation' as const, allowedTenants: [personalTenant] }),
+        ...(opened && personalTenant !== undefined && { registration: limits, allowedTenants: [personalTenant] }),
       };
     },
   };

@@ -15,8 +15,6 @@ import type {
 
 /** Browsers in which somebody went on with a link: the steps that follow need the link no more, and it is in none of their addresses. */
 export const admitted: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
-/** Proofs of the sign-ins that came back to an invitation, as they were when the page asked about both accounts. */
-export const proven: ArtifactKind = { name: 'invitations.proven', lifetimeSeconds: 1800 };
 /** Browsers in which an invitation was accepted a moment ago: a form that is sent twice is answered like the first. */
 export const accepted: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
 

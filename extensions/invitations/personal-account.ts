@@ -11,12 +11,9 @@ import {
   turnsOf,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
+import { limits } from './applications.js';
 import { type CreateForm, ofRules } from './pages.js';
 
-/** Personal accounts that one invitation can make in a day. */
-const MOST_ACCOUNTS = 5;
-/** Forms that one invitation can send in a day: each tells whether a name is taken. */
-const MOST_FORMS = 30;
 const DAY_MS = 86_400_000;
 
 export function personalAccountRoutes(
@@ -62,7 +59,7 @@ export function personalAccountRoutes(
     const { registration } = directory.forTenant(personal.id);
     const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
     const forms = await attempts(JSON.stringify(['invitation forms', opened.ref.id]), DAY_MS);
-    if (forms.count > MOST_FORMS) return refused({ status: 429, problem: 'invitations.create.often' });
+    if (forms.count > limits.forms) return refused({ status: 429, problem: 'invitations.create.often' });
     const busy = (error: IdpError) => {
       ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
       return refused({ status: 503, problem: 'invitations.accept.busy' });
@@ -74,7 +71,7 @@ export function personalAccountRoutes(
     if (problems instanceof IdpError) return busy(problems);
     if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
     const counter = JSON.stringify(['invitation accounts', opened.ref.id]);
-    if ((await attempts(counter, DAY_MS)).count > MOST_ACCOUNTS) return refused({ status: 429, problem: 'invitations.create.often' });
+    if ((await attempts(counter, DAY_MS)).count > limits.accounts) return refused({ status: 429, problem: 'invitations.create.often' });
     const createdAt = new Date();
     try {
       const person = await registration.register(input, turnsOf(ctx.ip), 'invitation');

@@ -39,7 +39,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
     const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
     const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
-    if (isSince && (await holds(ctx, found, here))) return here;
+    if (isSince && (await holds(here))) return here;
     // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
     await (here && !isSince ? pages.lost(ctx) : signInThere(ctx, opened, here ? {} : { prompt: undefined }));
     return undefined;

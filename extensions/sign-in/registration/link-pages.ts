@@ -13,11 +13,12 @@ import {
   type RegistrationInput,
   recordsOfBrowsers,
   redirectByGet,
+  secondsUntil,
   type Text,
   turnsOf,
   type ViewPart,
 } from '../../../lib/extension-door.js';
-import { begun, created, type Waiting, waiting } from './records.js';
+import { begun, countInvited, created, throughOf, type Waiting, waiting } from './records.js';
 import { createRegistrationLinks } from './sending.js';
 
 const APPLICATION = 'sign-in:registration';
@@ -34,6 +35,8 @@ interface ReturnState {
   readonly clientId: string;
   /** The sign-in to go on with: that of this browser. */
   readonly uid?: string;
+  /** The user is invited, and has not accepted yet. */
+  readonly isInvited?: true;
 }
 
 /** A registration whose link was opened. */
@@ -70,11 +73,16 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     name: string,
     status: number,
     more: readonly ViewPart[] = [],
+    what = 'text',
   ) {
     const look = found ? await brandingOf(found.tid, found.clientId) : {};
-    const text: Text = { key: `sign-in.${name}.text`, values: { tenant: look.tenant?.name ?? '' } };
+    const text: Text = { key: `sign-in.${name}.${what}`, values: { tenant: look.tenant?.name ?? '' } };
     await view(ctx, { ...look, title: `sign-in.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   }
+
+  /** The account is there. An invited user still has to accept: this page is not part of the pages of the invitation. */
+  const ready = async (ctx: Context, state: ReturnState | undefined): Promise<void> =>
+    message(ctx, state, 'ready', 200, state ? await wayOut(state) : [], state?.isInvited ? 'invited' : 'text');
 
   /** Back to the application, where it says of itself where that is. */
   async function wayOut({ tid, clientId }: Pick<Waiting, 'tid' | 'clientId'>): Promise<readonly ViewPart[]> {
@@ -88,23 +96,23 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     const state = answer && (JSON.parse(answer.state) as ReturnState);
     const target = state?.uid === undefined ? undefined : await interactions.restart(ctx, state.uid, 'resume');
     if (target !== undefined) return redirectByGet(ctx, target);
-    await message(ctx, state, 'ready', 200, state ? await wayOut(state) : []);
+    await ready(ctx, state);
   });
 
   /** Whether this browser made the account a moment ago; if so, it is told again. */
   async function wasCreatedHere(ctx: Context, id: string): Promise<boolean> {
     const last = (await createdHere.read(ctx, id)) as ReturnState | undefined;
-    if (last) await message(ctx, last, 'ready', 200, await wayOut(last));
+    if (last) await ready(ctx, last);
     return last !== undefined;
   }
 
   /** The fields of the page in a browser that did not send the form. */
   async function askedElsewhere(
-    { tid, prepared, through }: Opened,
+    { tid, prepared, invited }: Opened,
     typed: Partial<Chosen>,
     problems: Problems,
   ): Promise<readonly ViewPart[]> {
-    const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules(through)) ?? {};
+    const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules(throughOf(invited))) ?? {};
     const of = (name: keyof Chosen) => ({
       part: 'field' as const,
       name,
@@ -141,13 +149,13 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
 
   /** Names and password from a browser that did not send the form. Undefined after the page was shown again. */
   async function chosenElsewhere(ctx: Context, found: Opened): Promise<Chosen | undefined> {
-    const { tid, prepared, through } = found;
+    const { tid, prepared, invited } = found;
     const { registration } = directory.forTenant(tid);
     const [givenName, familyName] = [formField(ctx, 'givenName').trim(), formField(ctx, 'familyName').trim()];
     const chosen = { givenName, familyName, password: formField(ctx, 'password') };
     const wrong = await registration.problems({ ...chosen, email: prepared.email }, { hidesTaken: true });
     if (wrong.length === 0) return chosen;
-    const { passwordLength = 0 } = (await registration.rules(through)) ?? {};
+    const { passwordLength = 0 } = (await registration.rules(throughOf(invited))) ?? {};
     const values = { length: String(passwordLength) };
     const problems = Object.fromEntries(
       wrong.map(({ field, rule }) => [field, { key: problemOf[rule ?? ''] ?? problemOf[field] ?? 'sign-in.confirm.weak', values }]),
@@ -157,18 +165,27 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   }
 
   async function take(ctx: Context, found: Opened): Promise<void> {
-    const { id, tid, clientId, uid, prepared, through } = found;
+    const { id, tid, clientId, uid, prepared, invited } = found;
     const began = await isHere(ctx, found);
     const createdAt = new Date();
     try {
       const chosen = began ? undefined : await chosenElsewhere(ctx, found);
       if (!began && !chosen) return;
-      const { user } = await directory.forTenant(tid).registration.complete(prepared, chosen, turnsOf(ctx.ip), through);
-      const state: ReturnState = { tid, clientId, ...(began && { uid }) };
+      const isFullUntil = await countInvited(context, 'accounts', clientId, invited);
+      if (isFullUntil) {
+        ctx.set('Retry-After', String(secondsUntil(isFullUntil)));
+        return await show(ctx, found, chosen, {}, 'sign-in.confirm.often', 429);
+      }
+      const { registration } = directory.forTenant(tid);
+      const { user } = await registration.complete(prepared, chosen, turnsOf(ctx.ip), throughOf(invited)).catch(async (error: unknown) => {
+        await countInvited(context, 'accounts', clientId, invited, -1);
+        throw error;
+      });
+      const state: ReturnState = { tid, clientId, ...(began && { uid }), ...(invited && { isInvited: true }) };
       await createdHere.put(ctx, id, state);
       await artifact(waiting).remove(id);
       const account = await directory.accounts.findByOid(user.id);
-      if (!account) return message(ctx, found, 'ready', 200);
+      if (!account) return await ready(ctx, state);
       logger.info({ requestId: requestId(ctx), user: user.id, tenant: tid }, 'account created');
       const proof = await directory.credentials.proofOf(account, createdAt);
       await requireSignIn(ctx, {

@@ -1,5 +1,5 @@
 /** Registrations that wait for the proof of their address. */
-import type { ArtifactKind, PreparedRegistration } from '../../../lib/extension-door.js';
+import type { ArtifactKind, ExtensionContext, PreparedRegistration, RegistrationLimits } from '../../../lib/extension-door.js';
 
 /** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
 export const waiting: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
@@ -13,11 +13,31 @@ export interface Waiting {
   readonly clientId: string;
   readonly uid: string;
   readonly locale?: string;
-  /** An invitation lets the user create the account, whatever the tenant says. */
-  readonly through?: 'invitation';
+  /** An invitation lets the user create the account, whatever the tenant says: by the client of this record, within these limits. */
+  readonly invited?: RegistrationLimits;
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
 }
 
 /** The kind of delivery that mails the link. */
 export const SEND = 'sign-in.registration';
+
+/** Whether the directory takes the account because of an invitation. */
+export const throughOf = (invited: RegistrationLimits | undefined): 'invitation' | undefined => invited && 'invitation';
+
+const DAY_MS = 86_400_000;
+/**
+ * Counts an account or a form of an invited user.
+ * @returns when the count starts again, if the limit is exceeded
+ */
+export async function countInvited(
+  { attempts }: Pick<ExtensionContext, 'attempts'>,
+  what: keyof RegistrationLimits,
+  clientId: string,
+  invited: RegistrationLimits | undefined,
+  by = 1,
+): Promise<Date | undefined> {
+  if (invited === undefined) return undefined;
+  const { count, resetsAt } = await attempts(JSON.stringify(['registration', what, clientId]), DAY_MS, by);
+  return count > invited[what] ? resetsAt : undefined;
+}

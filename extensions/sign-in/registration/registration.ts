@@ -8,6 +8,7 @@ import {
   formField,
   IdpError,
   type Interaction,
+  minutesUntil,
   type RegistrationInput,
   recordsOfBrowsers,
   redirectByGet,
@@ -17,7 +18,7 @@ import {
 import type { Attempts } from '../attempts.js';
 import type { Steps } from '../steps/steps.js';
 import type { PageView, RegistrationProblem } from '../view-models.js';
-import { begun, SEND, type Waiting, waiting } from './records.js';
+import { begun, countInvited, SEND, throughOf, type Waiting, waiting } from './records.js';
 
 /** What is wrong with a password that is long enough. */
 const ofRules: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
@@ -37,7 +38,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
   const show = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> => {
-    const rules = await serviceOf(interaction)?.rules(interaction.registration);
+    const rules = await serviceOf(interaction)?.rules(throughOf(interaction.registration));
     if (!rules) return false;
     const view = { page: 'create', ...form(ctx, interaction, '/create'), signIn: `${url(interaction)}?restart=yes`, ...rules, ...more };
     await page(ctx, interaction, view as PageView<'create'>, status);
@@ -46,7 +47,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
 
   /** Has the address proven first: whether somebody has the name is told there, and not here. */
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
-    const { tids: [tid = ''] = [], client, uid, parameters, registration: through } = interaction;
+    const { tids: [tid = ''] = [], client, uid, parameters, registration: invited } = interaction;
     const id = randomUUID();
     const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
@@ -56,7 +57,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       clientId: client.id,
       uid,
       ...(locale ? { locale } : {}),
-      ...(through === undefined ? {} : { through }),
+      ...(invited && { invited }),
       expiresAt: Date.now() + lifetimeSeconds * 1000,
       prepared,
     };
@@ -82,7 +83,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
     /** What leads to it from the other pages; undefined where people may not. */
     async link(interaction: Interaction): Promise<string | undefined> {
       if (interaction.prompt === 'create') return url(interaction);
-      return (await serviceOf(interaction)?.rules(interaction.registration)) && url(interaction, '/create');
+      return (await serviceOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
     },
 
     /** Creates the account and signs it in. */
@@ -99,13 +100,17 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       const name = directory.accounts.nameKey(email);
       const attempt = await attempts.begin(name, ctx.ip);
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
+      const { client, registration: invited } = interaction;
+      const isFullUntil = await countInvited(context, 'forms', client.id, invited);
+      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil) }, 429);
+      const through = throughOf(invited);
       const input = { givenName, familyName, email, password: formField(ctx, 'password') };
       try {
         const found = await service.problems(input, { hidesTaken });
         const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
         if (problems.length > 0) return await refused({ problems }, 400);
-        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name), interaction.registration));
-        const person = await service.register(input, turnsOf(ctx.ip, name), interaction.registration);
+        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name), through));
+        const person = await service.register(input, turnsOf(ctx.ip, name), through);
         const account = await directory.accounts.findByOid(person.user.id);
         if (!account) return redirectByGet(ctx, url(interaction));
         await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));

@@ -7,6 +7,14 @@
 import type { Account, Proof } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 
+/** Accounts that invited users may create for one internal client. */
+export interface RegistrationLimits {
+  /** Accounts in a day, at most. */
+  readonly accounts: number;
+  /** Forms in a day, at most: each has a mail sent, or tells whether a name is taken. */
+  readonly forms: number;
+}
+
 /** How the user proved who they are. */
 export interface SignIn {
   /** The user that becomes active. */
@@ -60,7 +68,7 @@ export interface Interaction {
   /** Whether an extension asks, by `requireSignIn`, and not an application by a request of its own. @default false */
   readonly isInternal?: boolean;
   /** As the internal client says: an invitation lets users create an account here. */
-  readonly registration?: 'invitation';
+  readonly registration?: RegistrationLimits;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */

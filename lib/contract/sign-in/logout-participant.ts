@@ -1,6 +1,6 @@
 /** Who has to hear of the end of a sign-in, beside the applications that OpenID Connect tells. */
 import type { Awaitable } from '../../awaitable.js';
-import type { Account } from '../../directory/index.js';
+import type { Account, Proof } from '../../directory/index.js';
 import type { SignIn } from './interaction.js';
 import type { SignedIn } from './requirement.js';
 
@@ -15,6 +15,8 @@ export interface BrowserSignIn extends SignedIn {
   readonly mfaIn?: string;
   /** As in {@link SignIn}: hand it on as well. */
   readonly heldTo?: string;
+  /** As it was given at the sign-in. Pass it to `directory.credentials.holds` before an act that a new password is to stop, though the session goes on. */
+  readonly proof?: Proof;
   /** The name of its acting, where an extension gave it one. */
   readonly acting?: string;
   /** When the sign-in ends by itself, in seconds since the epoch, where it does so before its session: as `endsAt` of the sign-in says. */

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type { Awaitable } from '../../awaitable.js';
 import type { Branding } from '../../store/records/records.js';
-import type { SignIn } from './interaction.js';
+import type { RegistrationLimits, SignIn } from './interaction.js';
 import type { BrowserSignIn } from './logout-participant.js';
 
 /** An application that the extension answers itself. To the sign-in it is a client: its name and look are on the pages. */
@@ -15,8 +15,8 @@ export interface InternalClient {
   readonly styles?: Branding;
   /** `allow`: signs in who acts as somebody else, too. @default 'refuse' */
   readonly impersonation?: 'allow' | 'refuse';
-  /** `invitation`: users may create an account on the pages of this sign-in, whatever `signIn.selfRegistration` of the tenant says. @default as the tenant says */
-  readonly registration?: 'invitation';
+  /** Users who are invited may create an account on the pages of this sign-in, whatever `signIn.selfRegistration` of the tenant says. @default as the tenant says */
+  readonly registration?: RegistrationLimits;
 }
 
 export interface InternalClients {

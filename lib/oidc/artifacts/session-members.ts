@@ -1,5 +1,6 @@
 /** What we keep on oidc-provider's session beside its own members: one list, by which they are stored, begun and ended. */
 import type { LoginContext } from '../../claims/contract.js';
+import type { Proof } from '../../directory/index.js';
 import type { SessionGrant } from './session-merge.js';
 
 /** What is of one sign-in, and ends with it. */
@@ -17,6 +18,8 @@ interface SignInMembers {
   signIn?: string;
   /** Where it is neither the password nor called as its `idp`. */
   method?: string;
+  /** As at the sign-in. Absent for a sign-in that a client's login hint token made. */
+  proof?: Proof;
   act?: LoginContext['act'];
   /** Names the acting, for the extension that began it. */
   acting?: string;
@@ -51,6 +54,7 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   heldTo: true,
   signIn: true,
   method: true,
+  proof: true,
   act: true,
   acting: true,
   actsAs: true,

@@ -49,7 +49,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
-    const { method, acting, endsAt, mfaIn, heldTo, owner = account.person.user.id } = session;
+    const { method, acting, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -62,6 +62,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
       ...(heldTo === undefined ? {} : { heldTo }),
       ...(method === undefined ? {} : { method }),
+      ...(proof && { proof }),
       ...(act ? { act } : {}),
       ...(acting === undefined ? {} : { acting }),
       ...(endsAt === undefined ? {} : { endsAt }),

@@ -12,8 +12,10 @@ export const de: Record<keyof typeof en, string> = {
   'sign-in.confirm.password': 'Neues Passwort',
   'sign-in.confirm.submit': 'Konto anlegen',
   'sign-in.confirm.busy': 'Gerade ist viel los. Versuchen Sie es gleich noch einmal.',
+  'sign-in.confirm.often': 'Mit dieser Einladung wurden heute zu viele Konten angelegt. Versuchen Sie es morgen noch einmal.',
   'sign-in.ready.title': 'Ihr Konto ist bereit',
   'sign-in.ready.text': 'Sie können sich ab jetzt bei {tenant} anmelden. Sie können diese Seite schließen.',
+  'sign-in.ready.invited': 'Ihr Konto bei {tenant} ist bereit. Öffnen Sie Ihre Einladung noch einmal, um sie anzunehmen.',
   'sign-in.exists.title': 'Sie haben bereits ein Konto',
   'sign-in.exists.text':
     'Melden Sie sich bei {tenant} mit dieser E-Mail-Adresse an. Wenn Sie das Passwort vergessen haben, können Sie dort ein neues wählen.',

@@ -11,8 +11,10 @@ export const en = {
   'sign-in.confirm.password': 'New password',
   'sign-in.confirm.submit': 'Create account',
   'sign-in.confirm.busy': 'There is a lot going on right now. Try again in a moment.',
+  'sign-in.confirm.often': 'Too many accounts were created with this invitation today. Try again tomorrow.',
   'sign-in.ready.title': 'Your account is ready',
   'sign-in.ready.text': 'You can sign in to {tenant} from now on. You can close this page.',
+  'sign-in.ready.invited': 'Your account at {tenant} is ready. Open your invitation again to accept it.',
   'sign-in.exists.title': 'You have an account already',
   'sign-in.exists.text':
     'Sign in to {tenant} with this e-mail address. If you have forgotten the password, you can choose a new one there.',
