@@ -6,7 +6,7 @@
  */
 import Router from '@koa/router';
 import type { Context, Extension, ExtensionContext } from '../../lib/extension-door.js';
-import { IdpError } from '../../lib/extension-door.js';
+import { answerJson, IdpError, WrittenJson } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 import { kinds } from './idempotency.js';
 import { operationRoutes } from './mount.js';
@@ -29,14 +29,14 @@ export const admin = (): Extension => ({
 function routes(outer: Router, context: ExtensionContext): void {
   const base = context.own + BASE;
   const router = new Router({ sensitive: true, strict: true });
-  let document: object | undefined;
+  let document: WrittenJson | undefined;
   router.get(base, (ctx) => {
     ctx.redirect(context.url(base + DOCUMENT));
     ctx.status = 303;
   });
   router.get(base + DOCUMENT, (ctx) => {
-    document ??= openApiOf(context, base);
-    ctx.body = document;
+    document ??= new WrittenJson(openApiOf(context, base));
+    answerJson(ctx as unknown as Context, document);
   });
   operationRoutes(router, context, base);
 

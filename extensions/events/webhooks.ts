@@ -17,6 +17,10 @@ import { form, patch, Webhook, WebhookWithSecret } from './schemas.js';
 import type { Secrets } from './secrets.js';
 import { paramsOf, type Request, read, webhooksOf, write } from './webhook-requests.js';
 
+/** Webhooks of a tenant. Each event of the tenant is posted to all of them. */
+const MOST = 20;
+const tooMany = () => new IdpError('invalid_record', { path: '', expected: `a tenant with fewer than ${MOST} webhooks: remove one first` });
+
 export const webhookOperations = (context: ExtensionContext, secrets: Secrets, attempt: Attempt): readonly Operation[] => [
   ...['/tenants/{tid}/webhooks', '/webhooks'].flatMap((path) => [
     ...operationsAt(context, secrets, path),
@@ -27,6 +31,7 @@ export const webhookOperations = (context: ExtensionContext, secrets: Secrets, a
 function operationsAt(context: ExtensionContext, secrets: Secrets, path: string): readonly Operation[] {
   const one = `${path}/{id}`;
   const { found, rowsOf } = webhooksOf(context);
+  const eventTypes: ReadonlySet<string> = new Set(context.eventTypes);
 
   async function view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Static<typeof Webhook>> {
     const position = await context.collection(positions, tid).get(id);
@@ -50,6 +55,17 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
     if (expected !== undefined) throw new IdpError('invalid_record', { path: '/url', expected });
   }
 
+  /** A stored type that no event has any more stays. */
+  function checkTypes(types: readonly string[] | null | undefined): void {
+    const index = types?.findIndex((type) => !eventTypes.has(type)) ?? -1;
+    if (index >= 0)
+      throw new IdpError('invalid_record', { path: `/types/${index}`, expected: 'the type of an event that this service raises' });
+  }
+
+  /** @param more webhooks that are about to be created */
+  const isTooMany = async (request: Request, more = 0): Promise<boolean> =>
+    paramsOf(request).tid !== undefined && (await rowsOf(request).list({ limit: MOST + 1 })).length + more > MOST;
+
   const change = (
     request: Request,
     next: (row: WebhookRow) => WebhookFields | WebhookRow,
@@ -70,6 +86,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       status: 201,
       async handle(request) {
         checkUrl(request.body.url);
+        checkTypes(request.body.types);
         const id = request.newId();
         const made = secrets.make(id);
         const now = new Date().toISOString();
@@ -78,7 +95,13 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
         if (known) return { ...(await view(known)), secret: secrets.open(known)[0] as string };
         const from = await context.directory.eventFeed.head();
         const event = { type: 'WebhookCreated' as const, data: { AggregateId: id }, by: request.by };
+        if (await isTooMany(request, 1)) throw tooMany();
         const row = await rowsOf(request).insert({ ...fields, from }, { id, events: [event] });
+        // Of two that are created at the same time, one at least sees the other.
+        if (await isTooMany(request)) {
+          await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
+          throw tooMany();
+        }
         return { ...(await view(row)), secret: made.secret };
       },
     }),
@@ -109,6 +132,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       async handle(request) {
         const { url: nextUrl, status: nextStatus, description: nextDescription, types: nextTypes } = request.body;
         if (nextUrl !== undefined) checkUrl(nextUrl);
+        checkTypes(nextTypes);
         const before = await found(request);
         request.checkMatch(await view(before));
         const row = await change(

@@ -11,6 +11,7 @@ import { textsOf } from '../contract/pages/page-additions.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { Directory } from '../directory/index.js';
 import { locales } from '../display/locales.js';
+import { eventNames } from '../events.js';
 import { createBearer, type Guarded } from '../http/clients/bearer.js';
 import { createCsrf } from '../http/requests/csrf.js';
 import { requestIdOf } from '../http/requests/request-id.js';
@@ -71,6 +72,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     interactions: protocol.interactions,
     claims: protocol.claims,
     operations: parts.operations,
+    eventTypes: [...eventNames, ...extensions.flatMap(({ events = [] }) => events)],
     ...parts.kept,
     ...parts.work,
     ...(protocol.pseudonyms && { pseudonyms: protocol.pseudonyms }),

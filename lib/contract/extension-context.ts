@@ -92,6 +92,8 @@ export interface ExtensionContext {
    * @throws TypeError for a type that no extension declares.
    */
   emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;
+  /** Types of the events that this service raises, with those of its extensions. */
+  readonly eventTypes: readonly EventName[];
   /** Undefined without the option `subjectSalt`. */
   readonly pseudonyms?: ExtensionPseudonyms;
   /** Encrypts and hashes values of a purpose. @throws TypeError for one that does not begin with the extension's name and a space, dot or colon. */

@@ -27,6 +27,11 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
+/** What {@link OwnPage.present} leaves on `ctx.state`, so that the page is sent as a person's own. */
+export interface OwnPageState {
+  isOwnPage?: boolean;
+}
+
 type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'inPerson' | 'mayChange' | 'requireSignIn' | 'signInAnswer'>;
 
 /**
@@ -81,7 +86,10 @@ export function createOwnPage(
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
     async present(ctx, next, mustChange = true) {
       const here = await signedIn(ctx, id);
-      if (here && !here.act && (!mustChange || (await this.mayChange(here)))) return here;
+      if (here && !here.act && (!mustChange || (await this.mayChange(here)))) {
+        (ctx.state as OwnPageState).isOwnPage = true;
+        return here;
+      }
       await inPerson(ctx, () => signIn(ctx, next, here));
       return undefined;
     },

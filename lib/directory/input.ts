@@ -76,7 +76,7 @@ export const languageTag = () =>
     pattern:
       '^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
   });
-export const strings = () => Type.Array(Type.String());
+export const strings = (maxItems?: number) => Type.Array(Type.String(), maxItems === undefined ? {} : { maxItems });
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
 export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });
 /** What a client secret is made of. @see RFC 6749 Appendix A.2 */

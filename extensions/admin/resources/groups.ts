@@ -1,4 +1,4 @@
-import { recordForms } from '../../../lib/extension-door.js';
+import { recordForms, Type } from '../../../lib/extension-door.js';
 import { checkGroupWrite, checkTaking, type GroupMembers } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { itemOf } from './shape/forms.js';
@@ -14,7 +14,8 @@ export const groups = crud<Group>({
   name: 'groups',
   noun: 'a group',
   path: '/tenants/{tid}/groups',
-  item: itemOf('Group', recordForms.group, always),
+  // A group that has more permissions than a request may name is shown with all of them.
+  item: itemOf('Group', recordForms.group, always, { permissionIds: Type.Array(Type.String()) }),
   query: recordForms.lists.names,
   form: recordForms.group,
   changeable: recordForms.group,

@@ -3,17 +3,18 @@ import type { DirectoryContext } from '../context.js';
 import { isId, userNameKey } from '../identifiers.js';
 import { accountEmailOf, provenEmailOf } from '../persons/email-addresses.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
+import { readMany } from '../read-many.js';
 import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { type Account, type Accounts, isUsable } from './accounts.js';
 import { createCandidates } from './candidates.js';
 
 export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
-  const { persons } = collections;
+  const { persons, groups: allGroups } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
     const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
-    const found = await Promise.all(ids.map(groups.get));
+    const found = await readMany(ids, { one: groups.get, all: () => allGroups.find({ byTenant: [tid] }), keyOf: ({ id }) => id });
     return found.flatMap((group) => (group?.tid === tid ? group : []));
   });
   const subsidiaries = caches.rows<Subsidiary>('subsidiaries');

@@ -10,6 +10,7 @@ import type { Page } from '../../store/directory-store.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { Group, Person, PersonWithUser } from '../../store/records/records.js';
 import type { Authority, DirectoryContext, Privilege } from '../context.js';
+import { MOST_SINGLE_READS } from '../read-many.js';
 
 /** Groups of a tenant, by their ids. */
 export interface GroupsOfTenant {
@@ -64,7 +65,17 @@ export function createPrivileges(
     all.flatMap(({ tid, permissionIds }) => permissionIds.filter(isPrivileged).map((permissionId) => ({ tid, permissionId })));
   const ofRow = (group: Group): readonly Privilege[] => (allGroups.isReadable(group) ? ofGroups([group]) : [{ tid: group.tid }]);
 
-  async function ofGroupIds({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
+  /** Of many groups, by one call of the store. What is none of the tenant's is looked at one by one, because a damaged row may lack its tenant. */
+  async function ofGroupIds(given: GroupsOfTenant): Promise<readonly Privilege[]> {
+    const { tid, groupIds } = given;
+    if (groupIds.length <= MOST_SINGLE_READS) return ofFewGroups(given);
+    const wanted = new Set(groupIds);
+    const own = (await allGroups.find({ byTenant: [tid] })).filter(({ id }) => wanted.delete(id));
+    const others = wanted.size > MOST_SINGLE_READS ? [{ tid }] : await ofFewGroups({ tid, groupIds: [...wanted] });
+    return [...own.flatMap(ofRow), ...others];
+  }
+
+  async function ofFewGroups({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
     const found = await Promise.all(
       groupIds.map(async (id) => {
         const group = await groups.get(id);

@@ -1,9 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import { inputSchema, strings } from '../input.js';
+import { MOST_REFS } from '../read-many.js';
 import type { Groups } from './groups.js';
 
-export const groupRefs = inputSchema({ ids: Type.Optional(strings()), names: Type.Optional(strings()) });
+export const groupRefs = inputSchema({
+  ids: Type.Optional(strings(MOST_REFS)),
+  names: Type.Optional(strings(MOST_REFS)),
+});
 /**
  * Groups by their ids or by their names, never both.
  * @see service specification 4.12, 3
@@ -21,7 +25,7 @@ export async function resolveGroupIds(groups: Groups, { ids, names }: GroupRefs)
   if (ids === undefined && names === undefined) {
     throw new IdpError('invalid_record', { path: '/groups', expected: 'ids or names' });
   }
-  const found = await Promise.all(refs.map(ids === undefined ? groups.findByName : groups.get));
+  const found = await groups.findMany(ids === undefined ? { names: refs } : { ids: refs });
   const unknown = refs.filter((_, index) => found[index] === undefined);
   if (unknown.length > 0) throw new IdpError('group_unknown', { unknown });
   return found.flatMap((group) => group?.id ?? []);

@@ -14,11 +14,12 @@ import { idFor } from '../identifiers.js';
 import { type CheckCurrent, checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
 import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { MOST_REFS, readMany } from '../read-many.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Permissions } from './permissions.js';
 
-const fields = { name: line(), permissionIds: strings() };
+const fields = { name: line(), permissionIds: strings(MOST_REFS) };
 const groupFields = inputSchema(fields);
 const groupPatch = patchSchema(groupFields);
 export const groupInput = inputSchema({
@@ -41,6 +42,8 @@ export interface Groups {
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: ListQuery): Promise<Listed<Group>>;
   findByName(name: string): Promise<Group | undefined>;
+  /** The groups of these ids or names, in their order; undefined for one that is none. */
+  findMany(refs: { readonly ids: readonly string[] } | { readonly names: readonly string[] }): Promise<readonly (Group | undefined)[]>;
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
   update(id: string, patch: Patch<GroupFields>, check?: CheckCurrent<Group>): Promise<Group>;
   /** Its members leave it. @throws IdpError `not_found`. */
@@ -56,12 +59,18 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
     const group = await cached.get(id);
     return group?.tid === tid ? group : undefined;
   };
+  const findByName = async (name: string) => (await rows.find('byName', [name]))[0];
+  const all = () => rows.find('byTenant', []);
   const event = (type: 'GroupCreated' | 'GroupUpdated' | 'GroupRemoved', id: string) => pendingEvent(type, tid, { AggregateId: id });
   return {
     get,
     find: (page) => rows.find('byTenant', [], page),
-    list: createNameList<Group>(context, { collection: 'groups', tid, range: rows.range, all: () => rows.find('byTenant', []) }),
-    findByName: async (name) => (await rows.find('byName', [name]))[0],
+    list: createNameList<Group>(context, { collection: 'groups', tid, range: rows.range, all }),
+    findByName,
+    findMany: (refs) =>
+      'ids' in refs
+        ? readMany(refs.ids, { one: get, all, keyOf: ({ id }) => id })
+        : readMany(refs.names, { one: findByName, all, keyOf: ({ name }) => name }),
 
     async require(id) {
       const group = await get(id);

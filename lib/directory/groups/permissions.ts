@@ -7,6 +7,7 @@ import type { DirectoryContext } from '../context.js';
 import { type CheckCurrent, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
 import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { readMany } from '../read-many.js';
 
 const fields = { name: line(), description: Type.Optional(line(1000)) };
 const permissionFields = inputSchema(fields);
@@ -81,8 +82,9 @@ export function createPermissions(context: DirectoryContext): Permissions {
       await takeFromGroups(id);
     },
     async checkKnown(ids) {
-      const known = await Promise.all(ids.map(rows.get));
-      const unknown = ids.filter((_, index) => known[index] === undefined);
+      const wanted = [...new Set(ids)];
+      const known = await readMany(wanted, { one: rows.get, all: () => collections.permissions.find({}), keyOf: ({ id }) => id });
+      const unknown = wanted.filter((_, index) => known[index] === undefined);
       if (unknown.length > 0) throw new IdpError('permission_unknown', { unknown });
     },
   };

@@ -6,10 +6,13 @@ import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { inputSchema, line, patchSchema } from '../input.js';
 import { vouchedIdentities } from '../vouchers.js';
 
+/** Identities in one request. A user who has more keeps them. */
+const MOST_IDENTITIES = 100;
+
 const fields = {
   userName: line(USER_NAME_LENGTH),
   emailVerified: Type.Boolean(),
-  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: line(1000) })),
+  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: line(1000) }), { maxItems: MOST_IDENTITIES }),
 };
 /** What a user may be made with; unless it is said, `invited`. */
 export const userStatus = () => Type.Union([Type.Literal('invited'), Type.Literal('active')]);

@@ -21,8 +21,7 @@ import type { Context } from 'koa';
  * ```
  */
 export function answerJson(ctx: Context, body: object): void {
-  const text = JSON.stringify(body);
-  const etag = tagOf(text);
+  const { text, etag } = body instanceof WrittenJson ? body : new WrittenJson(body);
   ctx.set('ETag', etag);
   if ((ctx.method === 'GET' || ctx.method === 'HEAD') && names(ctx.get('If-None-Match'), etag)) {
     ctx.status = 304;
@@ -30,6 +29,29 @@ export function answerJson(ctx: Context, body: object): void {
   }
   ctx.set('Content-Type', 'application/json; charset=utf-8');
   ctx.body = text;
+}
+
+/**
+ * A body that is written and hashed once, for all answers that it is in.
+ * @example
+ * ```ts
+ * import { answerJson, type Extension, WrittenJson } from 'tenant-idp/extension';
+ *
+ * const names = new WrittenJson({ names: ['Acme', 'Globex'] });
+ * export const constant: Extension = {
+ *   name: 'constant-names',
+ *   routes: (router) => void router.get('/constant-names', (ctx) => answerJson(ctx, names)),
+ * };
+ * ```
+ */
+export class WrittenJson {
+  readonly text: string;
+  readonly etag: string;
+
+  constructor(body: object) {
+    this.text = JSON.stringify(body);
+    this.etag = tagOf(this.text);
+  }
 }
 
 /**

@@ -454,7 +454,8 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
     opens(id: string): Promise<boolean>;
   }
   const tenantWith = (more: Member): Guard => ({
-    row: async (id, isLifted) => without(await one('tenants', ({ name }) => name === 'Acme'), { id, name: id, uniqueName: id, ...(!isLifted && more) }),
+    row: async (id, isLifted) =>
+      without(await one('tenants', ({ name }) => name === 'Acme'), { id, name: id, uniqueName: id, ...(!isLifted && more) }),
     beside: (id) => plant(id, { tid: id }),
     opens: signsIn,
   });

@@ -57,8 +57,8 @@ export async function checkGroups(
   { user, change }: Partial<Regrouped> = {},
 ): Promise<void> {
   const { tid = '' } = request.params;
-  const named = await Promise.all(names.map(request.directory.forTenant(tid).groups.findByName));
-  const given = [...ids, ...named.flatMap((group) => group?.id ?? [])];
+  const named = await request.directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
+  const given = [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
   const before = user?.groupIds ?? [];
   const added = change === 'remove' ? [] : given.filter((id) => !before.includes(id));
   const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));

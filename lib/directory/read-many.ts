@@ -1,0 +1,18 @@
+/** Entries of a list in one request, at most. A record that has more keeps them. */
+export const MOST_REFS = 1000;
+
+/** Records that are read one by one, through the caches where there are any. */
+export const MOST_SINGLE_READS = 20;
+
+/**
+ * Reads the records of many keys. A few are read one by one; for more, all records are read by one call of the store, so that a long list in a request costs no
+ * more reads than a short one.
+ */
+export async function readMany<R>(
+  keys: readonly string[],
+  { one, all, keyOf }: { one(key: string): Promise<R | undefined>; all(): Promise<readonly R[]>; keyOf(record: R): string },
+): Promise<readonly (R | undefined)[]> {
+  if (keys.length <= MOST_SINGLE_READS) return Promise.all(keys.map(one));
+  const found = new Map((await all()).map((record) => [keyOf(record), record]));
+  return keys.map((key) => found.get(key));
+}
