@@ -3,9 +3,14 @@ import { type ExtensionContext, IdpError } from '../../../lib/extension-door.js'
 import type { ConnectionBook } from '../book.js';
 import { domains } from '../records.js';
 
-/** Takes the domains for the connection. @throws IdpError `conflict`; then none was taken. */
+/**
+ * Milliseconds in which the connection that took a domain is written. A process that pauses for longer finds the domain lost: see {@link lostDomain}.
+ */
+const SETTLED_MS = 60_000;
+
+/** Takes the domains for the connection, which is written next. @throws IdpError `conflict`; then none was taken. */
 export async function takeDomains(
-  { collection, collectionOfAllTenants }: ExtensionContext,
+  { collection, collectionOfAllTenants, now }: ExtensionContext,
   book: ConnectionBook,
   { id, tid }: { readonly id: string; readonly tid: string },
   wanted: readonly string[],
@@ -18,21 +23,38 @@ export async function takeDomains(
     throw new IdpError('conflict', { path: `/domains/${index}` });
   }
 
-  /** What a connection has that is gone, or gave it up, is free. */
+  /** A domain is free when its holder is gone, or gave it up. A holder that took it a moment ago is about to be written. */
   async function take(domain: string): Promise<boolean> {
+    const has = async (connectionId: string): Promise<boolean> => (await book.get(connectionId))?.domains.includes(domain) === true;
+    let former: string | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const inserted = await rows.insert({ connectionId: id }, { id: domain }).catch(IdpError.unless('conflict'));
+      const inserted = await rows.insert({ connectionId: id, at: now() }, { id: domain }).catch(IdpError.unless('conflict'));
       if (inserted) {
+        // The former holder may have been written after it was looked at. It then finds that it lost the domain, or is found here.
+        if (former !== undefined && (await has(former))) {
+          await rows.remove(domain).catch(IdpError.unless('not_found'));
+          return false;
+        }
         taken.push(domain);
         return true;
       }
       const holder = await collectionOfAllTenants(domains).get(domain);
       if (holder?.connectionId === id) return true;
-      if (holder && (await book.get(holder.connectionId))?.domains.includes(domain)) return false;
+      if (holder && (holder.at > now() - SETTLED_MS || (await has(holder.connectionId)))) return false;
+      former = holder?.connectionId;
       if (holder) await collection(domains, holder.tid).remove(domain).catch(IdpError.unless('not_found'));
     }
     return false;
   }
+}
+
+/** The first domain of the connection that another one has taken meanwhile. To be asked after the connection was written. */
+export async function lostDomain(
+  { collectionOfAllTenants }: ExtensionContext,
+  { id, domains: own }: { readonly id: string; readonly domains: readonly string[] },
+): Promise<number | undefined> {
+  for (const [index, domain] of own.entries()) if ((await collectionOfAllTenants(domains).get(domain))?.connectionId !== id) return index;
+  return undefined;
 }
 
 export async function giveUpDomains(

@@ -5,7 +5,7 @@ import type { ConnectionBook } from '../book.js';
 import { METHOD } from '../people/accounts.js';
 import { type Connection, type ConnectionFields, connections } from '../records.js';
 import { type ConnectionSecrets, withKey } from '../upstream/secrets.js';
-import { giveUpDomains, takeDomains } from './domains.js';
+import { giveUpDomains, lostDomain, takeDomains } from './domains.js';
 import { checked, type Described, wrong } from './rules.js';
 
 export interface Place {
@@ -71,7 +71,11 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
           async write() {
             const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
             book.forget(id);
-            return row;
+            const lost = await lostDomain(context, row);
+            if (lost === undefined) return row;
+            await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
+            book.forget(id);
+            throw new IdpError('conflict', { path: `/domains/${lost}` });
           },
           async undo() {
             // After a timeout, another request may have made the connection that is there.
@@ -84,7 +88,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
         // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
         const isMadeYet = IdpError.is(error, 'store_unavailable') || (await book.get(id)) !== undefined;
         if (!isMadeYet) await giveUpDomains(context, id, given.domains);
-        throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/id' }) : error;
+        throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
       }
     },
 
@@ -117,6 +121,15 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
               undo: () => changed(place, disabled, 'ConnectionUpdated', by),
             })
           : await write();
+      const lost = await lostDomain(context, { id: place.id, domains: fresh });
+      if (lost !== undefined) {
+        const without = ({ domains, ...current }: Connection) => ({
+          ...current,
+          domains: domains.filter((domain) => domain !== fresh[lost]),
+        });
+        await changed(place, without, 'ConnectionUpdated', by);
+        throw new IdpError('conflict', { path: `/domains/${next.domains.indexOf(fresh[lost] ?? '')}` });
+      }
       await giveUpDomains(
         context,
         place.id,
