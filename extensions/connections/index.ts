@@ -9,6 +9,7 @@ import { connectionOperations, errors } from './admin/operations.js';
 import { connectionSeed } from './admin/seed.js';
 import { createConnectionBook } from './book.js';
 import { createMethod } from './method.js';
+import { createIdentityClients, identitiesPath, identityRoutes } from './own-page.js';
 import { createPages } from './pages.js';
 import { createPeople } from './people/accounts.js';
 import { createApplications } from './people/linking.js';
@@ -39,8 +40,23 @@ export function connections(): Extension {
     seed: connectionSeed(partsOf),
     resources: (context) => connectionOperations(partsOf(context)),
     signInMethods: (context) => [partsOf(context).method],
-    clients: (context) => createApplications(context, partsOf(context).book),
+    clients(context) {
+      const applications = createApplications(context, partsOf(context).book);
+      const own = createIdentityClients(context);
+      return { ...applications, find: (id) => own.find(id) ?? applications.find(id) };
+    },
+    accountSections: [
+      {
+        name: 'identities',
+        title: 'connections.own.title',
+        summary: 'connections.own.summary',
+        href: (host) => host.url(identitiesPath(host)),
+      },
+    ],
     logoutParticipant: (context) => createUpstreamLogout(context, partsOf(context).book, partsOf(context).providers),
-    routes: (router, context) => connectionRoutes(router, partsOf(context)),
+    routes(router, context) {
+      connectionRoutes(router, partsOf(context));
+      identityRoutes(router, context, partsOf(context).book);
+    },
   };
 }

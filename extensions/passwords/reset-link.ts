@@ -89,7 +89,12 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
     const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
     const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
-    await view(ctx, { ...look, title: 'passwords.done.title', parts: [{ part: 'text', text }, ...link] });
+    // Whoever had the password may have added a way in that a new password does not close.
+    const ways: readonly ViewPart[] = [
+      { part: 'text', text: 'passwords.done.ways' },
+      { part: 'link', text: 'passwords.done.check', href: url(`${own}/account`) },
+    ];
+    await view(ctx, { ...look, title: 'passwords.done.title', parts: [{ part: 'text', text }, ...link, ...ways] });
   }
 
   const wasHere = async (ctx: Context, { ref, state }: OpenedReset): Promise<boolean> =>

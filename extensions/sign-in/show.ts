@@ -1,5 +1,13 @@
 import type { Context } from 'koa';
-import { type Account, type Client, chosenLanguage, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type Client,
+  chosenLanguage,
+  type ExtensionContext,
+  type OwnPageState,
+  pageHeaders,
+  type Tenant,
+} from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
 import { filled } from './texts/filled.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
@@ -49,6 +57,8 @@ export async function show<Name extends PageName>(
   const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
+  // Windows of other sites keep no handle on such a page. A page that a sign-in or a sign-out passes is sent without, because it may be in a pop-up.
+  if ((ctx.state as OwnPageState).isOwnPage) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
   // What a host says about its domain stays.
   if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);
   ctx.type = 'html';

@@ -182,6 +182,7 @@ describe('the account page', () => {
     const pageAt = (path: string) => service.issuer + path;
     expect(linksOf(page)).toEqual([
       [pageAt('/idp/linked-accounts'), 'Linked accounts'],
+      [pageAt('/idp/identities'), 'Sign-<wbr>in at other providers'],
       [pageAt('/idp/factors'), 'Your sign-<wbr>in factors'],
       [pageAt('/idp/ciba'), 'Requests to sign in'],
       [pageAt('/idp/preferences'), 'Preferences [en]'],

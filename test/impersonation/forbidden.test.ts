@@ -65,6 +65,7 @@ describe('issue 15: no link, password, factor or account page', () => {
     '/idp/factors': 'GET POST',
     '/idp/factors/app': 'GET POST',
     '/idp/factors/passkey': 'POST',
+    '/idp/identities': 'GET POST',
     '/idp/linked-accounts': 'GET POST',
     '/idp/linked-accounts/link': 'GET',
     '/idp/linked-accounts/confirm?link=x': 'GET POST',

@@ -16,6 +16,7 @@ import {
   formField,
   type InternalClients,
   type OwnPage,
+  type OwnPageState,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
@@ -68,7 +69,10 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     instead?: () => Promise<boolean>,
   ): Promise<BrowserSignIn | undefined> {
     const here = await context.signedIn(ctx, PAGE);
-    if (here && !here.act) return here;
+    if (here && !here.act) {
+      (ctx.state as OwnPageState).isOwnPage = true;
+      return here;
+    }
     if (!(await instead?.())) await ownPage.signIn(ctx, next, undefined, ask);
     return undefined;
   }

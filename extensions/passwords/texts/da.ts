@@ -31,6 +31,9 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.done.text': 'Log ind med din nye adgangskode.',
   'passwords.done.later': 'Log ind med din nye adgangskode, hvor du vil bruge kontoen.',
   'passwords.done.signIn': 'Log ind',
+  'passwords.done.ways':
+    'Der kan være andre måder at logge ind på din konto på, for eksempel adgangsnøgler, konti hos andre udbydere og sammenkædede konti. Tjek, at de alle er dine.',
+  'passwords.done.check': 'Tjek måderne at logge ind på',
   'passwords.again': 'Send et nyt link',
   'passwords.used.title': 'Dette link er brugt',
   'passwords.used.text': 'Det virker én gang. Hvis det ikke var dig, der brugte det, så bed om et nyt link nu.',

@@ -31,6 +31,9 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.done.text': 'Melden Sie sich mit Ihrem neuen Passwort an.',
   'passwords.done.later': 'Melden Sie sich mit Ihrem neuen Passwort dort an, wo Sie Ihr Konto verwenden möchten.',
   'passwords.done.signIn': 'Anmelden',
+  'passwords.done.ways':
+    'Es kann weitere Wege geben, sich bei Ihrem Konto anzumelden, etwa Passkeys, Konten bei anderen Anbietern und verknüpfte Konten. Prüfen Sie, ob alle Ihnen gehören.',
+  'passwords.done.check': 'Anmeldewege prüfen',
   'passwords.again': 'Weiteren Link senden',
   'passwords.used.title': 'Dieser Link wurde verwendet',
   'passwords.used.text': 'Er funktioniert einmal. Wenn nicht Sie ihn verwendet haben, fordern Sie jetzt einen neuen Link an.',

@@ -30,6 +30,9 @@ export const en = {
   'passwords.done.text': 'Sign in with your new password.',
   'passwords.done.later': 'Sign in with your new password where you want to use your account.',
   'passwords.done.signIn': 'Sign in',
+  'passwords.done.ways':
+    'There may be other ways to sign in to your account, such as passkeys, accounts at other providers and linked accounts. Check that all of them are yours.',
+  'passwords.done.check': 'Check the ways to sign in',
   'passwords.again': 'Send another link',
   'passwords.used.title': 'This link was used',
   'passwords.used.text': 'It works once. If it was not you who used it, ask for another link now.',

@@ -31,6 +31,9 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.done.text': 'Kirjaudu uudella salasanallasi.',
   'passwords.done.later': 'Kirjaudu uudella salasanallasi siellä, missä haluat käyttää tiliäsi.',
   'passwords.done.signIn': 'Kirjaudu',
+  'passwords.done.ways':
+    'Tilillesi voi olla muitakin kirjautumistapoja, kuten avainkoodeja, muiden palvelujen tilejä ja yhdistettyjä tilejä. Tarkista, että ne kaikki ovat sinun.',
+  'passwords.done.check': 'Tarkista kirjautumistavat',
   'passwords.again': 'Lähetä uusi linkki',
   'passwords.used.title': 'Tämä linkki on käytetty',
   'passwords.used.text': 'Se toimii kerran. Jos et käyttänyt sitä itse, pyydä heti uusi linkki.',

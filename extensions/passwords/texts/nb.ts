@@ -31,6 +31,9 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.done.text': 'Logg inn med det nye passordet.',
   'passwords.done.later': 'Logg inn med det nye passordet der du vil bruke kontoen.',
   'passwords.done.signIn': 'Logg inn',
+  'passwords.done.ways':
+    'Det kan finnes andre måter å logge inn på kontoen din på, for eksempel passnøkler, kontoer hos andre tilbydere og koblede kontoer. Sjekk at alle er dine.',
+  'passwords.done.check': 'Sjekk måtene å logge inn på',
   'passwords.again': 'Send en ny lenke',
   'passwords.used.title': 'Denne lenken er brukt',
   'passwords.used.text': 'Den virker én gang. Hvis det ikke var du som brukte den, be om en ny lenke nå.',

@@ -31,6 +31,9 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.done.text': 'Logga in med ditt nya lösenord.',
   'passwords.done.later': 'Logga in med ditt nya lösenord där du vill använda kontot.',
   'passwords.done.signIn': 'Logga in',
+  'passwords.done.ways':
+    'Det kan finnas andra sätt att logga in på ditt konto, till exempel nycklar, konton hos andra leverantörer och länkade konton. Kontrollera att alla är dina.',
+  'passwords.done.check': 'Kontrollera inloggningssätten',
   'passwords.again': 'Skicka en ny länk',
   'passwords.used.title': 'Den här länken har använts',
   'passwords.used.text': 'Den fungerar en gång. Om det inte var du som använde den, be om en ny länk nu.',

@@ -216,6 +216,17 @@ const subjects: Readonly<Record<string, Subject>> = {
       return { agent, pages: ['/factors', '/factors/app'], forms, changed: async () => undefined };
     },
   },
+  'identities at other providers': {
+    routes: ['GET /idp/identities', 'POST /idp/identities'],
+    async begin(who) {
+      const { users } = service.idp.tenant(who.tid);
+      await users.addIdentity(who.oid, { idp: 'social', subject: `of-${who.oid}` });
+      const { agent, page } = await own(who, '/identities');
+      const removed = /name="remove" value="([\w-]+)"/.exec(page.body)?.[1] ?? '';
+      const changed = async () => (await userOf(who))?.externalIdentities.length;
+      return { agent, pages: ['/identities'], forms: [[page, { removed }]], changed };
+    },
+  },
   'the list of linked accounts, and the end of a link': {
     routes: [
       'GET /idp/linked-accounts',
@@ -436,7 +447,7 @@ describe('a browser in which a user with a factor proved the password alone', ()
 
   test('MFA-HALF-1: no page of the person is shown', async () => {
     const agent = await half(await victim());
-    for (const path of ['/account', '/linked-accounts', '/ciba', '/email', '/factors'])
+    for (const path of ['/account', '/linked-accounts', '/ciba', '/email', '/factors', '/identities'])
       expect([path, titleOf(await visit(agent, at(path)))]).toEqual([path, CHALLENGE]);
   });
 
@@ -613,7 +624,7 @@ describe.each(['terms', 'rules'] as const)('MFA-HALF-HOST: with the %s of the ho
     open[name].add(who.oid);
     const agent = new Agent();
     expect(titleOf(await prove(agent, await visit(agent, url()), who))).toBe(name);
-    for (const path of ['/account', '/linked-accounts', '/ciba', '/email', '/factors'])
+    for (const path of ['/account', '/linked-accounts', '/ciba', '/email', '/factors', '/identities'])
       expect([path, titleOf(await visit(agent, at(path)))]).toEqual([path, name]);
   });
 

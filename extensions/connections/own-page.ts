@@ -1,0 +1,122 @@
+/** The signed-in person's own identities at other providers: a list, and their removal, which takes a sign-in of the last ten minutes. */
+import { createHash } from 'node:crypto';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  attributionOf,
+  type BrowserSignIn,
+  createOwnPage,
+  type ExtensionContext,
+  type ExternalIdentity,
+  form,
+  formField,
+  IdpError,
+  type InternalClients,
+  type OwnPage,
+  redirectByGet,
+  type Text,
+  type View,
+} from '../../lib/extension-door.js';
+import type { ConnectionBook } from './book.js';
+
+/** Seconds since the sign-in within which an identity may be removed. */
+const RECENT_SECONDS = 600;
+
+export const identitiesPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/identities`;
+const pageOf = (context: ExtensionContext): OwnPage =>
+  createOwnPage(context, 'connections:identities', identitiesPath(context), RECENT_SECONDS);
+
+/** The application that the person signs in to. */
+export const createIdentityClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
+
+/** Names an identity in a form: a subject may be a thousand characters long. */
+const nameOf = ({ idp, subject }: ExternalIdentity): string =>
+  createHash('sha256')
+    .update(JSON.stringify([idp, subject]))
+    .digest('base64url');
+
+export function identityRoutes(router: Router, context: ExtensionContext, book: ConnectionBook): void {
+  const { url, directory, csrf, view, brandingOf } = context;
+  const path = identitiesPath(context);
+  const ownPage = pageOf(context);
+  const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
+
+  const page = async (ctx: Context, here: BrowserSignIn, model: Omit<View, 'form' | 'title'>): Promise<void> =>
+    view(ctx, {
+      ...(await brandingOf(here.account.tenant.id)),
+      title: 'connections.own.title',
+      form: { action: url(path), subject: subjectOf(here) },
+      ...model,
+    });
+
+  const titleOf = async ({ idp }: ExternalIdentity): Promise<Text> => ({ plain: (await book.get(idp))?.name ?? idp });
+
+  async function list(ctx: Context, here: BrowserSignIn, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
+    const { externalIdentities } = here.account.person.user;
+    const entries = await Promise.all(
+      externalIdentities.map(async (identity) => {
+        const title = await titleOf(identity);
+        const line: Text = { plain: identity.subject };
+        // Whoever signed in by it would have no other way in, perhaps. A sign-in by another proves that there is one.
+        if (identity.idp === here.idp) return { title, lines: [line, 'connections.own.inUse'] };
+        return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
+      }),
+    );
+    await page(ctx, here, {
+      lead: entries.length > 0 ? 'connections.own.lead' : 'connections.own.none',
+      ...(problem ? { problem: problem.text, status: problem.status } : {}),
+      parts: entries.length > 0 ? [{ part: 'entries', entries }] : [],
+    });
+  }
+
+  const ask = async (ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> =>
+    page(ctx, here, {
+      lead: await titleOf(identity),
+      parts: [
+        { part: 'text', text: 'connections.own.ends' },
+        { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
+        { part: 'link', text: 'connections.own.back', href: url(path) },
+      ],
+    });
+
+  /** The identity goes, and every sign-in of the user ends. This browser is signed in again by the proof that it gave just now. */
+  async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
+    const { oid, amr, idp, account: before } = here;
+    await directory.as(attributionOf(here)).forTenant(before.tenant.id).users.removeIdentity(oid, identity);
+    const account = await directory.accounts.findByOid(oid);
+    if (!account) throw new IdpError('not_found');
+    const proof = await directory.credentials.proofOf(account);
+    await ownPage.signIn(ctx, path, undefined, {
+      prompt: 'login',
+      loginHint: account.person.user.userName,
+      signIn: { oid, amr, idp, proof },
+    });
+  }
+
+  router.get(`${path}/return`, async (ctx: Context) => {
+    const next = await ownPage.returned(ctx);
+    if (next !== undefined) return redirectByGet(ctx, url(next));
+    await view(ctx, {
+      title: 'connections.own.title',
+      problem: 'connections.own.signedOut',
+      status: 403,
+      parts: [{ part: 'link', text: 'connections.again', href: url(path) }],
+    });
+  });
+
+  router.get(path, async (ctx: Context) => {
+    const here = await ownPage.present(ctx, path);
+    if (here) await list(ctx, here);
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const here = await ownPage.present(ctx, path);
+    if (!here) return;
+    if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return list(ctx, here, { text: 'connections.own.foreign', status: 403 });
+    const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
+    const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && one.idp !== here.idp);
+    if (!identity) return redirectByGet(ctx, url(path));
+    if (formField(ctx, 'removed') === '') return ask(ctx, here, identity);
+    await remove(ctx, here, identity);
+  });
+}
