@@ -101,25 +101,6 @@ describe('connections in the admin API', () => {
     expect((await root.patch(`${ofAcme()}/first`, { domains: ['acme.test'] })).status).toBe(200);
   });
 
-  test('of two connections that are created, or changed, with one domain at the same time, one gets it', async () => {
-    for (let round = 0; round < 10; round += 1) {
-      const domains = [`both-${round}.test`];
-      const ids = [`one-${round}`, `other-${round}`] as const;
-      const made = await Promise.all([
-        root.post('/connections', given({ id: ids[0], domains })),
-        root.post(ofAcme(), given({ id: ids[1], domains })),
-      ]);
-      expect(made.map(({ status }) => status).sort()).toEqual([201, 409]);
-      const lost = made.find(({ status }) => status === 409);
-      expect(lost?.json.errors).toMatchObject([{ pointer: '/domains/0' }]);
-      const [owner, other] = made[0]?.status === 201 ? [`/connections/${ids[0]}`, ids[1]] : [`${ofAcme()}/${ids[1]}`, ids[0]];
-      await root.post('/connections', given({ id: `${other}-again` }));
-      const fresh = [`fresh-${round}.test`];
-      const changed = await Promise.all([owner, `/connections/${other}-again`].map((path) => root.patch(path, { domains: fresh })));
-      expect(changed.map(({ status }) => status).sort()).toEqual([200, 409]);
-    }
-  });
-
   test('ids of methods, connections and clients with `trustedLoginHint` share one name space, on both sides', async () => {
     for (const id of ['local', 'password', 'passkey', 'connections'])
       expect([id, (await root.post('/connections', given({ id }))).status]).toEqual([id, 409]);
