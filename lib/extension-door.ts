@@ -87,6 +87,7 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
+export type { AccountMeans, GroupSource, UnconfirmedUser } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
@@ -125,6 +126,7 @@ export type {
 export { type InputProblem, problemsOf, referenceToken, writeJudged } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
+export { type Means, weaker } from './directory/vouchers.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';
@@ -156,7 +158,18 @@ export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
-export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
+export type {
+  ApiResource,
+  Branding,
+  Client,
+  ExternalIdentity,
+  Group,
+  Person,
+  PersonWithUser,
+  Tenant,
+  User,
+  Voucher,
+} from './store/records/records.js';
 export { isEmailAddress } from './text/email-address.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';

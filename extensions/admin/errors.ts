@@ -16,6 +16,11 @@ export const errors = defineErrors({
     description:
       'Only a client that administers all tenants may say that an address is verified. Leave `emailVerified` out, and the user verifies the address by a mailed link.',
   },
+  means_unconfirmed: {
+    status: 409,
+    description:
+      'Links, identities or mappings that `means` lists were made by administrators who did not hold the permissions. Check them, and send `confirm: true`.',
+  },
   policy_privileged: {
     status: 403,
     description: 'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller.',

@@ -1,5 +1,5 @@
 /** What is kept of connections, and of the sign-ins that are under way at their providers. */
-import { type ArtifactKind, defineCollection, type ExtensionRow, type Static, Type } from '../../lib/extension-door.js';
+import { type ArtifactKind, defineCollection, type ExtensionRow, type Static, Type, type Voucher } from '../../lib/extension-door.js';
 
 const strict = { additionalProperties: false } as const;
 const text = () => Type.String();
@@ -78,6 +78,13 @@ export const connectionFields = {
   endSession: Type.Boolean(),
 };
 
+/** @see Voucher */
+const vouched = Type.Unsafe<Voucher>(
+  Type.Object(
+    { by: oneOf(['operator', 'person', 'tenant']), tids: optional(Type.Array(text())), permissionIds: optional(Type.Array(text())) },
+    strict,
+  ),
+);
 const Key = Type.Object({ kid: text(), alg: oneOf(keyAlgorithms), x: text(), sealed: text() }, strict);
 export type StoredKey = Static<typeof Key>;
 
@@ -88,6 +95,10 @@ const Connection = Type.Object(
     secret: optional(text()),
     /** Keys of our own, the newest first; the public part as JSON in `x`, the private one sealed. */
     keys: Type.Array(Key),
+    /** What all writers of the members that decide who signs in vouch for. */
+    vouchedBy: optional(vouched),
+    /** What the writers of the mapping to groups vouch for, entry by entry. */
+    groupVouchers: optional(Type.Array(Type.Object({ value: text(), groupId: text(), vouchedBy: optional(vouched) }, strict))),
     createdAt: text(),
     updatedAt: text(),
   },

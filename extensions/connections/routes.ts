@@ -122,7 +122,9 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     await pages.accounts(ctx, interaction, connection, choices);
   }
 
-  const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, { account, heldTo }) => {
+  const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, { account, identity, heldTo }) => {
+    // A permission may have been granted since the answer.
+    if (!(await people.opens({ account, identity }))) return pages.refused(ctx, interaction, connection, 'unconfirmed');
     const proof = await directory.credentials.proofOf(account, new Date(provenAt));
     const target = await interactions.signIn(ctx, interaction, {
       oid: account.person.user.id,
@@ -163,6 +165,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     const texts = await Promise.all(asShown.map((one) => choiceOf(interaction, one.identity, proven, one)));
     const isOurs = texts.some((text) => csrf.check(ctx, text, token));
     if (!isActive(connection) || !opening || !isOurs) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    if (!(await people.opens(opening))) return pages.refused(ctx, interaction, connection, 'unconfirmed');
     const chosen = opening.isClaim ? await people.acknowledge(connection, opening) : opening.account;
     if (!chosen) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     await signIn(ctx, interaction, connection, proven, { ...opening, account: chosen });

@@ -46,6 +46,7 @@ const statusOf: Readonly<Record<Exclude<InvitationState, 'pending'>, number>> = 
   replaced: 410,
   expired: 410,
   unavailable: 503,
+  unconfirmed: 403,
 };
 
 export interface FormPage {

@@ -26,7 +26,8 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       if (!mail) throw new IdpError('mail_not_configured');
       if (!directory.passwordResets.isPossible(account)) throw errors('reset_unavailable');
       if (directory.accounts.emailOf(person) === undefined) throw new IdpError('email_required');
-      const due: DueReset = { oid: user.id, requestId: newId(), by };
+      const vouchedBy = await directory.means.voucher(params.tid, person);
+      const due: DueReset = { oid: user.id, requestId: newId(), by, vouchedBy };
       (await deliver(RESET, { ...due })).release();
     },
   }),

@@ -1,5 +1,5 @@
 /** What waits for the queue, which holds ids alone, and what a browser did a moment ago. */
-import type { ArtifactKind, Attribution, Proof } from '../../lib/extension-door.js';
+import type { ArtifactKind, Attribution, Proof, Voucher } from '../../lib/extension-door.js';
 
 /** A name that somebody typed who forgot a password, until it is looked up. */
 export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
@@ -48,6 +48,8 @@ export interface DueReset {
   readonly locale?: string;
   /** Who had it sent to somebody else. */
   readonly by?: Attribution;
+  /** What that administrator vouches for. */
+  readonly vouchedBy?: Voucher;
 }
 
 /** An event that its person is to hear of. */

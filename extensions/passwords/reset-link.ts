@@ -9,6 +9,7 @@ import {
   type LinkRef,
   linkPageRoutes,
   type OpenedReset,
+  type ResetState,
   recordsOfBrowsers,
   redirectByGet,
   type Text,
@@ -26,6 +27,8 @@ const problems: Readonly<Record<string, string>> = {
   weak: 'passwords.reset.weak',
   leaked: 'passwords.reset.leaked',
 };
+
+const statusOf: Readonly<Partial<Record<ResetState, number>>> = { unavailable: 503, unconfirmed: 403 };
 
 export function resetLinkRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
   const { own, url, directory, interactions, view, deliver, brandingOf, logger, requestId } = context;
@@ -73,7 +76,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     await view(ctx, {
       ...(await lookOf(found)),
       title: `passwords.${state}.title`,
-      status: state === 'unavailable' ? 503 : 410,
+      status: statusOf[state] ?? 410,
       ...(again ? { form: { action: action(ctx), subject: subjectOf(ref), fields: { step: 'again' } } } : {}),
       parts: [{ part: 'text', text: `passwords.${state}.text` }, ...(again ? [{ part: 'button', text: 'passwords.again' } as const] : [])],
     });

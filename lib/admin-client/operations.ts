@@ -197,6 +197,19 @@ export interface Links {
   readonly children: readonly { readonly userId: string; readonly tid?: string }[];
 }
 
+export interface MeansOfUser {
+  readonly items: readonly {
+    /** `invitation`, `password-reset`, `identity`, or `connection` for a mapping to a group */
+    readonly kind: string;
+    readonly tid: string;
+    readonly userId?: string;
+    /** of the invitation or the connection */
+    readonly id?: string;
+    readonly idp?: string;
+    readonly subject?: string;
+  }[];
+}
+
 export interface Permission {
   readonly id: string;
   readonly name: string;
@@ -629,13 +642,23 @@ export interface Operations {
   /** Makes these the groups of a user. Scope `idp.users:write`. */
   'PUT /tenants/{tid}/users/{id}/groups': {
     readonly params: { readonly tid: string; readonly id: string };
-    readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    readonly body: {
+      readonly ids?: readonly string[];
+      readonly names?: readonly string[];
+      /** Vouches for the means that `409 means_unconfirmed` lists */
+      readonly confirm?: boolean;
+    };
     readonly answer: GroupsOfUser;
   };
   /** Adds a user to groups. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/groups': {
     readonly params: { readonly tid: string; readonly id: string };
-    readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    readonly body: {
+      readonly ids?: readonly string[];
+      readonly names?: readonly string[];
+      /** Vouches for the means that `409 means_unconfirmed` lists */
+      readonly confirm?: boolean;
+    };
     readonly answer: GroupsOfUser;
   };
   /** Takes a user out of groups. Scope `idp.users:write`. */
@@ -643,6 +666,16 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
     readonly answer: GroupsOfUser;
+  };
+  /** Lists links and identities of a user, and of its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
+  'GET /tenants/{tid}/users/{id}/means': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: MeansOfUser;
+  };
+  /** Vouches for the links and identities of a user, and of its parent, so that they count. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/means/confirm': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: MeansOfUser;
   };
   /** Links a user to a parent, whose `sub` it takes. Scope `idp.links:write`. */
   'POST /tenants/{tid}/users/{id}/link/{parentId}': {
@@ -699,7 +732,12 @@ export interface Operations {
   /** Changes a group. Scope `idp.groups:write`. */
   'PATCH /tenants/{tid}/groups/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
-    readonly body: { readonly name?: string; readonly permissionIds?: readonly string[] };
+    readonly body: {
+      readonly name?: string;
+      readonly permissionIds?: readonly string[];
+      /** Vouches for the means that `409 means_unconfirmed` lists */
+      readonly confirm?: boolean;
+    };
     readonly answer: Group;
   };
   /** Removes a group. Scope `idp.groups:write`. */
@@ -1532,6 +1570,7 @@ export type AdminErrorCode =
   | 'link_same_tenant'
   | 'link_self'
   | 'mail_not_configured'
+  | 'means_unconfirmed'
   | 'not_found'
   | 'not_linked'
   | 'operator_required'

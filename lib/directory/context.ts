@@ -21,6 +21,7 @@ import type {
   Subsidiary,
   Tenant,
   UpkeepRecord,
+  Voucher,
 } from '../store/records/records.js';
 import type { InputProblem } from './input.js';
 import type { IdpNames, SharedIds } from './name-space.js';
@@ -92,8 +93,8 @@ export interface Authority {
   holds(permissionId: string): boolean;
 }
 
-/** Who vouches for the means that the services write: an administrator of the admin API, the user itself, or host code and seeds. */
-export type Vouching = 'operator' | 'person' | Authority;
+/** Who vouches for the means that the services write: an administrator of the admin API, by its authority then, or a voucher that is known. */
+export type Vouching = Authority | Voucher;
 
 /** What every service of the directory is made from. */
 export interface DirectoryContext extends ClientRules {

@@ -5,6 +5,7 @@ import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
 import { createLinking, createLinks } from './accounts/linking.js';
+import { createAccountMeans, type GroupSource } from './accounts/means.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
 import { createRegistration } from './accounts/registration.js';
@@ -77,7 +78,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     now,
     withCutoff: createWithCutoff(deliveries, now),
     by: {},
-    vouching: 'operator',
+    vouching: { by: 'operator' },
     isPrivileged: (permissionId) => isAdminScope(permissionId) || (options.privileged ?? []).includes(permissionId),
     nudgeRemovals: () => tenantRemoval.nudge(),
     ownSecretLength,
@@ -122,12 +123,14 @@ export function createDirectory(options: DirectoryOptions): Directory {
     stopUrlOf: pages.stop,
   };
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
+  const privileges = createPrivileges(context, options.privileged);
+  const groupSources: GroupSource[] = [];
   const shared = {
     issuer,
     apiScopes: createApiScopes(context),
     pkceMethods: createPkceMethods(context),
     accounts,
-    privileges: createPrivileges(context, options.privileged),
+    privileges,
     policies,
     idpNames: context.idpNames,
     removedUserIds,
@@ -143,6 +146,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       accounts,
       credentials,
       change,
+      means: createAccountMeans(context, privileges, groupSources),
       links: createMailedLinks(keyring, 'password reset link'),
       lifetimeSeconds: recovery.resetSeconds,
       urlOf: recovery.resetUrlOf,
@@ -181,7 +185,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     ...shared,
     ...createServices(
       { ...context, by, vouching, collections: attributedCollections(collections, by) },
-      { ...shared, personRemovalOver, exportOf: personExports.of, settling, links: invitationLinks, rules },
+      { ...shared, personRemovalOver, groupSources, exportOf: personExports.of, settling, links: invitationLinks, rules },
     ),
     as(given, vouchedBy = vouching) {
       checkAttribution(given);
@@ -191,20 +195,24 @@ export function createDirectory(options: DirectoryOptions): Directory {
   return directoryOf({}, context.vouching);
 }
 
-interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials'>, Omit<InvitationParts, 'personsOf' | 'clients'> {
+interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials' | 'privileges'>, Omit<InvitationParts, 'personsOf' | 'clients'> {
+  readonly groupSources: GroupSource[];
   readonly personRemovalOver: ReturnType<typeof createPersonRemovals>;
   readonly exportOf: PersonExports['of'];
 }
 
 /** The services whose writes raise events. They have no caches of their own, because there is a set of them for each request. */
-function createServices(context: DirectoryContext, { issuer, credentials, personRemovalOver, exportOf, ...ofInvitations }: ServiceParts) {
+function createServices(context: DirectoryContext, parts: ServiceParts) {
+  const { issuer, credentials, privileges, groupSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
   const links = createLinks(context);
   const { erase, removeUser } = personRemovalOver(context);
+  const means = createAccountMeans(context, privileges, groupSources);
   return {
+    means,
     tenants,
     permissions,
     clients,
@@ -212,7 +220,7 @@ function createServices(context: DirectoryContext, { issuer, credentials, person
     authenticate: createAuthenticate(clients, apiResources),
     consents: createConsents(context),
     accountEvents: createAccountEvents(context, issuer),
-    acceptance: createAcceptance({ context, tenants, credentials, ...ofInvitations }),
+    acceptance: createAcceptance({ context, tenants, credentials, means, ...ofInvitations }),
     forTenant(tid: string): TenantDirectory {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);

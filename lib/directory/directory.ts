@@ -8,6 +8,7 @@ import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
 import type { Linking } from './accounts/linking.js';
+import type { AccountMeans } from './accounts/means.js';
 import type { Privileges } from './accounts/privileges.js';
 import type { Registration } from './accounts/registration.js';
 import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
@@ -126,13 +127,15 @@ export interface Directory {
   forTenant(tid: string): TenantDirectory;
   /**
    * The same services, whose events tell who makes the changes: for one request, or one piece of work.
-   * @param vouching who vouches for the links and identities that the services write. @default as before; at first `operator`
+   * @param vouching who vouches for the links and identities that the services write. @default as before; at first the operator
    * @throws IdpError `invalid_record` for what no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
   readonly accounts: Accounts;
   /** Permissions that a caller may grant or reach only if it holds them in the same tenant. */
   readonly privileges: Privileges;
+  /** Means of signing in, against the privileges that they would open. */
+  readonly means: AccountMeans;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   /** @internal */

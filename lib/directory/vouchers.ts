@@ -4,7 +4,7 @@
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
-import type { ExternalIdentity, Person, Voucher } from '../store/records/records.js';
+import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../store/records/records.js';
 import type { DirectoryContext, Privilege } from './context.js';
 
 /**
@@ -13,7 +13,7 @@ import type { DirectoryContext, Privilege } from './context.js';
  */
 export async function voucherFor(context: DirectoryContext, tid: string, person?: Person): Promise<Voucher> {
   const { vouching, collections, isPrivileged } = context;
-  if (typeof vouching === 'string') return { by: vouching };
+  if ('by' in vouching) return vouching;
   if (vouching.ofAllTenants) return { by: 'operator' };
   const children = person?.user?.isParent ? await collections.persons.find({ byParent: [person.user.id] }) : [];
   const tids = [...new Set([tid, ...children.map((child) => child.tid)])].filter((one) => vouching.administers(one));
@@ -34,3 +34,64 @@ export const vouchedIdentities = (
   vouchedBy: Voucher,
 ): readonly ExternalIdentity[] =>
   given.map(({ idp, subject }) => before.find((one) => one.idp === idp && one.subject === subject) ?? { idp, subject, vouchedBy });
+
+/**
+ * What both writers vouch for: of a link that both have seen, for example.
+ * @example
+ * ```ts
+ * import { type Voucher, weaker } from 'tenant-idp/extension';
+ *
+ * const ofLink: Voucher = { by: 'operator' };
+ * const ofReader: Voucher = { by: 'tenant', tids: ['0197a000-0000-7000-8000-000000000001'], permissionIds: ['idp.users:read'] };
+ * console.log(weaker(ofLink, ofReader)?.by); // tenant
+ * ```
+ */
+export function weaker(one: Voucher | undefined, other: Voucher | undefined): Voucher | undefined {
+  if (one?.by !== 'tenant') return other ?? one;
+  if (other?.by !== 'tenant') return one;
+  const shared = (of: readonly string[] = [], others: readonly string[] = []) => of.filter((item) => others.includes(item));
+  return { by: 'tenant', tids: shared(one.tids, other.tids), permissionIds: shared(one.permissionIds, other.permissionIds) };
+}
+
+/** A means that lets somebody in, or puts users into a group. */
+export interface Means {
+  /** `invitation`, `password-reset` or `identity` of a user; an extension has names of its own. */
+  readonly kind: string;
+  readonly tid: string;
+  readonly userId?: string;
+  /** Of an invitation, or of the record that an extension keeps. */
+  readonly id?: string;
+  readonly idp?: string;
+  readonly subject?: string;
+}
+
+type VouchedMeans = Means & { readonly vouchedBy?: Voucher | undefined };
+
+/** The open means of a user, with their vouchers. */
+export function meansOf({ tid, user }: PersonWithUser): readonly VouchedMeans[] {
+  const { id: userId, invitation, passwordReset, externalIdentities, status, statusBefore } = user;
+  const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > Date.now();
+  const isInvited = status === 'invited' || statusBefore === 'invited';
+  return [
+    ...(invitation && isInvited && isOpen(invitation)
+      ? [{ kind: 'invitation', tid, userId, id: invitation.id, vouchedBy: invitation.vouchedBy }]
+      : []),
+    ...(passwordReset && passwordReset.usedAt === undefined && isOpen(passwordReset)
+      ? [{ kind: 'password-reset', tid, userId, vouchedBy: passwordReset.vouchedBy }]
+      : []),
+    ...externalIdentities.map(({ idp, subject, vouchedBy }) => ({ kind: 'identity', tid, userId, idp, subject, vouchedBy })),
+  ];
+}
+
+/** The user, with a voucher for each means whose own does not cover the privileges. */
+export function withVoucher(user: User, privileges: readonly Privilege[], vouchedBy: Voucher): User {
+  const vouched = <Of extends { readonly vouchedBy?: Voucher }>(means: Of): Of =>
+    covers(means.vouchedBy, privileges) ? means : { ...means, vouchedBy };
+  const { invitation, passwordReset } = user;
+  return {
+    ...user,
+    externalIdentities: user.externalIdentities.map(vouched),
+    ...(invitation && { invitation: vouched(invitation) }),
+    ...(passwordReset && { passwordReset: vouched(passwordReset) }),
+  };
+}

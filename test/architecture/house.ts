@@ -41,6 +41,7 @@ const rooms: readonly Room[] = [
       'lib/directory/input.ts',
       'lib/directory/record-forms.ts',
       'lib/directory/tenants/sign-in-policy.ts',
+      'lib/directory/vouchers.ts',
       'lib/errors.ts',
       'lib/fetch/loopback.ts',
       'lib/http/',

@@ -1,14 +1,12 @@
-import { recordForms, Type } from '../../../lib/extension-door.js';
+import { type Group, recordForms, Type } from '../../../lib/extension-door.js';
 import { checkGroupWrite, checkTaking, type GroupMembers } from '../privileges.js';
+import { checkMeansOfGroup, confirm } from './means.js';
 import { crud } from './shape/crud.js';
-import { itemOf } from './shape/forms.js';
-
-interface Group extends GroupMembers {
-  readonly id: string;
-  readonly version: number;
-}
+import { form, itemOf } from './shape/forms.js';
+import type { Fields } from './shape/merge-patch.js';
 
 const always = ['permissionIds'];
+const changeable = form({ ...recordForms.group.properties, confirm });
 
 export const groups = crud<Group>({
   name: 'groups',
@@ -18,15 +16,22 @@ export const groups = crud<Group>({
   item: itemOf('Group', recordForms.group, always, { permissionIds: Type.Array(Type.String()) }),
   query: recordForms.lists.names,
   form: recordForms.group,
-  changeable: recordForms.group,
-  always,
-  errors: ['permission_unknown', 'all_tenants_required', 'grant_exceeds_own'],
+  changeable,
+  always: [...always, 'confirm'],
+  errors: ['permission_unknown', 'all_tenants_required', 'grant_exceeds_own', 'means_unconfirmed'],
   isRemovable: true,
   removeErrors: ['grant_exceeds_own'],
-  service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
-  guard(request, group, members) {
-    const { name, permissionIds = [] } = { ...group, ...members };
-    checkGroupWrite(request, request.params.tid as string, group, { name, permissionIds } as GroupMembers);
+  service({ directory, params }) {
+    const all = directory.forTenant(params.tid as string).groups;
+    return { ...all, update: (id: string, { confirm: _, ...patch }: Fields, check: (row: Group) => void) => all.update(id, patch, check) };
+  },
+  async guard(request, group, { confirm: isConfirmed = false, ...members }) {
+    const after = { permissionIds: [], ...group, ...members } as unknown as GroupMembers;
+    checkGroupWrite(request, request.params.tid as string, group, after);
+    if (!group) return;
+    // A confirmation without a grant is about all that the group has.
+    const added = isConfirmed ? after.permissionIds : after.permissionIds.filter((id) => !group.permissionIds.includes(id));
+    await checkMeansOfGroup(request, group, added, isConfirmed === true);
   },
   guardRemoval: (request, { id }) => checkTaking(request, { tid: request.params.tid as string, groupIds: [id] }),
 });

@@ -11,6 +11,7 @@ import { exports } from './exports.js';
 import { groups } from './groups.js';
 import { signingKeys } from './keys.js';
 import { links } from './links.js';
+import { means } from './means.js';
 import { permissions } from './permissions.js';
 import { persons } from './persons.js';
 import { sessions } from './sessions.js';
@@ -25,6 +26,7 @@ export const resources = (context: ExtensionContext): readonly Operation[] => [
   ...persons,
   ...exports,
   ...users,
+  ...means,
   ...links,
   ...sessions(context),
   ...groups,

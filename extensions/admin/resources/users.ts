@@ -4,11 +4,13 @@ import {
   defineOperation,
   type PersonWithUser,
   recordForms,
+  type Static,
   Type,
   type User,
   writeJudged,
 } from '../../../lib/extension-door.js';
 import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../privileges.js';
+import { confirm } from './means.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -40,6 +42,9 @@ const GroupList = Type.Object(
   { $id: 'GroupsOfUser', additionalProperties: false },
 );
 
+/** Groups that a user gets. */
+const grant = form({ ...recordForms.groupRefs.properties, confirm });
+
 /** What the groups of the request are to those that the user has. */
 const changes = { PUT: 'replace', POST: 'add', DELETE: 'remove' } as const;
 
@@ -50,15 +55,21 @@ const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'ad
     method,
     path: `${USER}/groups`,
     summary,
-    body: recordForms.groupRefs,
+    body: method === 'DELETE' ? recordForms.groupRefs : grant,
     answer: GroupList,
-    errors: ['group_refs_mixed', 'group_unknown', 'grant_exceeds_own', ...(method === 'DELETE' ? [] : ['all_tenants_required'])],
+    errors: [
+      'group_refs_mixed',
+      'group_unknown',
+      'grant_exceeds_own',
+      ...(method === 'DELETE' ? [] : ['all_tenants_required', 'means_unconfirmed']),
+    ],
     async handle(request) {
-      const { params, body, directory } = request;
+      const { params, directory } = request;
+      const { confirm: isConfirmed = false, ...body } = request.body as Static<typeof grant>;
       const { users: all } = directory.forTenant(params.tid);
       const changed = await writeJudged(
         await all.require(params.id),
-        ({ user }) => checkGroups(request as never, body, { user, change: changes[method] }),
+        (person) => checkGroups(request as never, body, { person, change: changes[method], isConfirmed }),
         (check) => all[service](params.id, body, check),
       );
       return groupsOf(directory, changed);

@@ -21,9 +21,10 @@ import { type Connection, connections } from '../records.js';
 import { signedOutPath } from '../upstream/logout.js';
 import { callbackPath } from '../upstream/request.js';
 import { type ConnectionSecrets, publicKeys } from '../upstream/secrets.js';
+import { decidesWhoSignsIn } from '../vouchers.js';
 import { checked, type Described, described, wrong } from './rules.js';
 import { ConnectionItem, form, patch, secretForm } from './schemas.js';
-import { createWrites, type Place } from './writes.js';
+import { createWrites, type Place, type Writer } from './writes.js';
 
 export const errors = defineErrors({
   operator_required: { status: 403, description: 'Only who administers all tenants says the id and the domains of a connection.' },
@@ -33,13 +34,6 @@ export const errors = defineErrors({
       'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller.',
   },
 });
-
-/** Members that sign nobody in, whatever their value. The secret and the key are not members, because they only prove the service to the provider. */
-const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
-
-/** Whether a change can sign users in. Disabling cannot. Every member can, except those that are known to be harmless. */
-const decidesWhoSignsIn = (patch: object): boolean =>
-  Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
 interface Parts {
   readonly context: ExtensionContext;
@@ -71,7 +65,15 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
     return row;
   }
 
-  function view({ tid: _, version: __, secret, keys, ...row }: Connection): Static<typeof ConnectionItem> {
+  function view({
+    tid: _,
+    version: __,
+    secret,
+    keys,
+    vouchedBy: ___,
+    groupVouchers: ____,
+    ...row
+  }: Connection): Static<typeof ConnectionItem> {
     const { id } = row;
     return {
       ...row,
@@ -82,6 +84,11 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       publicKeys: publicKeys({ keys }).map((key) => ({ ...key })),
     };
   }
+
+  const writerOf = async (request: Request): Promise<Writer> => ({
+    by: request.by,
+    vouchedBy: await request.directory.means.voucher(placeOf(request).tid),
+  });
 
   /** Checks the caller, because a connection that the caller controls can sign in any user of the tenant. @throws IdpError `connection_privileged` */
   async function checkPrivileges(request: Request): Promise<void> {
@@ -128,7 +135,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         if (known) return view(known);
         const given = described(request.body, context);
         await checkReferences(place, given);
-        return view(await writes.create(place, given, request.body.clientSecret, request.by));
+        return view(await writes.create(place, given, request.body.clientSecret, await writerOf(request)));
       },
     }),
     defineOperation({
@@ -165,7 +172,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         const { createUsersIn: _, ...rest } = { ...before, ...members };
         const next = { ...rest, ...(createUsersIn === null || createUsersIn === undefined ? {} : { createUsersIn }) };
         await checkReferences(placeOf(request), checked(next as Described, production));
-        return view(await writes.update(placeOf(request), request.body, request.by));
+        return view(await writes.update(placeOf(request), request.body, await writerOf(request)));
       },
     }),
     defineOperation({

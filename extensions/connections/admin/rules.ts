@@ -7,7 +7,7 @@ import { ownParameters } from '../upstream/request.js';
 import type { Form } from './schemas.js';
 
 /** What an administrator says, completed. */
-export type Described = Omit<ConnectionFields, 'secret' | 'keys' | 'createdAt' | 'updatedAt'>;
+export type Described = Omit<ConnectionFields, 'secret' | 'keys' | 'vouchedBy' | 'groupVouchers' | 'createdAt' | 'updatedAt'>;
 
 const standardMapping: ConnectionFields['mapping'] = {
   userName: { claim: 'email' },

@@ -8,6 +8,7 @@ import { seedForm } from './schemas.js';
 import { createWrites } from './writes.js';
 
 const by = { actor: 'seed' };
+const seeds = { by, vouchedBy: { by: 'operator' } } as const;
 
 interface Parts {
   readonly book: ConnectionBook;
@@ -43,8 +44,8 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
           id,
           fields: { ...fields },
           find: () => context.collection(connections, place.tid).get(id),
-          create: () => writes.create(place, fields, clientSecret, by),
-          update: (_: string, patch: Readonly<Record<string, unknown>>) => writes.update(place, patch, by),
+          create: () => writes.create(place, fields, clientSecret, seeds),
+          update: (_: string, patch: Readonly<Record<string, unknown>>) => writes.update(place, patch, seeds),
           ...(clientSecret === undefined ? {} : { apart: apart(clientSecret) as SeedPart<{ readonly id: string }> }),
         };
       });

@@ -1,10 +1,10 @@
 /** Connections as they are written, by the admin API and by a seed. */
-import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
-import { IdpError } from '../../../lib/extension-door.js';
+import { type Attribution, type ExtensionContext, IdpError, type Voucher } from '../../../lib/extension-door.js';
 import type { ConnectionBook } from '../book.js';
 import { METHOD } from '../people/accounts.js';
 import { type Connection, type ConnectionFields, connections } from '../records.js';
 import { type ConnectionSecrets, withKey } from '../upstream/secrets.js';
+import { vouchersOf } from '../vouchers.js';
 import { giveUpDomains, lostDomain, takeDomains } from './domains.js';
 import { checked, type Described, wrong } from './rules.js';
 
@@ -16,12 +16,18 @@ export interface Place {
 
 export interface ConnectionWrites {
   /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
-  create(place: Place, given: Described, clientSecret: string | undefined, by: Attribution): Promise<Connection>;
+  create(place: Place, given: Described, clientSecret: string | undefined, writer: Writer): Promise<Connection>;
   /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
-  update(place: Place, patch: Readonly<Record<string, unknown>>, by: Attribution): Promise<Connection>;
+  update(place: Place, patch: Readonly<Record<string, unknown>>, writer: Writer): Promise<Connection>;
   setSecret(place: Place, clientSecret: string, by: Attribution): Promise<Connection>;
   rotateKey(place: Place, by: Attribution): Promise<Connection>;
   remove(place: Place, by: Attribution): Promise<void>;
+}
+
+/** Who writes a connection, and what the writer vouches for. */
+export interface Writer {
+  readonly by: Attribution;
+  readonly vouchedBy: Voucher;
 }
 
 const reserved: ReadonlySet<string> = new Set(['local', 'password', 'passkey', METHOD]);
@@ -58,13 +64,20 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
   };
 
   return {
-    async create(place, given, clientSecret, by) {
+    async create(place, given, clientSecret, { by, vouchedBy }) {
       const { id } = place;
       if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
       checkAuth(given, clientSecret !== undefined);
       const now = new Date().toISOString();
       const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
-      const fields = await withMeans(id, { ...given, ...secret, keys: [], createdAt: now, updatedAt: now });
+      const fields = await withMeans(id, {
+        ...given,
+        ...secret,
+        ...vouchersOf(given, vouchedBy),
+        keys: [],
+        createdAt: now,
+        updatedAt: now,
+      });
       await takeDomains(context, book, place, given.domains);
       try {
         return await directory.idpNames.hold(id, 'connection', {
@@ -92,7 +105,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       }
     },
 
-    async update(place, patch, by) {
+    async update(place, patch, { by, vouchedBy }) {
       const before = await found(place);
       const patched = (row: Connection): Connection => {
         const next: Record<string, unknown> = { ...row };
@@ -108,9 +121,16 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const fresh = next.domains.filter((domain) => !before.domains.includes(domain));
       await takeDomains(context, book, place, fresh);
       const change = (current: Connection): Connection => {
-        const { secret: _, ...rest } = patched(current);
+        const next = patched(current);
+        const { secret: _, vouchedBy: __, groupVouchers: ___, ...rest } = next;
         const kept = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
-        return { ...rest, ...kept, keys: means.keys, updatedAt: new Date().toISOString() } as unknown as Connection;
+        return {
+          ...rest,
+          ...kept,
+          ...vouchersOf(rest, vouchedBy, current),
+          keys: means.keys,
+          updatedAt: new Date().toISOString(),
+        } as unknown as Connection;
       };
       const write = () => changed(place, change, 'ConnectionUpdated', by);
       const disabled = (current: Connection) => ({ ...current, status: 'disabled' as const });

@@ -15,11 +15,13 @@ import {
   IdpError,
   type Interaction,
   isClaimed,
+  type Voucher,
+  weaker,
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
-import { fieldsOf, groupsOf, isVerified, provesEmail, updatePerson, userNameOf } from './mapping.js';
+import { fieldsOf, groupsFor, isVerified, provesEmail, updatePerson, userNameOf } from './mapping.js';
 
 /** What of an interaction says whose accounts may be signed in to. */
 type Narrowed = Pick<Interaction, 'tids'>;
@@ -43,12 +45,14 @@ export interface People {
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
+  /** Whether the writer of the identity held all that it opens now. */
+  opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
   /** Whether the person may record the identity for the account that they signed in to. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
-  /** Records it. */
-  link(connection: Connection, subject: string, account: Account): Promise<void>;
+  /** Records it. @param signedInBy the `idp` of the sign-in to the account */
+  link(connection: Connection, subject: string, account: Account, signedInBy: string): Promise<void>;
 }
 
 /** Claims that a person is shown at most, so that tenants' administrators crowd nobody out. */
@@ -70,6 +74,8 @@ export function createPeople(context: ExtensionContext): People {
     return { account, identity, isClaim: !isHeld, ...(isHeld && { heldTo: tid }) };
   }
 
+  const opens: People['opens'] = ({ account, identity }) => directory.means.opens(identity, (account.owner ?? account).person);
+
   /** Accounts that own their credentials, in tenants that the connection is for. */
   async function recorded(connection: Connection, subject: string, narrowed: Narrowed): Promise<readonly Opening[]> {
     const found = await accounts.ofIdentity({ idp: connection.id, subject });
@@ -79,6 +85,18 @@ export function createPeople(context: ExtensionContext): People {
       return identity ? opening(connection, owner, owner, identity, narrowed) : [];
     });
   }
+  /** Of those, the ones whose identity opens all that the account may do. @throws RefusedAnswer if there are none, and one is no claim */
+  async function confirmed(found: readonly Opening[]): Promise<readonly Opening[]> {
+    const open = await Promise.all(found.map((one) => opens(one)));
+    const left = found.filter((_, index) => open[index]);
+    if (left.length === 0 && found.some(({ isClaim }) => !isClaim))
+      throw new RefusedAnswer(
+        'unconfirmed',
+        'the account has permissions that the administrator who recorded the identity did not hold; an administrator who holds them must confirm it',
+      );
+    return left;
+  }
+
   /** Returns the accounts that the identity opens in any sign-in. */
   const known = async (connection: Connection, subject: string): Promise<readonly Account[]> =>
     (await recorded(connection, subject, {})).filter(({ isClaim }) => !isClaim).map(({ account }) => account);
@@ -117,7 +135,7 @@ export function createPeople(context: ExtensionContext): People {
     );
     const open = owners.filter(({ account }) => isOpen(account));
     const opened = await fitting(connection, open, narrowed);
-    for (const { account } of open) await updatePerson(context, connection, account.person, claims);
+    for (const { account, identity } of open) await updatePerson(context, connection, account.person, { claims, identity: identity.vouchedBy });
     return opened;
   }
 
@@ -142,9 +160,9 @@ export function createPeople(context: ExtensionContext): People {
     const { givenName, familyName } = { ...namesOf(claims), ...fields };
     if (userName === undefined || givenName === undefined || familyName === undefined)
       throw new RefusedAnswer('failed', 'the provider does not tell the names of the person');
-    const scoped = directory.as({ actor: `connection:${id}` }).forTenant(tid);
-    const existing = new Set((await scoped.groups.find()).map((group) => group.id));
-    const groupIds = (groupsOf(mapping, claims)?.named ?? []).filter((group) => existing.has(group));
+    const { vouchedBy } = connection;
+    const scoped = directory.as({ actor: `connection:${id}` }, vouchedBy).forTenant(tid);
+    const groupIds = await groupsFor(context, connection, claims, { tid, before: [], identity: vouchedBy });
     try {
       const person = await scoped.persons.create({
         ...fields,
@@ -155,7 +173,7 @@ export function createPeople(context: ExtensionContext): People {
           emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
           externalIdentities: [{ idp: id, subject }],
           status: 'active',
-          ...(groupIds.length > 0 ? { groups: { ids: groupIds } } : {}),
+          ...(groupIds.length > 0 ? { groups: { ids: [...groupIds] } } : {}),
         },
       });
       logger.info({ connection: id, tenant: tid, person: person.id }, 'user created by a connection');
@@ -175,7 +193,7 @@ export function createPeople(context: ExtensionContext): People {
 
   return {
     async accountsOf(connection, upstream, narrowed, withoutClaims = false) {
-      const found = await recorded(connection, upstream.subject, narrowed);
+      const found = await confirmed(await recorded(connection, upstream.subject, narrowed));
       const claimed = withoutClaims ? [] : found.filter(({ isClaim }) => isClaim).slice(0, MOST_CLAIMS);
       const owned = found.filter(({ isClaim }) => !isClaim);
       // A claim that opens nothing here is none.
@@ -188,6 +206,8 @@ export function createPeople(context: ExtensionContext): People {
       const account = await create(connection, upstream, narrowed);
       return [{ account, identity: { idp: connection.id, subject: upstream.subject }, isClaim: false }];
     },
+
+    opens,
 
     openingsOf(connection, account, narrowed) {
       const owner = account.owner ?? account;
@@ -225,8 +245,11 @@ export function createPeople(context: ExtensionContext): People {
       );
     },
 
-    async link({ id }, subject, { person, tenant }) {
-      const { users } = directory.as(attributionOf({ oid: person.user.id }), 'person').forTenant(tenant.id);
+    async link({ id }, subject, { person, tenant }, signedInBy) {
+      // The person proved no more than the identity by which they signed in.
+      const used = person.user.externalIdentities.filter(({ idp }) => idp === signedInBy);
+      const vouchedBy = used.reduce<Voucher | undefined>((least, one) => weaker(least, one.vouchedBy), { by: 'person' });
+      const { users } = directory.as(attributionOf({ oid: person.user.id }), vouchedBy).forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');
     },

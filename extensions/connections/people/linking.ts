@@ -35,7 +35,7 @@ export type SignInAs = (
   interaction: Interaction,
   connection: Connection,
   proven: Pick<Upstream, 'amr' | 'provenAt'>,
-  opening: Pick<Opening, 'account' | 'heldTo'>,
+  opening: Pick<Opening, 'account' | 'identity' | 'heldTo'>,
 ) => Promise<void>;
 
 interface ReturnState {
@@ -90,7 +90,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     // An incomplete sign-in goes on where it stopped, for example at the second factor.
     if (found && !here) return void (await toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
     if (!found || !here || !isForLink(here, found.connection)) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    if (await mayChange(here)) return { ...found, account: here.account };
+    if (await mayChange(here)) return { ...found, account: here.account, signedInBy: here.idp };
     const { account } = here;
     const loginHint = account.person.user.userName;
     return void (await toSignIn(ctx, interaction, found.connection, name, { loginHint, acrValues: `mfa tenant:${account.tenant.id}` }));
@@ -135,13 +135,13 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     const name = formField(ctx, 'stranger');
     const found = await provenHere(ctx, interaction, name);
     if (!found) return;
-    const { connection, stranger, account } = found;
+    const { connection, stranger, account, signedInBy } = found;
     // Another user may have signed in since the page.
     if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
-    await people.link(connection, stranger.subject, account);
+    await people.link(connection, stranger.subject, account, signedInBy);
     await artifact(strangers).remove(name);
-    await signIn(ctx, interaction, connection, stranger, { account });
+    await signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject: stranger.subject } });
   });
 
   return {

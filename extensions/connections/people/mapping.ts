@@ -1,8 +1,9 @@
 /** Claims of a provider as fields of a person here. */
-import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser, type TenantDirectory } from '../../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser, type Voucher, weaker } from '../../../lib/extension-door.js';
 import { domainOf } from '../book.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims } from '../upstream/answer.js';
+import { voucherOf } from '../vouchers.js';
 
 const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictureUrl', 'externalId'] as const;
 type PersonField = (typeof personFields)[number];
@@ -60,15 +61,36 @@ export const userNameOf = (mapping: Mapping, claims: Claims): string | undefined
 export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string =>
   (textOf(claims, mapping.email?.claim) ?? textOf(claims, mapping.userName?.claim) ?? textOf(claims, 'name') ?? subject).slice(0, 200);
 
-/** Ids of the groups that the claim names, and of all that the mapping is about; undefined where no groups are mapped. */
-export function groupsOf(
-  { groups }: Mapping,
+/**
+ * The groups of a user after a sign-in. The user keeps groups that are not mapped, and gets those that the claim names. A group that has privileges is given
+ * only where the writers of the mapping and of the identity vouch for them.
+ * @param identity the voucher of the identity that signs in
+ */
+export async function groupsFor(
+  { directory, logger }: ExtensionContext,
+  connection: Connection,
   claims: Claims,
-): { readonly named: readonly string[]; readonly all: readonly string[] } | undefined {
-  if (groups === undefined) return undefined;
-  const told = [claims[groups.claim] ?? []].flat().map(String);
-  const ids = (entries: typeof groups.values) => [...new Set(entries.map(({ groupId }) => groupId))];
-  return { named: ids(groups.values.filter(({ value }) => told.includes(value))), all: ids(groups.values) };
+  { tid, before, identity }: { readonly tid: string; readonly before: readonly string[]; readonly identity: Voucher | undefined },
+): Promise<readonly string[]> {
+  const { groups: mapped } = connection.mapping;
+  if (mapped === undefined) return before;
+  const told = [claims[mapped.claim] ?? []].flat().map(String);
+  const named = mapped.values.filter(({ value }) => told.includes(value));
+  const existing = new Map((await directory.forTenant(tid).groups.find()).map((group) => [group.id, group]));
+  const isGiven = (entry: (typeof named)[number]): boolean => {
+    const group = existing.get(entry.groupId);
+    if (group === undefined || before.includes(entry.groupId)) return group !== undefined;
+    return directory.means.give(weaker(voucherOf(connection, entry), identity), group);
+  };
+  const given = named.filter(isGiven).map(({ groupId }) => groupId);
+  const refused = named.map(({ groupId }) => groupId).filter((id) => existing.has(id) && !given.includes(id));
+  if (refused.length > 0)
+    logger.warn(
+      { connection: connection.id, tenant: tid, groups: refused },
+      'a connection does not give groups whose permissions the writer of its mapping, or of the identity, did not hold; somebody who holds them confirms',
+    );
+  const others = before.filter((id) => existing.has(id) && !mapped.values.some(({ groupId }) => groupId === id));
+  return [...new Set([...others, ...given])];
 }
 
 /** A linked account gets no groups from a connection, because the identity is the parent's. */
@@ -76,33 +98,26 @@ function checkOwner({ user }: PersonWithUser): void {
   if (user.parentUserId !== undefined) throw new IdpError('already_linked');
 }
 
-async function regroup(
-  { groups, users }: TenantDirectory,
-  { user }: PersonWithUser,
-  { all, named }: { readonly all: readonly string[]; readonly named: readonly string[] },
-): Promise<void> {
-  const existing = new Set((await groups.find()).map(({ id }) => id));
-  const others = user.groupIds.filter((id) => !all.includes(id));
-  const next = [...others, ...named].filter((id) => existing.has(id));
-  const isSame = next.length === user.groupIds.length && next.every((id) => user.groupIds.includes(id));
-  if (!isSame) await users.setGroups(user.id, { ids: next }, checkOwner);
-}
-
 /** Brings the fields that the mapping marks up to what the provider says; never the user name, and groups only where they are mapped. */
 export async function updatePerson(
-  { directory, ofInstance, logger }: ExtensionContext,
+  context: ExtensionContext,
   connection: Connection,
   person: PersonWithUser,
-  claims: Claims,
+  { claims, identity }: { readonly claims: Claims; readonly identity: Voucher | undefined },
 ): Promise<void> {
+  const { directory, ofInstance, logger } = context;
   const { id: connectionId, mapping } = connection;
   const tenant = directory.as({ actor: `connection:${connectionId}` }).forTenant(person.tid);
   const fields = fieldsOf(mapping, claims, 'updated');
   const isChanged = Object.entries(fields).some(([field, value]) => person[field as PersonField] !== value);
   try {
     if (isChanged) await tenant.persons.update(person.id, fields);
-    const groups = mapping.groups?.update ? groupsOf(mapping, claims) : undefined;
-    if (groups) await regroup(tenant, person, groups);
+    if (mapping.groups?.update) {
+      const before = person.user.groupIds;
+      const next = await groupsFor(context, connection, claims, { tid: person.tid, before, identity });
+      const isSame = next.length === before.length && next.every((id) => before.includes(id));
+      if (!isSame) await tenant.users.setGroups(person.user.id, { ids: [...next] }, checkOwner);
+    }
     const isKnown = fields.email === person.email && person.user.emailVerified;
     if (!isKnown && provesEmail(connection, ofInstance, claims, fields.email))
       await tenant.users.update(person.user.id, { emailVerified: true }, ({ email }) => {

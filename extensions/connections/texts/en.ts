@@ -27,6 +27,9 @@ export const en = {
   'connections.unverified.text': 'Verify your e-mail address at {method} first, and come back then.',
   'connections.taken.title': 'There is an account of this name already',
   'connections.taken.text': 'It is not connected to your account at {method}, so you cannot sign in to it like this.',
+  'connections.unconfirmed.title': 'Your account at {method} must be confirmed first',
+  'connections.unconfirmed.text':
+    'It was connected by an administrator who did not hold all permissions of the account here. Ask an administrator who holds them to confirm it.',
   'connections.unavailable.title': 'Your account cannot be used now',
   'connections.unavailable.text': 'Ask your administrator about it.',
   'connections.lost.title': 'This sign-in cannot go on',

@@ -28,6 +28,9 @@ export const fi = {
   'connections.unverified.text': 'Vahvista ensin sähköpostiosoitteesi palvelussa {method} ja palaa sitten.',
   'connections.taken.title': 'Tämänniminen tili on jo olemassa',
   'connections.taken.text': 'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin.',
+  'connections.unconfirmed.title': 'Tilisi palvelussa {method} on ensin vahvistettava',
+  'connections.unconfirmed.text':
+    'Sen liitti ylläpitäjä, jolla ei ollut kaikkia tilin oikeuksia täällä. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan se.',
   'connections.unavailable.title': 'Tiliäsi ei voi käyttää nyt',
   'connections.unavailable.text': 'Kysy asiasta ylläpitäjältäsi.',
   'connections.lost.title': 'Tätä kirjautumista ei voi jatkaa',

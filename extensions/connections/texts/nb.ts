@@ -26,6 +26,9 @@ export const nb = {
   'connections.unverified.text': 'Bekreft e-postadressen din hos {method} først, og kom så tilbake.',
   'connections.taken.title': 'Det finnes allerede en konto med dette navnet',
   'connections.taken.text': 'Den er ikke knyttet til kontoen din hos {method}, så du kan ikke logge inn på den slik.',
+  'connections.unconfirmed.title': 'Kontoen din hos {method} må bekreftes først',
+  'connections.unconfirmed.text':
+    'Den ble koblet til av en administrator som ikke hadde alle rettighetene til kontoen her. Be en administrator som har dem, om å bekrefte den.',
   'connections.unavailable.title': 'Kontoen din kan ikke brukes nå',
   'connections.unavailable.text': 'Spør administratoren din om det.',
   'connections.lost.title': 'Denne innloggingen kan ikke fortsette',

@@ -8,7 +8,9 @@ import { callbackPath } from './request.js';
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Why nobody is signed in: for the page. The log has the reason. */
-export type Refusal = 'cancelled' | 'failed' | 'mixUp' | 'over' | 'unknown' | 'wrongTenant' | 'unverified' | 'taken' | 'unavailable';
+export type Refusal =
+  | ('cancelled' | 'failed' | 'mixUp' | 'over' | 'unknown' | 'wrongTenant' | 'unverified' | 'taken' | 'unavailable')
+  | 'unconfirmed';
 
 export class RefusedAnswer extends Error {
   constructor(

@@ -31,6 +31,9 @@ export const da = {
   'invitations.replaced.text': 'Brug den seneste invitation, du fik, eller bed {tenant} om en ny.',
   'invitations.expired.title': 'Denne invitation er udløbet',
   'invitations.expired.text': 'Bed {tenant} om en ny.',
+  'invitations.unconfirmed.title': 'Dette link skal bekræftes først',
+  'invitations.unconfirmed.text':
+    'Kontoen hos {tenant} har rettigheder, som en administrator, der lavede eller så dette link, ikke havde. Bed en administrator hos {tenant}, der har dem, om at bekræfte linket eller invitere dig igen.',
   'invitations.unavailable.title': 'Det kan ikke lade sig gøre lige nu',
   'invitations.unavailable.text': 'Ingen kan logge ind hos {tenant} i øjeblikket. Din invitation gælder stadig; prøv igen senere.',
   'invitations.foreign.title': 'Denne formular kan ikke bruges',

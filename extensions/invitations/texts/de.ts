@@ -31,6 +31,9 @@ export const de = {
   'invitations.replaced.text': 'Nehmen Sie die letzte Einladung, die Sie bekommen haben, oder bitten Sie {tenant} um eine neue.',
   'invitations.expired.title': 'Diese Einladung ist abgelaufen',
   'invitations.expired.text': 'Bitten Sie {tenant} um eine neue.',
+  'invitations.unconfirmed.title': 'Dieser Link muss erst bestätigt werden',
+  'invitations.unconfirmed.text':
+    'Das Konto bei {tenant} hat Berechtigungen, die jemand aus der Administration nicht hatte, der diesen Link erstellt oder gesehen hat. Bitten Sie jemanden aus der Administration von {tenant} mit diesen Berechtigungen, den Link zu bestätigen oder Sie erneut einzuladen.',
   'invitations.unavailable.title': 'Das geht gerade nicht',
   'invitations.unavailable.text':
     'Bei {tenant} kann sich im Augenblick niemand anmelden. Ihre Einladung gilt weiter; versuchen Sie es später noch einmal.',

@@ -31,6 +31,9 @@ export const en = {
   'invitations.replaced.text': 'Use the latest invitation that you got, or ask {tenant} for another one.',
   'invitations.expired.title': 'This invitation has expired',
   'invitations.expired.text': 'Ask {tenant} for another one.',
+  'invitations.unconfirmed.title': 'This link must be confirmed first',
+  'invitations.unconfirmed.text':
+    'The account at {tenant} has permissions that an administrator who made or saw this link did not hold. Ask an administrator of {tenant} who holds them to confirm the link, or to invite you again.',
   'invitations.unavailable.title': 'This does not work right now',
   'invitations.unavailable.text': 'Nobody can sign in to {tenant} at the moment. Your invitation is still good; try again later.',
   'invitations.foreign.title': 'This form cannot be used',

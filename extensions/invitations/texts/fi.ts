@@ -31,6 +31,9 @@ export const fi = {
   'invitations.replaced.text': 'Käytä viimeisintä saamaasi kutsua tai pyydä uusi: {tenant}.',
   'invitations.expired.title': 'Tämä kutsu on vanhentunut',
   'invitations.expired.text': 'Pyydä uusi kutsu: {tenant}.',
+  'invitations.unconfirmed.title': 'Tämä linkki on ensin vahvistettava',
+  'invitations.unconfirmed.text':
+    'Tilillä organisaatiossa {tenant} on oikeuksia, joita linkin tehneellä tai nähneellä ylläpitäjällä ei ollut. Pyydä organisaation {tenant} ylläpitäjää, jolla ne ovat, vahvistamaan linkki tai kutsumaan sinut uudelleen.',
   'invitations.unavailable.title': 'Tämä ei onnistu juuri nyt',
   'invitations.unavailable.text':
     'Kukaan ei voi nyt kirjautua palveluun {tenant}. Kutsusi on edelleen voimassa; yritä myöhemmin uudelleen.',

@@ -31,6 +31,9 @@ export const nb = {
   'invitations.replaced.text': 'Bruk den siste invitasjonen du fikk, eller be {tenant} om en ny.',
   'invitations.expired.title': 'Denne invitasjonen er utløpt',
   'invitations.expired.text': 'Be {tenant} om en ny.',
+  'invitations.unconfirmed.title': 'Denne lenken må bekreftes først',
+  'invitations.unconfirmed.text':
+    'Kontoen hos {tenant} har rettigheter som en administrator som laget eller så denne lenken, ikke hadde. Be en administrator hos {tenant} som har dem, om å bekrefte lenken eller invitere deg på nytt.',
   'invitations.unavailable.title': 'Dette går ikke akkurat nå',
   'invitations.unavailable.text': 'Ingen kan logge inn hos {tenant} for øyeblikket. Invitasjonen gjelder fortsatt; prøv igjen senere.',
   'invitations.foreign.title': 'Dette skjemaet kan ikke brukes',

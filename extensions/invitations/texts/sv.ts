@@ -31,6 +31,9 @@ export const sv = {
   'invitations.replaced.text': 'Använd den senaste inbjudan som du fick, eller be {tenant} om en ny.',
   'invitations.expired.title': 'Den här inbjudan har gått ut',
   'invitations.expired.text': 'Be {tenant} om en ny.',
+  'invitations.unconfirmed.title': 'Den här länken måste bekräftas först',
+  'invitations.unconfirmed.text':
+    'Kontot hos {tenant} har behörigheter som en administratör som skapade eller såg länken inte hade. Be en administratör hos {tenant} som har dem att bekräfta länken eller bjuda in dig igen.',
   'invitations.unavailable.title': 'Det går inte just nu',
   'invitations.unavailable.text': 'Ingen kan logga in hos {tenant} för tillfället. Din inbjudan gäller fortfarande; försök igen senare.',
   'invitations.foreign.title': 'Det här formuläret kan inte användas',

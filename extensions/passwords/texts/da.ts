@@ -41,6 +41,9 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.expired.text': 'Links gælder i begrænset tid for at beskytte din konto.',
   'passwords.replaced.title': 'Der er et nyere link',
   'passwords.replaced.text': 'Brug linket i den seneste e-mail.',
+  'passwords.unconfirmed.title': 'Dette link skal bekræftes først',
+  'passwords.unconfirmed.text':
+    'Kontoen har rettigheder, som administratoren, der fik linket sendt, ikke havde. Bed om et nyt link med »Glemt adgangskode?«, eller bed en administrator, der har dem, om at bekræfte dette.',
   'passwords.unavailable.title': 'Det virker ikke lige nu',
   'passwords.unavailable.text': 'Kontoen kan ikke bruges med dette link i øjeblikket.',
   'passwords.stopped.title': 'Denne ændring er stoppet',

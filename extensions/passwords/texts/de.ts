@@ -41,6 +41,9 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.expired.text': 'Links gelten für begrenzte Zeit, damit Ihr Konto sicher bleibt.',
   'passwords.replaced.title': 'Es gibt einen neueren Link',
   'passwords.replaced.text': 'Verwenden Sie den Link aus der neuesten E-Mail.',
+  'passwords.unconfirmed.title': 'Dieser Link muss erst bestätigt werden',
+  'passwords.unconfirmed.text':
+    'Das Konto hat Berechtigungen, die der Administration fehlten, die diesen Link senden ließ. Fordern Sie mit „Passwort vergessen?“ einen neuen Link an, oder bitten Sie jemanden aus der Administration mit diesen Berechtigungen, diesen zu bestätigen.',
   'passwords.unavailable.title': 'Das geht gerade nicht',
   'passwords.unavailable.text': 'Das Konto kann im Moment nicht mit diesem Link verwendet werden.',
   'passwords.stopped.title': 'Diese Änderung wurde gestoppt',

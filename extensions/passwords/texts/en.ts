@@ -40,6 +40,9 @@ export const en = {
   'passwords.expired.text': 'Links last for a limited time, to keep your account safe.',
   'passwords.replaced.title': 'There is a newer link',
   'passwords.replaced.text': 'Use the link of the latest e-mail.',
+  'passwords.unconfirmed.title': 'This link must be confirmed first',
+  'passwords.unconfirmed.text':
+    'The account has permissions that the administrator who had this link sent did not hold. Ask for a new link with “Forgotten password?”, or ask an administrator who holds them to confirm this one.',
   'passwords.unavailable.title': 'This does not work right now',
   'passwords.unavailable.text': 'The account cannot be used with this link at the moment.',
   'passwords.stopped.title': 'This change was stopped',

@@ -41,6 +41,9 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.expired.text': 'Linkit ovat voimassa rajoitetun ajan, jotta tilisi pysyy turvassa.',
   'passwords.replaced.title': 'On olemassa uudempi linkki',
   'passwords.replaced.text': 'Käytä uusimman sähköpostin linkkiä.',
+  'passwords.unconfirmed.title': 'Tämä linkki on ensin vahvistettava',
+  'passwords.unconfirmed.text':
+    'Tilillä on oikeuksia, joita linkin lähettäneellä ylläpitäjällä ei ollut. Pyydä uusi linkki kohdasta ”Unohditko salasanan?” tai pyydä ylläpitäjää, jolla ne ovat, vahvistamaan tämä.',
   'passwords.unavailable.title': 'Tämä ei toimi juuri nyt',
   'passwords.unavailable.text': 'Tiliä ei voi tällä hetkellä käyttää tällä linkillä.',
   'passwords.stopped.title': 'Tämä muutos on pysäytetty',

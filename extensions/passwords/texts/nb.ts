@@ -41,6 +41,9 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.expired.text': 'Lenker varer en begrenset tid, for å holde kontoen din trygg.',
   'passwords.replaced.title': 'Det finnes en nyere lenke',
   'passwords.replaced.text': 'Bruk lenken i den siste e-posten.',
+  'passwords.unconfirmed.title': 'Denne lenken må bekreftes først',
+  'passwords.unconfirmed.text':
+    'Kontoen har rettigheter som administratoren som fikk lenken sendt, ikke hadde. Be om en ny lenke med «Glemt passord?», eller be en administrator som har dem, om å bekrefte denne.',
   'passwords.unavailable.title': 'Dette virker ikke akkurat nå',
   'passwords.unavailable.text': 'Kontoen kan ikke brukes med denne lenken for øyeblikket.',
   'passwords.stopped.title': 'Denne endringen er stoppet',

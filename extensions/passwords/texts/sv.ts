@@ -41,6 +41,9 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.expired.text': 'Länkar gäller en begränsad tid för att hålla ditt konto säkert.',
   'passwords.replaced.title': 'Det finns en nyare länk',
   'passwords.replaced.text': 'Använd länken i det senaste e-brevet.',
+  'passwords.unconfirmed.title': 'Den här länken måste bekräftas först',
+  'passwords.unconfirmed.text':
+    'Kontot har behörigheter som administratören som lät skicka länken inte hade. Be om en ny länk med ”Glömt lösenordet?”, eller be en administratör som har dem att bekräfta den här.',
   'passwords.unavailable.title': 'Det här fungerar inte just nu',
   'passwords.unavailable.text': 'Kontot kan inte användas med den här länken för tillfället.',
   'passwords.stopped.title': 'Den här ändringen har stoppats',

@@ -21,6 +21,8 @@ export interface GroupsOfTenant {
 export interface Privileges {
   /** Privileges that these groups give to their members. */
   ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
+  /** The same for groups as they are stored now. */
+  ofGroupIds(groups: GroupsOfTenant): Promise<readonly Privilege[]>;
   /** Privileges that a sign-in as the person opens: for a parent, also those of its linked accounts; for a child, its own alone. */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;
   /**
@@ -116,6 +118,7 @@ export function createPrivileges(
 
   return {
     ofGroups,
+    ofGroupIds,
     of,
     mayBecome: async (caller, person) => caller.ofAllTenants || isHeld(caller, await of(person)),
 

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import { createLinks, type ParentRef } from '../accounts/linking.js';
+import type { AccountMeans } from '../accounts/means.js';
 import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
@@ -17,8 +19,11 @@ import type { Tenants } from '../tenants/tenants.js';
 import { onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
-/** `replaced`: another link took the place of this one. `unavailable`: nobody can sign in to the tenant now. */
-export type InvitationState = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired' | 'unavailable';
+/**
+ * `replaced`: another link took the place of this one. `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an
+ * administrator who made or saw the link did not hold.
+ */
+export type InvitationState = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired' | 'unavailable' | 'unconfirmed';
 
 /** An invitation, as who has its link sees it. */
 export interface OpenedInvitation {
@@ -79,6 +84,7 @@ interface Parts {
   readonly credentials: Credentials;
   readonly settling: Settling;
   readonly links: MailedLinks;
+  readonly means: Pick<AccountMeans, 'open'>;
 }
 
 /**
@@ -86,7 +92,7 @@ interface Parts {
  * A password is kept under an id of its own before, and that write names the one that counts. So whichever step a crash comes at, either the link
  * works again, or the user is active and the password that was named becomes theirs.
  */
-export function createAcceptance({ context, tenants, credentials, settling, links }: Parts): Acceptance {
+export function createAcceptance({ context, tenants, credentials, settling, links, means }: Parts): Acceptance {
   const { invitations, persons } = context.collections;
 
   async function open(ref: LinkRef): Promise<(OpenedInvitation & { readonly invitation: Invitation }) | undefined> {
@@ -100,7 +106,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     return {
       ref,
       invitation,
-      state: await stateOf(ref, user, tenant),
+      state: await stateOf(ref, person, tenant),
       tenant,
       person,
       ...(clientId === undefined ? {} : { clientId }),
@@ -118,12 +124,14 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     return recorded.filter((_, index) => offered[index]);
   }
 
-  async function stateOf({ id, serial }: LinkRef, user: User, tenant: Tenant): Promise<InvitationState> {
+  async function stateOf({ id, serial }: LinkRef, person: PersonWithUser, tenant: Tenant): Promise<InvitationState> {
+    const { user } = person;
     if (user.accepted?.id === id) return 'accepted';
     if (user.invitation?.id !== id || user.status !== 'invited') return 'revoked';
     if (user.invitation.serial !== serial) return 'replaced';
     if (user.invitation.expiresAt.getTime() <= Date.now()) return 'expired';
-    return tenant.status === 'active' && (await unmetPolicy(tenant, context.means)) === undefined ? 'pending' : 'unavailable';
+    if (tenant.status !== 'active' || (await unmetPolicy(tenant, context.means)) !== undefined) return 'unavailable';
+    return (await means.open(user.invitation.vouchedBy, person)) ? 'pending' : 'unconfirmed';
   }
 
   /** The acceptance of before, for who made it; perhaps nobody settled it since. */
@@ -160,7 +168,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       const accepted = await rows.update(person.id, (row) => {
         const isInTime = credentialId === undefined || Date.now() - startedAt < SLOWEST_MS;
         const isSame = credentialId === undefined || row.user?.parentUserId === undefined;
-        isOurs = isInTime && isSame && isOpen(row.user, ref);
+        isOurs = isInTime && isSame && isOpen(row.user, ref) && hasSameGroups(row.user, person.user);
         return isOurs ? activated(row as PersonWithUser, invitation, { credentialId, by }) : row;
       });
       if (!isOurs || !hasUser(accepted)) {
@@ -185,7 +193,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       await settling.announce({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
       const joined = (child: PersonWithUser): PersonWithUser => {
-        if (!isOpen(child.user, ref)) throw new IdpError('invitation_over');
+        if (!isOpen(child.user, ref) || !hasSameGroups(child.user, person.user)) throw new IdpError('invitation_over');
         return activated(child, invitation);
       };
       const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, { joined, judge });
@@ -219,6 +227,9 @@ const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
   user.invitation?.id === id &&
   user.invitation.serial === serial &&
   user.invitation.expiresAt.getTime() > Date.now();
+
+/** A group that came since may have privileges that the link does not open. */
+const hasSameGroups = (now: User | undefined, judged: User): boolean => isDeepStrictEqual(now?.groupIds, judged.groupIds);
 
 function activated(
   row: PersonWithUser,

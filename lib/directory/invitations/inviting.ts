@@ -1,5 +1,5 @@
 import { IdpError } from '../../errors.js';
-import type { Client, Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
+import type { Client, Invitation, PersonWithUser, UserInvitation, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, newRecord } from '../input.js';
@@ -9,6 +9,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import type { PersonInput } from '../persons/persons.js';
 import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
+import { voucherFor } from '../vouchers.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
 import { type InvitationInput, type InvitationParts, type Invitations, invitationInput } from './invitations.js';
 import { onBehalf } from './metadata.js';
@@ -79,6 +80,7 @@ export function createInviting(
       if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
       const client = await checked(input, { email: mailable(person.email) });
       const row = rowFor(input, client, { personId: person.id, userId });
+      const vouchedBy = await voucherFor(context, tid, person);
       const { release, withdraw } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       let replaced: string | undefined;
@@ -88,7 +90,7 @@ export function createInviting(
           if (user.status !== 'invited') throw new IdpError('user_not_invited');
           if (user.invitation?.id === invitation.id) return current;
           replaced = user.invitation?.id;
-          const next = { ...current, user: { ...user, invitation: openInvitation(invitation) }, updatedAt: new Date() };
+          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, vouchedBy) }, updatedAt: new Date() };
           const invited = pendingEvent('UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
           const ended = replaced === undefined ? [] : [pendingEvent('InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
           return withEvents(next, ...ended, invited);
@@ -110,11 +112,12 @@ export function createInviting(
       const personId = idFor(personInput.id);
       const userId = idFor(personInput.user.id);
       const row = rowFor(input, client, { personId, userId });
+      const vouchedBy = await voucherFor(context, tid);
       const { release, withdraw } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       try {
         const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
-        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation));
+        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy));
         release();
         return { person: person as PersonWithUser, invitation: viewOf(invitation) };
       } catch (error) {
@@ -135,7 +138,10 @@ const refusedWith =
     throw error;
   };
 
-const openInvitation = ({ id, send, expiresAt }: Invitation): UserInvitation => ({ id, serial: 1, expiresAt, send });
+const openInvitation = ({ id, send, expiresAt }: Invitation, vouchedBy: Voucher): UserInvitation => ({
+  ...{ id, serial: 1, expiresAt, send },
+  vouchedBy,
+});
 
 /** @throws IdpError `email_required`, `mail_not_configured`. */
 export function checkSending({ hasMail }: InvitationParts['rules'], { email }: { readonly email?: string | undefined }): void {

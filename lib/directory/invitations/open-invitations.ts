@@ -5,6 +5,7 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
+import { voucherFor, weaker } from '../vouchers.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
 import type { InvitationParts, Invitations } from './invitations.js';
 import { checkSending, expiryOf } from './inviting.js';
@@ -42,12 +43,13 @@ export function createOpenInvitations(
       const person = await createPersonRows(context, tid).get(row.personId);
       checkSending(rules, { email: mailable(person?.email) });
       const serial = (person?.user?.invitation?.serial ?? 0) + 1;
+      const vouchedBy = await voucherFor(context, tid, person);
       const { release } = await settling.announce({ id, serial, by: context.by });
       await change(row, (open, current) => {
         checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
-        const invitation = { id, serial, expiresAt: expiryOf(rules), send: true };
+        const invitation = { id, serial, expiresAt: expiryOf(rules), send: true, vouchedBy };
         return { ...current, user: { ...current.user, invitation }, updatedAt: new Date() };
       });
       release();
@@ -68,9 +70,11 @@ export function createOpenInvitations(
 
     async link(id) {
       const row = await requireRow(id);
+      const seenBy = await voucherFor(context, tid, await createPersonRows(context, tid).get(row.personId));
       const { user } = await change(row, (open, current) => {
         if (open.expiresAt.getTime() <= Date.now()) throw new IdpError('invitation_over');
-        const invitation = { ...open, isFetched: true as const };
+        const vouchedBy = weaker(open.vouchedBy, seenBy);
+        const invitation = { ...open, isFetched: true as const, ...(vouchedBy && { vouchedBy }) };
         const event = pendingEvent('InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });
         return withEvents({ ...current, user: { ...current.user, invitation }, updatedAt: new Date() }, event);
       });

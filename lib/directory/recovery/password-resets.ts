@@ -3,11 +3,13 @@
  *
  * The person's document has the number of the one link that is good, and when it ends. The link is made from the keys of the service when it is mailed.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
-import type { PasswordReset, PersonWithUser, Tenant } from '../../store/records/records.js';
+import type { PasswordReset, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials } from '../accounts/credentials.js';
+import type { AccountMeans } from '../accounts/means.js';
 import type { ChangePassword } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
@@ -18,8 +20,11 @@ import { accountEmailOf, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
-/** `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. */
-export type ResetState = LinkState;
+/**
+ * `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has privileges that
+ * the administrator who had the link sent did not hold.
+ */
+export type ResetState = LinkState | 'unconfirmed';
 
 /** Who asked for a link, and where. */
 export interface ResetRequest {
@@ -31,6 +36,8 @@ export interface ResetRequest {
   readonly uid?: string;
   /** Who asked for somebody else, and may: then a user without a password gets a link too, and an event tells of it. */
   readonly by?: Attribution;
+  /** What the administrator behind {@link by} vouches for. */
+  readonly vouchedBy?: Voucher;
 }
 
 /** A link that is to be mailed now. */
@@ -79,6 +86,7 @@ export interface RecoveryParts {
   readonly accounts: Accounts;
   readonly credentials: Credentials;
   readonly change: ChangePassword;
+  readonly means: Pick<AccountMeans, 'open'>;
   readonly links: MailedLinks;
   /** Seconds that a link is good for. */
   readonly lifetimeSeconds: number;
@@ -91,6 +99,7 @@ export function createPasswordResets({
   accounts,
   credentials,
   change,
+  means,
   links,
   lifetimeSeconds,
   urlOf,
@@ -103,9 +112,10 @@ export function createPasswordResets({
     if (!account || !reset || ref.serial > reset.serial) return undefined;
     const { person, tenant } = account;
     const { clientId, uid } = reset;
+    const state = stateOf(ref, reset, account);
     return {
       ref,
-      state: stateOf(ref, reset, account),
+      state: state === 'pending' && !(await means.open(reset.vouchedBy, person)) ? 'unconfirmed' : state,
       person,
       tenant,
       ...(clientId === undefined ? {} : { clientId }),
@@ -119,7 +129,7 @@ export function createPasswordResets({
     read: links.read,
     open,
 
-    async begin(userId, { requestId, clientId, uid, by }) {
+    async begin(userId, { requestId, clientId, uid, by, vouchedBy }) {
       const account = await accounts.findByOid(userId);
       if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
       if (!by && !(await credentials.isSet(userId))) return undefined;
@@ -131,6 +141,7 @@ export function createPasswordResets({
           expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(uid === undefined ? {} : { uid }),
+          ...(vouchedBy && { vouchedBy }),
         };
         const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
         return by
@@ -151,7 +162,7 @@ export function createPasswordResets({
     async accept(ref, password, from = []) {
       const opened = await open(ref);
       if (opened?.state !== 'pending') throw new IdpError('reset_over');
-      const { tenant } = opened;
+      const { tenant, person: judged } = opened;
       const passwordHash = await credentials.hashFor(opened.person.user, password, from);
       const isMade = await change({
         userId: ref.id,
@@ -160,6 +171,8 @@ export function createPasswordResets({
         decide: (row) => {
           const { passwordReset } = row.user;
           if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }) !== 'pending') return undefined;
+          // A group that came since may have privileges that the link does not open.
+          if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
           // Who has the link has the mail.
           return withProvenEmail(used, accountEmailOf(row) ?? '');

@@ -175,6 +175,8 @@ export interface MailedLink {
 }
 
 export interface PasswordReset extends MailedLink {
+  /** Absent where the user asked. */
+  readonly vouchedBy?: Voucher;
   /** The sign-in that the request was made in. */
   readonly uid?: string;
 }
@@ -199,6 +201,8 @@ export interface UserInvitation {
   readonly send: boolean;
   /** Whether somebody else got to see the link, so that it proves no address. */
   readonly isFetched?: true;
+  /** What all administrators who made, sent or saw the link vouch for. */
+  readonly vouchedBy?: Voucher;
 }
 
 export interface AcceptedInvitation {

@@ -117,11 +117,18 @@ const user = record<records.User>({
   ),
   externalIdentityKeys: texts,
   invitation: optional(
-    record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),
+    record<records.UserInvitation>({
+      id: text,
+      serial: count,
+      expiresAt: instant,
+      send: flag,
+      isFetched: optional(flag),
+      vouchedBy: voucher,
+    }),
   ),
   accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text), by: optional(text) })),
   newPassword: optional(record<records.NewPassword>({ serial: count, at: instant, credentialId: text, endsSignIns: flag })),
-  passwordReset: optional(record<records.PasswordReset>({ ...mailedLink, uid: optional(text) })),
+  passwordReset: optional(record<records.PasswordReset>({ ...mailedLink, uid: optional(text), vouchedBy: voucher })),
   emailProof: optional(
     record<records.EmailProof>({
       ...mailedLink,

@@ -22,7 +22,7 @@ test('T3-POS-IDENTITY: an identity keeps who wrote it, and what that writer held
   const voucher = { by: 'tenant', tids: [tid], permissionIds: ['idp.users:write', 'support.act'] };
   const writers: readonly (readonly [Vouching | undefined, object])[] = [
     [undefined, { by: 'operator' }],
-    ['person', { by: 'person' }],
+    [{ by: 'person' }, { by: 'person' }],
     [authority(['*'], 'idp.users:write'), { by: 'operator' }],
     [ofTenant, voucher],
   ];

@@ -1,6 +1,7 @@
 /** Users as they are made and answered, within their person and by themselves. */
 import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
+import { checkMeans } from '../means.js';
 import type { Request } from './crud.js';
 import { instant, without } from './forms.js';
 
@@ -42,26 +43,30 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
 });
 
 interface Regrouped {
-  readonly user: PersonWithUser['user'];
+  readonly person: PersonWithUser;
   readonly change: 'replace' | 'add' | 'remove';
+  /** Whether the caller vouches for means that do not cover the privileges of the groups. */
+  readonly isConfirmed: boolean;
 }
 
 /**
  * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
  * @param regrouped absent for a new user
- * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user.
+ * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
+ * `means_unconfirmed` where somebody may sign in as the user by a means whose writer held less.
  */
 export async function checkGroups(
   request: Pick<Request, 'directory' | 'params' | 'administrator'>,
   { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
-  { user, change }: Partial<Regrouped> = {},
+  { person, change, isConfirmed = false }: Partial<Regrouped> = {},
 ): Promise<void> {
   const { tid = '' } = request.params;
   const named = await request.directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
   const given = [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
-  const before = user?.groupIds ?? [];
+  const before = person?.user.groupIds ?? [];
   const added = change === 'remove' ? [] : given.filter((id) => !before.includes(id));
   const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));
-  await checkGrant(request, { tid, groupIds: added }, user);
+  await checkGrant(request, { tid, groupIds: added }, person?.user);
   await checkTaking(request, { tid, groupIds: taken });
+  if (person) await checkMeans(request, person, await request.directory.privileges.ofGroupIds({ tid, groupIds: added }), isConfirmed);
 }

@@ -1,0 +1,127 @@
+/**
+ * Means by which somebody signs in to an account, or joins a group, against the privileges that they open.
+ *
+ * The comparison belongs to the use of a means, which decides, and to a grant, which asks the administrator to confirm what would stop working. The
+ * privileges are read only for a means of a tenant's administrator: every other voucher covers all.
+ */
+import type { Attribution } from '../../events.js';
+import type { ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
+import type { DirectoryContext, Privilege } from '../context.js';
+import { createPersonRows } from '../persons/person-rows.js';
+import { hasUser } from '../persons/user-record.js';
+import { covers, type Means, meansOf, voucherFor, withVoucher } from '../vouchers.js';
+import type { Privileges } from './privileges.js';
+
+type GroupRef = Pick<Group, 'id' | 'tid'>;
+
+/** What else puts users into groups: connections, by what their providers say. */
+export interface GroupSource {
+  /** The means of the source that give the group, with their vouchers. */
+  of(group: GroupRef): Promise<readonly (Means & { readonly vouchedBy?: Voucher | undefined })[]>;
+  confirm(group: GroupRef, means: Means, vouchedBy: Voucher, by: Attribution): Promise<void>;
+}
+
+/** A user with means that do not cover its privileges, as they were compared. */
+export interface UnconfirmedUser {
+  readonly person: PersonWithUser;
+  readonly privileges: readonly Privilege[];
+  readonly means: readonly Means[];
+}
+
+export interface AccountMeans {
+  /** The voucher of what the caller writes now for the account. @param person absent for a new one */
+  voucher(tid: string, person?: Person): Promise<Voucher>;
+  /** Whether a means of this voucher opens the account now. A parent's opens its linked accounts too. */
+  open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
+  /** The same for an identity, by the voucher that the person's record has for it. */
+  opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
+  /** Whether a means of this voucher may put users into the group. */
+  give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
+  /**
+   * The user and its parent, as far as they have means that do not cover the privileges of the account.
+   * @param added privileges that the user is about to get
+   */
+  unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
+  /** The same for all members of a group that is about to get privileges. */
+  unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
+  /** What puts users into the group, and does not cover its privileges. */
+  unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly Means[]>;
+  /** The caller vouches for the means of these users. */
+  confirm(users: readonly UnconfirmedUser[]): Promise<void>;
+  confirmSources(group: GroupRef, means: readonly Means[]): Promise<void>;
+  /** Adds a source of group memberships. */
+  addSource(source: GroupSource): void;
+}
+
+const PAGE = 200;
+
+export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: GroupSource[]): AccountMeans {
+  const { persons } = context.collections;
+  const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
+
+  /** While a user is linked, the means of its parent sign it in. */
+  async function holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
+    const { parentUserId } = person.user;
+    const parents = parentUserId === undefined ? [] : await persons.find({ byUser: [parentUserId] });
+    return [person, ...parents.filter(hasUser)];
+  }
+
+  async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
+    const all = meansOf(person).filter(isTenants);
+    if (all.length === 0) return [];
+    const held = [...(await privileges.of(person)), ...added];
+    const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held)).map(shown);
+    return means.length === 0 ? [] : [{ person, privileges: held, means }];
+  }
+
+  const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
+
+  const unconfirmed: AccountMeans['unconfirmed'] = async (person, added = []) =>
+    (await Promise.all((await holdersOf(person)).map((holder) => ofHolder(holder, added)))).flat();
+
+  const confirm: AccountMeans['confirm'] = async (users) => {
+    for (const { person, privileges: held } of users) {
+      const vouchedBy = await voucherFor(context, person.tid, person);
+      await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) => ({
+        ...row,
+        user: withVoucher(row.user, held, vouchedBy),
+        updatedAt: new Date(),
+      }));
+    }
+  };
+
+  return {
+    voucher: (tid, person) => voucherFor(context, tid, person),
+    open,
+    opens: ({ idp, subject }, person) =>
+      open(person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject)?.vouchedBy, person),
+    give: (voucher, group) => covers(voucher, privileges.ofGroups([group])),
+    unconfirmed,
+    confirm,
+
+    async *unconfirmedMembers({ id, tid }, added) {
+      for (let after: string | undefined; ; ) {
+        const page = await persons.find({ byGroup: [id] }, { limit: PAGE, ...(after !== undefined && { after }) });
+        for (const member of page.filter(hasUser)) if (member.tid === tid) yield* await unconfirmed(member, added);
+        after = page.at(-1)?.id;
+        if (page.length < PAGE) return;
+      }
+    },
+
+    async unconfirmedSources(group, added) {
+      const given = (await Promise.all(sources.map((source) => source.of(group)))).flat();
+      return given.filter(({ vouchedBy }) => !covers(vouchedBy, added)).map(shown);
+    },
+
+    async confirmSources(group, means) {
+      const vouchedBy = await voucherFor(context, group.tid);
+      for (const source of sources)
+        for (const each of await source.of(group))
+          if (means.some(({ kind, id }) => kind === each.kind && id === each.id)) await source.confirm(group, each, vouchedBy, context.by);
+    },
+
+    addSource: (source) => void sources.push(source),
+  };
+}
+
+const shown = ({ vouchedBy: _, ...means }: Means & { readonly vouchedBy?: Voucher | undefined }): Means => means;

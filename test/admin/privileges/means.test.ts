@@ -1,0 +1,406 @@
+/**
+ * Means that were put in place before a privilege was granted: each means, by each writer, with each way in which the privilege comes, over HTTP. A means
+ * opens the account afterwards only if its writer held the privilege, or somebody who holds it confirmed the means.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../../support/administration/admin.js';
+import { captureMail } from '../../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../../support/client/agent.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+import { until } from '../../support/time/until.js';
+
+/** The privilege. `low` administers the tenants as well, and lacks it. */
+const GRANTED = 'idp.exports:read';
+const PASSWORD = 'a password that is long';
+const writers = ['low', 'holder', 'root'] as const;
+type Writer = (typeof writers)[number];
+
+/** Tenants without privileges at first, in which `low` may make connections. */
+const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4'];
+
+const captured = captureMail();
+let upstream: UpstreamProvider;
+const service = useIdp(async () => {
+  upstream = await startUpstream();
+  const groups = [{ name: 'Privileged', permissions: [GRANTED] }];
+  const connection = { clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer };
+  return {
+    seed: {
+      ...adminSeed,
+      tenants: [...adminSeed.tenants, { name: 'Org', groups }, { name: 'Home' }, ...plain.map((name) => ({ name }))],
+      clients: [
+        ...adminSeed.clients,
+        adminClient(
+          'low',
+          ['Org', 'Home', ...plain],
+          adminScopes.filter((scope) => scope !== GRANTED),
+        ),
+        adminClient('holder', ['Org', 'Home', ...plain]),
+      ],
+      extensions: {
+        connections: [
+          { ...connection, id: 'up', tenant: 'Org', name: 'Up', linkBySignIn: true },
+          { ...connection, id: 'home', tenant: 'Home', name: 'Home' },
+        ],
+      },
+    } as never,
+    mail: captured.mail,
+    limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
+  };
+});
+afterAll(() => upstream?.close());
+
+let org: string;
+let home: string;
+let tids: Readonly<Record<string, string>>;
+const clients = new Map<string, AdminClient>();
+const by = (name: string): AdminClient => clients.get(name) as AdminClient;
+beforeAll(async () => {
+  upstream.register(service.issuer, ['up', 'home', ...connectionIds]);
+  for (const name of ['root', 'holder'] as const) clients.set(name, administer(service.issuer, await adminToken(service.issuer, name)));
+  const scope = adminScopes.filter((one) => one !== GRANTED).join(' ');
+  clients.set('low', administer(service.issuer, await adminToken(service.issuer, 'low', scope)));
+  tids = await tenantIds(by('root'));
+  ({ Org: org = '', Home: home = '' } = tids);
+});
+
+let count = 0;
+const connectionIds = Array.from({ length: 20 }, (_, index) => `made-${index}`);
+
+interface Target {
+  readonly tid: string;
+  readonly personId: string;
+  readonly userId: string;
+  readonly email: string;
+}
+async function member(tid: string, status: 'active' | 'invited'): Promise<Target> {
+  count += 1;
+  const email = `member-${count}@org.test`;
+  const user = { userName: email, status };
+  const made = await service.idp.tenant(tid).persons.create({ givenName: 'M', familyName: 'M', email, user });
+  return { tid, personId: made.id, userId: made.user?.id ?? '', email };
+}
+const mailTo = async (address: string, pattern: RegExp): Promise<string> =>
+  String(await until(() => pattern.exec(captured.mails.findLast(({ to }) => to === address)?.text ?? '')?.[0]));
+const ok = (answer: AdminAnswer) => {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
+  return answer;
+};
+
+const linked = async (url: string, isIn: () => Promise<boolean>) => {
+  const agent = new Agent();
+  const page = await agent.get(url);
+  return {
+    use: async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
+      const answer = await agent.follow(await agent.submit(page, { password: PASSWORD }));
+      return { title: titleOf(answer), isIn: await isIn() };
+    },
+  };
+};
+const statusOf = async ({ tid, userId }: Target) => (await service.idp.tenant(tid).users.require(userId)).user.status;
+const invite = async (writer: AdminClient, { tid, userId }: Target, send: boolean) =>
+  ok(await writer.post(`/tenants/${tid}/invitations`, { userId, send })).json as unknown as { readonly id: string };
+const invitationLink = (target: Target, url: string) => linked(url, async () => (await statusOf(target)) === 'active');
+
+const at = (idp: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
+  const agent = new Agent();
+  const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  const begun = await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...challenge, acr_values: `idp:${idp}` })));
+  const done: Answer = await agent.follow(await agent.get(await atUpstream(upstream, begun)));
+  return { title: done.location === undefined ? titleOf(done) : '', isIn: done.location?.includes('code=') === true };
+};
+const record = async (writer: AdminClient, { tid, userId }: Target, idp: string) => {
+  upstream.person = { sub: `subject of ${userId}` };
+  ok(await writer.patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] }));
+};
+
+/** Each puts a means in place, and hands out how somebody uses it. */
+const means = {
+  'the link of an invitation, fetched': {
+    kind: 'invitation',
+    status: 'invited',
+    title: 'This link must be confirmed first',
+    async write(writer, target) {
+      const { id } = await invite(writer, target, false);
+      return invitationLink(target, String(ok(await writer(`/tenants/${target.tid}/invitations/${id}/link`)).json.url));
+    },
+  },
+  'the link of an invitation, mailed': {
+    kind: 'invitation',
+    status: 'invited',
+    title: 'This link must be confirmed first',
+    async write(writer, target) {
+      await invite(writer, target, true);
+      return invitationLink(target, await mailTo(target.email, /https?:\S+\/invitations\/\S+/));
+    },
+  },
+  'the link of an invitation that somebody who holds all made, sent again': {
+    kind: 'invitation',
+    status: 'invited',
+    title: 'This link must be confirmed first',
+    async write(writer, target) {
+      const { id } = await invite(by('root'), target, false);
+      ok(await writer.post(`/tenants/${target.tid}/invitations/${id}/resend`));
+      return invitationLink(target, await mailTo(target.email, /https?:\S+\/invitations\/\S+/));
+    },
+  },
+  'the link of an invitation that somebody who holds all made, seen': {
+    kind: 'invitation',
+    status: 'invited',
+    title: 'This link must be confirmed first',
+    async write(writer, target) {
+      const { id } = await invite(by('root'), target, false);
+      return invitationLink(target, String(ok(await writer(`/tenants/${target.tid}/invitations/${id}/link`)).json.url));
+    },
+  },
+  'a reset of the password': {
+    kind: 'password-reset',
+    status: 'active',
+    title: 'This link must be confirmed first',
+    async write(writer, target) {
+      ok(await writer.post(`/tenants/${target.tid}/users/${target.userId}/password-reset`));
+      const url = await mailTo(target.email, /https?:\S+\/password\/\S+/);
+      return linked(url, () => service.idp.directory.credentials.isSet(target.userId));
+    },
+  },
+  'an identity': {
+    kind: 'identity',
+    status: 'active',
+    title: 'Your account at Up must be confirmed first',
+    async write(writer, target) {
+      await record(writer, target, 'up');
+      return { use: at('up') };
+    },
+  },
+  'an identity of an invited user': {
+    kind: 'identity',
+    status: 'invited',
+    title: 'Your account at Up must be confirmed first',
+    async write(writer, target) {
+      await record(writer, target, 'up');
+      return { use: at('up') };
+    },
+  },
+} as const satisfies Record<string, Put>;
+
+interface Put {
+  readonly kind: string;
+  readonly status: 'active' | 'invited';
+  /** Of the page that refuses the means. */
+  readonly title: string;
+  write(writer: AdminClient, target: Target): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
+}
+
+/** Each gives the privilege. `grant` is of the admin API; `give` asks nobody, as host code and a seed do not. */
+const grants = {
+  'a group of the user': async ({ tid, userId }: Target) => ({
+    grant: (writer: AdminClient, more: object) => writer.post(`/tenants/${tid}/users/${userId}/groups`, { names: ['Privileged'], ...more }),
+    give: () => service.idp.tenant(tid).users.addGroups(userId, { names: ['Privileged'] }),
+  }),
+  'a permission of a group that the user is in': async ({ tid, userId }: Target) => {
+    count += 1;
+    const { groups, users } = service.idp.tenant(tid);
+    const { id } = await groups.create({ name: `Group ${count}` });
+    await users.addGroups(userId, { ids: [id] });
+    return {
+      grant: (writer: AdminClient, more: object) => writer.patch(`/tenants/${tid}/groups/${id}`, { permissionIds: [GRANTED], ...more }),
+      give: () => groups.update(id, { permissionIds: [GRANTED] }),
+    };
+  },
+};
+
+const cases = Object.keys(means).flatMap((name) =>
+  Object.keys(grants).map((grant) => [name as keyof typeof means, grant as keyof typeof grants] as const),
+);
+
+describe.each(cases)('T3-PRIV-INVITED, T3-POS-IDENTITY: %s, then %s', (name, way) => {
+  const { kind, status, title, write } = means[name];
+  const put = async (writer: Writer) => {
+    const target = await member(org, status);
+    const { use } = await write(by(writer), target);
+    return { target, use, at: `/tenants/${org}/users/${target.userId}/means`, ...(await grants[way](target)) };
+  };
+
+  test('a grant lists what somebody who lacks it wrote, and confirms it', async () => {
+    const { target, use, grant } = await put('low');
+    const refused = await grant(by('root'), {});
+    expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
+    expect(refused.json.means).toEqual([expect.objectContaining({ kind, tid: org, userId: target.userId })]);
+    expect((await grant(by('root'), { confirm: true })).status).toBe(200);
+    expect(await use()).toMatchObject({ isIn: true });
+  });
+
+  test('what is given past the API stops what was written before, until somebody who holds it confirms', async () => {
+    const { target, use, give, at } = await put('low');
+    await give();
+    expect(await use()).toEqual({ title, isIn: false });
+    expect((await by('low').post(`${at}/confirm`)).json.code).toBe('grant_exceeds_own');
+    expect((await by('low')(at)).json.items).toEqual([expect.objectContaining({ kind, userId: target.userId })]);
+    expect((await by('holder').post(`${at}/confirm`)).status).toBe(200);
+    expect((await by('low')(at)).json.items).toEqual([]);
+    expect(await use()).toMatchObject({ isIn: true });
+  });
+
+  test.each(['holder', 'root'] as const)('what %s wrote stays good', async (writer) => {
+    const { use, grant } = await put(writer);
+    expect((await grant(by('root'), {})).status).toBe(200);
+    expect(await use()).toMatchObject({ isIn: true });
+  });
+});
+
+describe('a family', () => {
+  async function family(writer: Writer) {
+    const [parent, child] = [await member(home, 'active'), await member(org, 'active')];
+    await service.idp.tenant(org).linking.link(child.userId, { tid: home, userId: parent.userId });
+    await record(by(writer), parent, 'home');
+    return { parent, child, give: () => service.idp.tenant(org).users.addGroups(child.userId, { names: ['Privileged'] }) };
+  }
+
+  test('the privilege of a child stops an identity of its parent, and the grant lists it', async () => {
+    const { parent, child } = await family('low');
+    const path = `/tenants/${org}/users/${child.userId}/groups`;
+    const refused = await by('root').post(path, { names: ['Privileged'] });
+    expect([refused.status, refused.json.means]).toEqual([
+      409,
+      [{ kind: 'identity', tid: home, userId: parent.userId, idp: 'home', subject: `subject of ${parent.userId}` }],
+    ]);
+    expect((await by('root').post(path, { names: ['Privileged'], confirm: true })).status).toBe(200);
+    expect(await at('home')()).toMatchObject({ isIn: true });
+  });
+
+  test('without a confirmation the parent’s identity opens neither account', async () => {
+    const { parent, give } = await family('low');
+    await give();
+    expect(await at('home')()).toEqual({ title: 'Your account at Home must be confirmed first', isIn: false });
+    expect((await by('holder').post(`/tenants/${home}/users/${parent.userId}/means/confirm`)).status).toBe(200);
+    expect(await at('home')()).toMatchObject({ isIn: true });
+  });
+
+  test('somebody who held the permission in both tenants vouched for both', async () => {
+    const { give } = await family('holder');
+    await give();
+    // The holder’s voucher is for the tenants of the family at that time.
+    expect(await at('home')()).toMatchObject({ isIn: true });
+  });
+});
+
+test('a means without a writer on record counts', async () => {
+  const target = await member(org, 'active');
+  await record(by('low'), target, 'up');
+  await service.idp.tenant(org).users.addGroups(target.userId, { names: ['Privileged'] });
+  expect((await at('up')()).isIn).toBe(false);
+  const { id } = await service.idp.tenant(org).persons.require(target.personId);
+  await service.idp.directory.forTenant(org).users.update(target.userId, { externalIdentities: [] });
+  await service.idp
+    .tenant(org)
+    .users.update(target.userId, { externalIdentities: [{ idp: 'up', subject: `subject of ${target.userId}` }] });
+  expect([id, (await at('up')()).isIn]).toEqual([target.personId, true]);
+});
+
+test('a grant without privileges, or that repeats one, asks nothing', async () => {
+  const target = await member(org, 'active');
+  await record(by('low'), target, 'up');
+  const path = `/tenants/${org}/users/${target.userId}/groups`;
+  const { id } = await service.idp.tenant(org).groups.create({ name: 'Plain' });
+  expect((await by('low').post(path, { ids: [id] })).status).toBe(200);
+  expect((await by('root').post(path, { names: ['Privileged'], confirm: true })).status).toBe(200);
+  expect((await by('root').post(path, { names: ['Privileged'] })).status).toBe(200);
+});
+
+describe('T3-POS-CONNGROUP: a mapping to a group', () => {
+  /** A connection that creates users in a group of its own. */
+  async function mapping(writer: Writer, creator: Writer = 'root') {
+    count += 1;
+    const org = tids[String(plain.pop())] ?? '';
+    const id = connectionIds.pop() as string;
+    const { id: groupId } = await service.idp.tenant(org).groups.create({ name: `Staff ${count}` });
+    const groups = { claim: 'groups', update: true, values: [{ value: 'staff', groupId }] };
+    const claims = {
+      userName: { claim: 'email' },
+      email: { claim: 'email' },
+      givenName: { claim: 'given_name' },
+      familyName: { claim: 'family_name' },
+    };
+    const made = await by(creator).post(`/tenants/${org}/connections`, {
+      ...{ id, name: id, clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer },
+      ...{ createUsersIn: org, requireVerifiedEmail: false, mapping: claims },
+    });
+    expect(made.status).toBe(201);
+    expect((await by(writer).patch(`/tenants/${org}/connections/${id}`, { mapping: { ...claims, groups } })).status).toBe(200);
+    let newcomers = 0;
+    const group = `/tenants/${org}/groups/${groupId}`;
+    return {
+      org,
+      id,
+      groupId,
+      group,
+      claims: { ...claims, groups },
+      grant: (more: object = {}) => by('root').patch(group, { permissionIds: [GRANTED], ...more }),
+      /** Whether somebody who comes for the first time signs in, and into the group. */
+      async comes(sub = `${id} ${++newcomers}`) {
+        upstream.person = { sub, email: `${sub.replace(' ', '-')}@org.test`, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
+        const { isIn } = await at(id)();
+        const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: sub });
+        return [isIn, account?.person.user.groupIds.includes(groupId)];
+      },
+    };
+  }
+
+  test('gives nobody a group that exceeds what its writer held; the sign-in goes on', async () => {
+    const { org, id, group, grant, groupId, comes } = await mapping('low');
+    expect(await comes()).toEqual([true, true]);
+    const refused = await grant();
+    expect([refused.status, refused.json.means]).toEqual([409, expect.arrayContaining([{ kind: 'connection', tid: org, id }])]);
+    await service.idp.tenant(org).groups.update(groupId, { permissionIds: [GRANTED] });
+    expect(await comes()).toEqual([true, false]);
+    // Confirmed by somebody who holds the permission, without another grant.
+    expect((await by('low').patch(group, { confirm: true })).json.code).toBe('grant_exceeds_own');
+    expect((await by('holder').patch(group, { confirm: true })).status).toBe(200);
+    expect(await comes()).toEqual([true, true]);
+  });
+
+  test('is confirmed with the grant', async () => {
+    const { grant, comes } = await mapping('low');
+    expect((await grant({ confirm: true })).status).toBe(200);
+    expect(await comes()).toEqual([true, true]);
+  });
+
+  test('of somebody who held the permission stays good, and a change that leaves it alone leaves its voucher', async () => {
+    const { org, id, claims, grant, comes } = await mapping('holder');
+    const other = { ...claims, phoneNumber: { claim: 'phone_number' } };
+    expect((await by('low').patch(`/tenants/${org}/connections/${id}`, { mapping: other, name: 'Renamed' })).status).toBe(200);
+    expect((await grant()).status).toBe(200);
+    expect(await comes()).toEqual([true, true]);
+  });
+
+  test('gives a user who is made anew with the same identity no group that the writer of the identity did not hold', async () => {
+    const { org, id, grant, comes } = await mapping('root');
+    expect((await grant()).status).toBe(200);
+    expect(await comes(`${id} again`)).toEqual([true, true]);
+    const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: `${id} again` });
+    await service.idp.tenant(org).persons.remove(String(account?.person.id));
+    const user = { userName: 'again@org.test', externalIdentities: [{ idp: id, subject: `${id} again` }] };
+    expect((await by('low').post(`/tenants/${org}/persons`, { givenName: 'A', familyName: 'G', user })).status).toBe(201);
+    expect(await comes(`${id} again`)).toEqual([true, false]);
+  });
+
+  test('of a connection whose settings somebody with less changed counts for what both held', async () => {
+    const { org, id, grant, comes } = await mapping('holder');
+    expect(
+      (await by('low').patch(`/tenants/${org}/connections/${id}`, { subjectClaim: 'sub', scopes: ['profile', 'email', 'more'] })).status,
+    ).toBe(200);
+    expect((await grant()).json.means).toEqual([{ kind: 'connection', tid: org, id }]);
+    expect((await grant({ confirm: true })).status).toBe(200);
+    expect(await comes()).toEqual([true, true]);
+  });
+});
