@@ -96,11 +96,14 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
   return found.some((rows) => rows.length > 0);
 }
 
-/** Forgets the values that a seed gave an erased person. The entry itself stays, so that no seed makes the person again. */
+/**
+ * Forgets the record that was removed, and the values that a seed gave it. The entry itself stays, so that no seed makes the record again, and it names no
+ * record: another one that gets the id is not the seed's.
+ */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
     await seeds
-      .update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
+      .update(id, (row) => ({ ...row, recordId: '', madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
       .catch(IdpError.unless('record_unreadable'));
   }
 }

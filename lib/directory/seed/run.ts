@@ -21,7 +21,8 @@ export interface SeedPiece<R extends { readonly id: string }> {
   find(recordId: string | undefined): Promise<R | undefined>;
   /** @param recordId the id of the new record */
   create(recordId: string): Promise<unknown>;
-  update(recordId: string, patch: Record<string, unknown>): Promise<unknown>;
+  /** @param isMade whether a seed made the record. Otherwise the seed found it. */
+  update(recordId: string, patch: Record<string, unknown>, isMade: boolean): Promise<unknown>;
   /** A value that cannot be compared with a member, because only its hash is stored. */
   readonly apart?: SeedPart<R>;
   /** Things that are given later, and not to a record that was found. */
@@ -51,6 +52,8 @@ export interface SeedRun {
   isMade(collection: SeededCollection, id: string): boolean;
   /** Gives a record something once. @param give false when somebody else's doing stands against it. */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
+  /** Notes a privilege or a membership that the seed does not give, because somebody else made the record. */
+  withhold(collection: SeededCollection, id: string, what: string): void;
   /** Logs what the run did, and what it left. */
   tell(logger: Logger): void;
 }
@@ -68,6 +71,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     unreadable: [] as string[],
     taken: [] as string[],
     moved: [] as string[],
+    withheld: [] as string[],
   };
 
   async function settled<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
@@ -107,7 +111,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
     const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry);
     const isChanged = Object.keys(patch).length > 0;
-    const refused = isChanged ? await piece.update(record.id, patch).then(() => undefined, unlessTaken) : undefined;
+    const refused = isChanged ? await piece.update(record.id, patch, !entry.isFound).then(() => undefined, unlessTaken) : undefined;
     const part = refused ? undefined : piece.apart && (await changePart(piece.apart, entry, record).catch(unlessTaken));
     if (refused || part instanceof IdpError) {
       done.taken.push(entry.id);
@@ -188,8 +192,10 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       await ledger.write(entryId, (row) => noted(row, { values: [], items: [what] }));
     },
 
+    withhold: (collection, id, what) => void done.withheld.push(`${seedEntryId(collection, id)} ${what}`),
+
     tell(logger) {
-      const { made: records, changed, left, gone, unknown, unreadable, taken, moved } = done;
+      const { made: records, changed, left, gone, unknown, unreadable, taken, moved, withheld } = done;
       if (records.length + changed.length > 0) logger.info({ made: records.length, changed: changed.length }, 'seed applied');
       if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
       if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
@@ -203,6 +209,11 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
         logger.warn(
           { records: taken },
           'the seed names records whose id, name or scope another record has; they are not made or not changed. Remove or rename the other record',
+        );
+      if (withheld.length > 0)
+        logger.warn(
+          { values: withheld },
+          'the seed gives no privileges to groups and users that somebody else made, and no members to such groups. An administrator may give them',
         );
       if (unknown.length > 0) {
         logger.warn(

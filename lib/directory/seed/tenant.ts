@@ -59,7 +59,7 @@ function subsidiaryPiece({ directory, ids }: Parts, tid: string, subsidiary: InT
   };
 }
 
-async function groupPiece({ directory, ids }: Parts, tid: string, group: InTenant<'groups'>): Promise<SeedPiece<Group>> {
+async function groupPiece({ directory, run, ids }: Parts, tid: string, group: InTenant<'groups'>): Promise<SeedPiece<Group>> {
   const { groups } = directory.forTenant(tid);
   const id = ids.group(tid, group);
   const { name, permissions } = group;
@@ -73,7 +73,15 @@ async function groupPiece({ directory, ids }: Parts, tid: string, group: InTenan
     fields,
     find: async (recordId) => (recordId === undefined && group.id === undefined ? groups.findByName(name) : get(recordId ?? id)),
     create: (recordId) => groups.create({ ...fields, id: recordId }),
-    update: (recordId, patch) => groups.update(recordId, patch),
+    async update(recordId, { permissionIds, ...patch }, isMade) {
+      if (permissionIds === undefined) return groups.update(recordId, patch);
+      const wanted = permissionIds as readonly string[];
+      const { permissionIds: before } = await groups.require(recordId);
+      const added = { tid, permissionIds: wanted.filter((one) => !before.includes(one)) };
+      const refused = isMade ? [] : directory.privileges.ofGroups([added]).map((one) => one.permissionId);
+      for (const permission of refused) run.withhold('groups', id, `permission ${permission}`);
+      return groups.update(recordId, { ...patch, permissionIds: wanted.filter((one) => !refused.includes(one)) });
+    },
   };
 }
 
@@ -115,26 +123,38 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
 
 async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, user: SeedUser): Promise<void> {
   const { directory, run, ids } = parts;
-  const { credentials, seedLedger } = directory;
+  const { credentials, privileges, seedLedger } = directory;
   const tid = ids.tenant(tenant);
   const { groups, users } = directory.forTenant(tid);
   const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
   // A user with a password or a parent is meant to sign in. After the creation the status is up to administrators.
   const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
   const fields = { ...given, userName: user.userName.trim() };
-  const groupIds = names && (await existing(names, groupNamed)).map(({ id }) => id);
+  const id = ids.user(tid, user);
+  const groupIds = names && (await existing(names, groupNamed)).map((group) => group.id);
   const link = linkedTo && linkOf(parts, linkedTo);
 
   async function groupNamed(name: string): Promise<Group | undefined> {
     const ofSeed = tenant.groups?.find((group) => group.name === name);
-    if (ofSeed === undefined) return groups.findByName(name);
-    const id = run.recordId('groups', ids.group(tid, ofSeed));
-    return id === undefined ? undefined : groups.get(id);
+    const entryId = ofSeed && ids.group(tid, ofSeed);
+    const groupId = entryId && run.recordId('groups', entryId);
+    const group = ofSeed ? groupId && (await groups.get(groupId)) : await groups.findByName(name);
+    if (!group) return undefined;
+    // Members of a group that somebody else made are up to its administrators.
+    if (entryId && run.isMade('groups', entryId)) return group;
+    run.withhold('users', id, `group ${name}`);
+    return undefined;
+  }
+  /** A user that somebody else made gets no privileges from a seed. */
+  async function mayGet(groupId: string): Promise<boolean> {
+    if ((await privileges.ofGroupIds({ tid, groupIds: [groupId] })).length === 0) return true;
+    run.withhold('users', id, `group ${groupId}`);
+    return false;
   }
 
   await run.apply<User>({
     collection: 'users',
-    id: ids.user(tid, user),
+    id,
     fields: { ...fields, ...(groupIds && { groupIds }) },
     async find(recordId) {
       const row = await seedLedger.record<Person>('persons', personId);
@@ -142,10 +162,14 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
       // A seed gives no vouchers, so they are not compared.
       return { ...row.user, externalIdentities: row.user.externalIdentities.map(({ idp, subject }) => ({ idp, subject })) };
     },
-    create: () => users.create(personId, { ...fields, id: ids.user(tid, user), status, ...(groupIds && { groups: { ids: groupIds } }) }),
-    async update(oid, { groupIds: ofUser, ...patch }) {
+    create: () => users.create(personId, { ...fields, id, status, ...(groupIds && { groups: { ids: groupIds } }) }),
+    async update(oid, { groupIds: ofUser, ...patch }, isMade) {
       if (Object.keys(patch).length > 0) await users.update(oid, patch);
-      if (ofUser) await users.setGroups(oid, { ids: ofUser as string[] });
+      if (!ofUser) return;
+      const before = (await users.require(oid)).user.groupIds;
+      const isGiven = async (one: string) => isMade || before.includes(one) || mayGet(one);
+      const given = await Promise.all((ofUser as readonly string[]).map(async (one) => ((await isGiven(one)) ? [one] : [])));
+      await users.setGroups(oid, { ids: given.flat() });
     },
     ...(link && { later: [link.item] }),
     ...(devPassword !== undefined && {
