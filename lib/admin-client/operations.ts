@@ -199,7 +199,7 @@ export interface Links {
 
 export interface MeansOfUser {
   readonly items: readonly {
-    /** `invitation`, `password-reset`, `identity`, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, or `connection` for a mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;

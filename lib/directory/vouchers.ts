@@ -55,7 +55,7 @@ export function weaker(one: Voucher | undefined, other: Voucher | undefined): Vo
 
 /** A means that lets somebody in, or puts users into a group. */
 export interface Means {
-  /** `invitation`, `password-reset` or `identity` of a user; an extension has names of its own. */
+  /** `invitation`, `reset` or `identity` of a user; an extension has names of its own. */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
@@ -77,7 +77,7 @@ export function meansOf({ tid, user }: PersonWithUser): readonly VouchedMeans[] 
       ? [{ kind: 'invitation', tid, userId, id: invitation.id, vouchedBy: invitation.vouchedBy }]
       : []),
     ...(passwordReset && passwordReset.usedAt === undefined && isOpen(passwordReset)
-      ? [{ kind: 'password-reset', tid, userId, vouchedBy: passwordReset.vouchedBy }]
+      ? [{ kind: 'reset', tid, userId, vouchedBy: passwordReset.vouchedBy }]
       : []),
     ...externalIdentities.map(({ idp, subject, vouchedBy }) => ({ kind: 'identity', tid, userId, idp, subject, vouchedBy })),
   ];

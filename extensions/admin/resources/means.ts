@@ -17,7 +17,7 @@ type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
 const MEANS = '/tenants/{tid}/users/{id}/means';
 
 const Means = form({
-  kind: Type.String({ description: '`invitation`, `password-reset`, `identity`, or `connection` for a mapping to a group' }),
+  kind: Type.String({ description: '`invitation`, `reset`, `identity`, or `connection` for a mapping to a group' }),
   tid: Type.String(),
   userId: Type.Optional(Type.String()),
   id: Type.Optional(Type.String({ description: 'of the invitation or the connection' })),

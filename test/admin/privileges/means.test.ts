@@ -164,7 +164,7 @@ const means = {
     },
   },
   'a reset of the password': {
-    kind: 'password-reset',
+    kind: 'reset',
     status: 'active',
     title: 'This link must be confirmed first',
     async write(writer, target) {

@@ -1,0 +1,103 @@
+/** A seed gives privileges only to records that a seed made. */
+import { expect, test } from '@jest/globals';
+import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
+import { seedIds } from '../../../lib/directory/seed/ids.js';
+import { ISSUER, testDirectory } from '../../support/service/test-directory.js';
+
+const PRIVILEGE = 'idp.users:write';
+const ids = seedIds(ISSUER);
+const tid = ids.tenant({ name: 'Acme' });
+const permissions = [PRIVILEGE, 'orders.view'].map((id) => ({ id, name: id }));
+const first: Seed = { permissions, tenants: [{ name: 'Acme' }] };
+const person = (groups: string[]) => ({ givenName: 'O', familyName: 'P', email: 'op@acme.test', user: { userName: 'op', groups } });
+const release = (granted: string[], members: string[], groups = [{ name: 'Operators', permissions: granted }]): Seed => ({
+  permissions,
+  tenants: [{ name: 'Acme', groups, persons: [person(members)] }],
+});
+
+/** Applies seeds one after the other, and hands out what the last one said in the log. */
+async function apply(directory: Directory, ...seeds: readonly Seed[]): Promise<string> {
+  let said: unknown[] = [];
+  const note = (...words: unknown[]) => void said.push(words);
+  for (const seed of seeds) {
+    said = [];
+    await applySeed(directory, seed, { debug() {}, info: note, warn: note, error: note });
+  }
+  return JSON.stringify(said);
+}
+const groupNamed = async (directory: Directory, name = 'Operators') => directory.forTenant(tid).groups.findByName(name);
+const groupsOf = async (directory: Directory, userName = 'op') =>
+  (await directory.forTenant(tid).users.findByUserName(userName))?.user.groupIds;
+
+test('T3-SEED-GROUP: a group that an administrator made gets no privilege and no member of the seed', async () => {
+  await using built = await testDirectory();
+  const { directory } = built;
+  await apply(directory, first);
+  const { id } = await directory.forTenant(tid).groups.create({ name: 'Operators' });
+  const said = await apply(directory, release([], []), release([PRIVILEGE, 'orders.view'], ['Operators']));
+  expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view']);
+  expect(await groupsOf(directory)).toEqual([]);
+  expect(said).toContain(`groups:${ids.group(tid, { name: 'Operators' })} permission ${PRIVILEGE}`);
+  expect(said).toContain('somebody else made');
+  // A start with the same seed changes nothing.
+  await apply(directory, release([PRIVILEGE, 'orders.view'], ['Operators']));
+  expect([(await groupNamed(directory))?.id, (await groupNamed(directory))?.permissionIds]).toEqual([id, ['orders.view']]);
+});
+
+test('a group of the seed gets privileges and members of later releases', async () => {
+  await using built = await testDirectory();
+  const { directory } = built;
+  await apply(directory, release([], []), release([PRIVILEGE], ['Operators']));
+  const group = await groupNamed(directory);
+  expect([group?.permissionIds, await groupsOf(directory)]).toEqual([[PRIVILEGE], [group?.id]]);
+});
+
+test('a user that an administrator made gets no privileged group of the seed, and other groups', async () => {
+  await using built = await testDirectory();
+  const { directory } = built;
+  await apply(directory, first);
+  await directory.forTenant(tid).persons.create({ givenName: 'M', familyName: 'M', user: { userName: 'op' } });
+  const groups = [
+    { name: 'Operators', permissions: [PRIVILEGE] },
+    { name: 'Staff', permissions: ['orders.view'] },
+  ];
+  const said = await apply(directory, release([], [], groups), release([], ['Operators', 'Staff'], groups));
+  expect(await groupsOf(directory)).toEqual([(await groupNamed(directory, 'Staff'))?.id]);
+  expect(said).toContain('no privileges to groups and users that somebody else made');
+});
+
+test.each(['the user', 'the person'] as const)(
+  'R-SEED: %s that is removed and made again with the same ids is not the seed’s',
+  async (what) => {
+    await using built = await testDirectory();
+    const { directory } = built;
+    const { persons, users } = directory.forTenant(tid);
+    const seed = release([PRIVILEGE], ['Operators']);
+    await apply(directory, seed);
+    const made = await users.findByUserName('op');
+    const { id, user } = { id: made?.id ?? '', user: { id: made?.user.id ?? '', userName: 'op' } };
+    expect(made?.user.groupIds).toHaveLength(1);
+    if (what === 'the user') {
+      await users.remove(user.id);
+      // The id of the user is free again where its tombstone was lost.
+      await built.store
+        .collection('removedUsers')
+        .find({})
+        .then((rows) => Promise.all(rows.map((row) => built.store.collection('removedUsers').remove(row.id))));
+      await users.create(id, user);
+    } else {
+      await persons.remove(id);
+      await built.store
+        .collection('removedUsers')
+        .find({})
+        .then((rows) => Promise.all(rows.map((row) => built.store.collection('removedUsers').remove(row.id))));
+      await persons.create({ id, givenName: 'M', familyName: 'M', user });
+    }
+    await apply(directory, seed);
+    await apply(directory, {
+      ...seed,
+      tenants: [{ ...seed.tenants?.[0], persons: [{ ...person(['Operators']), email: 'other@acme.test' }] }],
+    } as never);
+    expect(await groupsOf(directory)).toEqual([]);
+  },
+);
