@@ -135,7 +135,8 @@ export function createPeople(context: ExtensionContext): People {
     );
     const open = owners.filter(({ account }) => isOpen(account));
     const opened = await fitting(connection, open, narrowed);
-    for (const { account, identity } of open) await updatePerson(context, connection, account.person, { claims, identity: identity.vouchedBy });
+    for (const { account, identity } of open)
+      await updatePerson(context, connection, account.person, { claims, identity: identity.vouchedBy });
     return opened;
   }
 
