@@ -35,7 +35,7 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
     const judgement = judgeMetadata(provider, metadata);
     if ('known' in judgement) {
       for (const name of unserved(client.metadata, judgement.known))
-        if (!problems.has(name)) problems.set(name, 'nothing, because the service does not have the feature on');
+        if (!problems.has(name)) problems.set(name, 'nothing, because its feature is off here');
       break;
     }
     const { problem: words } = judgement;
