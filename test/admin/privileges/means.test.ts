@@ -317,6 +317,23 @@ test('a grant without privileges, or that repeats one, asks nothing', async () =
   expect((await by('root').post(path, { names: ['Privileged'] })).status).toBe(200);
 });
 
+test('a grant and an identity that are written at the same time: the grant is refused, or the identity does not count', async () => {
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 12; round += 1) {
+    const target = await member(org, 'active');
+    const path = `/tenants/${org}/users/${target.userId}`;
+    const identity = { externalIdentities: [{ idp: 'up', subject: `subject of ${target.userId}` }] };
+    const writes = [() => by('low').patch(path, identity), () => by('root').post(`${path}/groups`, { names: ['Privileged'] })] as const;
+    const [recorded, granted] = await (round % 2 === 0
+      ? Promise.all([writes[0](), writes[1]()])
+      : Promise.all([writes[1](), writes[0]()]).then(([one, other]) => [other, one] as const));
+    upstream.person = { sub: `subject of ${target.userId}` };
+    const isIn = recorded.status === 200 && (await at('up')()).isIn;
+    outcomes.add(`${recorded.status} ${granted.status} ${isIn}`);
+  }
+  expect([...outcomes].filter((one) => one.endsWith('200 true'))).toEqual([]);
+});
+
 describe('T3-POS-CONNGROUP: a mapping to a group', () => {
   /** A connection that creates users in a group of its own. */
   async function mapping(writer: Writer, creator: Writer = 'root') {
