@@ -58,7 +58,7 @@ function isWithinLimits(pairs: readonly Pair[]): boolean {
  * @param taken names that mean something where the response goes: a pair of such a name is left out.
  */
 export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): Record<string, string | readonly string[]> {
-  const reserved = new Set(Array.from(taken, (name) => underscored(folded(name))));
+  const reserved = new Set(Array.from(taken, readings).flat());
   const members = new Map<string, string[]>();
   for (const [name, value] of pairs) {
     const values = members.get(name);
@@ -86,15 +86,21 @@ const folded = (name: string): string =>
     .trim();
 
 const cuts = '[]. +\0';
+/** Brackets and dots before a name count for nothing: `[error]` and `.error` are `error` to qs, `[error]` also to Rack. */
+const withoutLead = (text: string): string => text.replace(/^[[\].\s]+/, '');
+
+/** What frameworks may read a taken name as: `opts[a]` is a member of `opts`, and another member of it may take its place. */
+function readings(name: string): readonly string[] {
+  const text = withoutLead(folded(name));
+  const end = [...text].findIndex((character) => cuts.includes(character));
+  return [underscored(text), ...(end > 0 ? [[...text].slice(0, end).join('')] : [])];
+}
 
 const underscored = (text: string): string => text.replace(/[[. +\0]/g, '_');
 
-/**
- * Returns whether the text is one of the names as a whole, or up to a place where some framework cuts it: `code[]`, `id.token`, `session[state`. Brackets
- * before a name count for nothing: `[error]` is `error` to qs and to Rack.
- */
+/** Returns whether the text is one of the names as a whole, or up to a place where some framework cuts it: `code[]`, `id.token`, `session[state`. */
 function isCutTo(given: string, names: ReadonlySet<string>): boolean {
-  const text = given.replace(/^[[\]\s]+/, '');
+  const text = withoutLead(given);
   const whole = underscored(text);
   for (const name of names) {
     const next = text[name.length];

@@ -94,6 +94,14 @@ export const spellings = [
   ']iss',
   '[[state]]',
   ' [ code ]',
+  // R8-DOT: qs reads dots as brackets.
+  '.error',
+  '.iss',
+  '..state',
+  '[].code',
+  '.[error]',
+  '[.error_description]',
+  '.session.state',
   'ıss',
   'İss',
 ];
