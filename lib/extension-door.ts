@@ -171,6 +171,7 @@ export type {
   Voucher,
 } from './store/records/records.js';
 export { isEmailAddress } from './text/email-address.js';
+export { ownMember } from './text/own-member.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';

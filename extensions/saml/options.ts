@@ -1,5 +1,7 @@
 /** What the operator says of the SAML identity provider. */
+
 import type { ReportProblem } from '../../lib/extension-door.js';
+import { ownMember } from '../../lib/extension-door.js';
 import { missingPeers } from './entities/certificate.js';
 import { checkGivenKeys } from './entities/given-keys.js';
 import type { SamlKeyPair } from './entities/published-keys.js';
@@ -55,7 +57,7 @@ export function checkSamlOptions(options: unknown, report: ReportProblem): void 
     return;
   }
   for (const [name, value] of Object.entries(options)) {
-    const member = Object.hasOwn(members, name) ? members[name as keyof SamlOptions] : undefined;
+    const member = ownMember(members, name);
     if (!member) report({ path: [name], expected: `one of ${Object.keys(members).join(', ')}` });
     else if (value !== undefined && !member.isRight(value)) report({ path: [name], expected: member.expected, received: String(value) });
   }

@@ -1,6 +1,17 @@
 /** Colours and shape of a client or tenant, turned into custom properties that always read well. */
+
 import { LRUCache } from 'lru-cache';
-import { type Branding, type Client, contrastRatio, hashSource, mixed, READABLE, shadeOn, type Tenant } from '../../lib/extension-door.js';
+import {
+  type Branding,
+  type Client,
+  contrastRatio,
+  hashSource,
+  mixed,
+  ownMember,
+  READABLE,
+  shadeOn,
+  type Tenant,
+} from '../../lib/extension-door.js';
 import { surfaces } from './styles.js';
 
 const defaultAccent = '#4450b8';
@@ -33,7 +44,7 @@ const fonts: Readonly<Record<NonNullable<Branding['font']>, string>> = {
   rounded: "ui-rounded,'Hiragino Maru Gothic ProN',Quicksand,Comfortaa,Manjari,'Arial Rounded MT Bold',Calibri,sans-serif",
   serif: "ui-serif,Charter,'Bitstream Charter','Sitka Text',Cambria,Georgia,serif",
 };
-const fontOf = (font: Branding['font'] = 'system'): string => (Object.hasOwn(fonts, font) ? fonts[font] : fonts.system);
+const fontOf = (font: Branding['font'] = 'system'): string => ownMember(fonts, font) ?? fonts.system;
 
 /** Colours of a fill and of the text on it, and the font, for where no style sheet reaches: a mail. */
 export function fillOf({ accentColor = defaultAccent, radius = defaultRadius, font }: Branding = {}): {

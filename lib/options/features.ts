@@ -2,6 +2,7 @@
 
 import { isFunction, isObject, missing, valueAt, withMeant, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
+import { ownMember } from '../text/own-member.js';
 import type { Features, IdentityProviderOptions } from './options.js';
 
 /** What a member of a feature has to be; its check answers nothing when all is well. */
@@ -90,7 +91,7 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
   webMessageResponseMode: experimental,
 };
 
-const standingOf = (name: string): Standing | undefined => (Object.hasOwn(featureStandings, name) ? featureStandings[name] : undefined);
+const standingOf = (name: string): Standing | undefined => ownMember(featureStandings, name);
 
 /** What the host sets: without what merely confirms that a feature is on for good, or off, so that it changes nothing. */
 export const settableFeatures = (given: Features = {}): Features =>
@@ -124,7 +125,7 @@ function problemsOf(name: string, feature: unknown): readonly ConfigProblem[] {
   const members = { enabled: standing.standing === 'option' ? boolean : always, ...standing.members };
   const wrongMembers = Object.entries(feature).flatMap(([member, value]) => {
     if (value === undefined) return [];
-    const rule = Object.hasOwn(members, member) ? members[member as keyof typeof members] : undefined;
+    const rule = ownMember(members, member);
     if (!rule) return [withMeant(missing([...path, member], 'an option of the feature that exists'), member, Object.keys(members))];
     return rule.holds(value) ? [] : [wrong([...path, member], rule.expected, value)];
   });

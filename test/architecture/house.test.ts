@@ -68,6 +68,12 @@ describe('design §2: the house', () => {
     expect(sources.filter((file) => /\.normalize\(/.test(readFileSync(file, 'utf8')))).toEqual(['lib/text/normal-form.ts']);
   });
 
+  test('R3-PROTO: a name that came with a request is looked up by `ownMember` alone', () => {
+    const sources = Object.keys(graph).filter((file) => /^(?:lib|extensions)\//.test(file));
+    const byRequest = /\w\[(?:String\()?(?:formField\(|ctx\.(?:query|params|request|headers|get)\b)/;
+    expect(sources.filter((file) => byRequest.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
   test('each file that leans on what oidc-provider does not document has a pin test of its name', () => {
     const names = (folder: string, end: string) =>
       readdirSync(folder).flatMap((file) => (file.endsWith(end) ? file.slice(0, -end.length) : []));

@@ -17,6 +17,7 @@ import {
   type InternalClients,
   type OwnPage,
   type OwnPageState,
+  ownMember,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
@@ -193,7 +194,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
 
   router.post(`${base}/requests/:id`, inPerson, form, async (ctx: Context) => {
     const id = String(ctx.params.id);
-    const denial = denials[formField(ctx, 'decision')];
+    const denial = ownMember(denials, formField(ctx, 'decision'));
     if (denial === undefined || !(await deny(ctx, id, denial))) {
       const found = await asked(ctx);
       if (!found) return;

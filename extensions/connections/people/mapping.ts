@@ -1,5 +1,13 @@
 /** Claims of a provider as fields of a person here. */
-import { type ExtensionContext, IdpError, isEmailAddress, type PersonWithUser, type Voucher, weaker } from '../../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  IdpError,
+  isEmailAddress,
+  ownMember,
+  type PersonWithUser,
+  type Voucher,
+  weaker,
+} from '../../../lib/extension-door.js';
 import { domainOf } from '../book.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims } from '../upstream/answer.js';
@@ -19,7 +27,7 @@ const limits: Readonly<Record<PersonField, { test(value: string): boolean }>> = 
 };
 
 const textOf = (claims: Claims, claim: string | undefined): string | undefined => {
-  const value = claim === undefined ? undefined : claims[claim];
+  const value = claim === undefined ? undefined : ownMember(claims, claim);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 };
 

@@ -1,6 +1,8 @@
 /** The answer of a provider: whose it is, what it proves, and what of it is not believed. */
+
 import type { Configuration } from 'openid-client';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { ownMember } from '../../../lib/extension-door.js';
 import type { Begun, Connection } from '../records.js';
 import { CLOCK_TOLERANCE_SECONDS, type OpenidClient, type Providers } from './provider.js';
 import { callbackPath } from './request.js';
@@ -71,18 +73,19 @@ async function read(
   const claims = wants(connection, idToken)
     ? { ...(await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).catch(refuse(parameters))), ...idToken }
     : idToken;
-  const subject = claims[connection.subjectClaim];
+  const subject = ownMember(claims, connection.subjectClaim);
   if (typeof subject !== 'string' || subject === '' || subject.length > 1000)
     throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} names nobody`);
   for (const { claim, value } of connection.requiredClaims)
-    if (String(claims[claim]) !== value) throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
+    if (String(ownMember(claims, claim)) !== value)
+      throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
   return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
 
   /** Whether anything is mapped that the ID token lacks, and may be at the userinfo endpoint. */
   function wants({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, told: Claims): boolean {
     const mapped = [...Object.values(mapping).map(({ claim }) => claim), subjectClaim, ...requiredClaims.map(({ claim }) => claim)];
     const all = [...mapped, ...(requireVerifiedEmail && mapping.email ? ['email_verified'] : [])];
-    return configuration.serverMetadata().userinfo_endpoint !== undefined && all.some((claim) => told[claim] === undefined);
+    return configuration.serverMetadata().userinfo_endpoint !== undefined && all.some((claim) => ownMember(told, claim) === undefined);
   }
 }
 

@@ -1,5 +1,7 @@
 /** Attributes of an assertion: the claims that the service provider is registered for, and no others. */
+
 import type { BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
+import { ownMember } from '../../../lib/extension-door.js';
 import type { ReleasedAttribute } from '../messages/response.js';
 import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 
@@ -19,7 +21,7 @@ export async function releasedAttributes(
     idp,
   };
   return attributes.flatMap(({ claim, ...attribute }) => {
-    const values = [found[claim]].flat().filter(isSaid).map(written);
+    const values = [ownMember(found, claim)].flat().filter(isSaid).map(written);
     return values.length === 0 ? [] : [{ ...attribute, values }];
   });
 }

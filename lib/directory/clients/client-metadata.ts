@@ -1,8 +1,10 @@
 /** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records/records.js';
+import { ownMember } from '../../text/own-member.js';
 import { isPlainHost } from '../../text/plain-host.js';
 import type { ClientRules } from '../context.js';
 
@@ -141,7 +143,7 @@ function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadat
     return expected === undefined ? undefined : { path, expected };
   }
   if (known.has(name)) return undefined;
-  const reason = Object.hasOwn(refused, name) ? refused[name] : undefined;
+  const reason = ownMember(refused, name);
   if (reason !== undefined) return { path, expected: reason };
   const didYouMean = nearest(name, [...known]);
   if (didYouMean !== undefined) return { path, expected: 'the name of client metadata', didYouMean };
@@ -172,7 +174,7 @@ function expectedText(name: string, value: unknown, served: ClientRules['grantTy
   if (typeof value !== 'string') return 'a string';
   if (served?.has(value)) return undefined;
   if (name === 'response_types' && value === 'none') return 'a response type that has a response';
-  return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
+  return name === 'grant_types' ? ownMember(refusedGrants, value) : undefined;
 }
 
 /** Maximum characters of a URI in a request. Longer ones are refused before they are parsed. */

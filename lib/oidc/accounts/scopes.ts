@@ -3,6 +3,7 @@ import type { ClaimResolver } from '../../claims/resolver.js';
 import type { ScopeWords } from '../../contract/pages/scope-words.js';
 import type { ApiScopes, Directory } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
+import { ownMember } from '../../text/own-member.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
 
@@ -83,7 +84,7 @@ export async function describeScopes(directory: Directory, { declarations }: Cla
     claims.set(scope, claims.has(scope) ? `${claims.get(scope)}, ${description}` : description);
   const words = new Map<string, ScopeWords>([...claims].map(([scope, description]) => [scope, { description }]));
   for (const [scope, { name: api, scopeDescriptions = {} }] of await directory.apiScopes()) {
-    const description = Object.hasOwn(scopeDescriptions, scope) ? scopeDescriptions[scope] : undefined;
+    const description = ownMember(scopeDescriptions, scope);
     words.set(scope, { api, ...(description !== undefined && { description }) });
   }
   return words;

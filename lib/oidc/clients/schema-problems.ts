@@ -1,7 +1,9 @@
 /** What oidc-provider would find wrong with a client at every request of it, found when the client is written. */
+
 import type Provider from 'oidc-provider';
 import { type InputProblem, ownMetadataNames } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
+import { ownMember } from '../../text/own-member.js';
 import { judgeMetadata } from '../upstream/client.js';
 import { clientMetadata, noSecret } from './clients.js';
 
@@ -46,7 +48,10 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
     if (!Object.hasOwn(metadata, name)) break;
     delete metadata[name];
   }
-  return [...problems].map(([name, expected]) => ({ path: paths[name] ?? (name === '' ? '/metadata' : `/metadata/${name}`), expected }));
+  return [...problems].map(([name, expected]) => ({
+    path: ownMember(paths, name) ?? (name === '' ? '/metadata' : `/metadata/${name}`),
+    expected,
+  }));
 }
 
 /** Members of the standards that oidc-provider passes over, because their feature is off. What is `false` asks for nothing. */

@@ -30,6 +30,17 @@ describe('threat G1: forms', () => {
     }
   });
 
+  test('R3-PROTO: a decision that is a name of every object is none', async () => {
+    const { request } = await asking.ask(person.me);
+    const page = await open(pageOf(request.id));
+    const names = Object.getOwnPropertyNames(Object.prototype);
+    expect(names).toContain('constructor');
+    for (const name of names) {
+      const answer = await press(page, name);
+      expect([name, answer.status, await stateOf(request.id)]).toEqual([name, 200, 'pending']);
+    }
+  });
+
   test('GET changes nothing, and is no other way to answer', async () => {
     const { request } = await asking.ask(person.me);
     const { fields } = formOf(await open(pageOf(request.id)));

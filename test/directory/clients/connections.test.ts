@@ -1,10 +1,10 @@
 /** R9-UNDO: a connection that timed out takes back itself alone. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { UnavailableError } from '../../lib/errors.js';
-import { withCollections } from '../store/with-collections.js';
-import { type AdminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { UnavailableError } from '../../../lib/errors.js';
+import { withCollections } from '../../store/with-collections.js';
+import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 const ID = 'provider';
 const artifacts = memoryArtifacts();
