@@ -1,11 +1,11 @@
 /** A domain is of one connection, also when two are written at the same time, and when a process pauses between its writes. */
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { type AdminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
-import { useIdp } from '../support/service/use-idp.js';
-import { backToPresent, passTime } from '../support/time/clock.js';
-import { until } from '../support/time/until.js';
+import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { backToPresent, passTime } from '../../support/time/clock.js';
+import { until } from '../../support/time/until.js';
 
 const memory = memoryDirectory();
 /** Ids of connections whose write waits, with what lets it go on. */
