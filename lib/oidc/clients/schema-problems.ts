@@ -15,10 +15,11 @@ const subjects: readonly (readonly [words: RegExp, name: string])[] = [
   [/proof of possession/, 'dpop_bound_access_tokens'],
 ];
 
-/** Members that the service serves without oidc-provider. */
+/** Members that the service or an extension serves without oidc-provider. */
 const ownMembers: ReadonlySet<string> = new Set([
   'frontchannel_logout_session_required',
   'frontchannel_logout_uri',
+  'introspection_signed_response_alg',
   'request_uris',
   'subject_type',
 ]);

@@ -157,7 +157,7 @@ describe('RFC 9701 §6: what signs it', () => {
   });
 
   test('is RS256 for all where there is no other key', async () => {
-    const { clients } = testSeed;
+    const clients = testSeed.clients.filter(({ id }) => id !== 'jwt');
     const metadata = { introspection_signed_response_alg: 'ES256', redirect_uris: [redirectUri] };
     const seed = { ...testSeed, clients: [...clients, { id: 'es256', name: 'ES256', secret: 'es256-secret', metadata }] };
     const one = await startIdp({ seed, keys: { signing: testKeys.filter(({ alg }) => alg === 'RS256') } });
