@@ -40,6 +40,8 @@ const elsewhere = [
   ...['POST /tenants/{tid}/webhooks/{id}/replay', 'POST /webhooks/{id}/replay'],
   // `factors/own-page`: nobody has one here.
   ...['DELETE /tenants/{tid}/users/{id}/factors', 'DELETE /tenants/{tid}/users/{id}/factors/{factorId}'],
+  // `privileges/generated`: nobody has means to confirm here.
+  'POST /tenants/{tid}/users/{id}/means/confirm',
 ];
 
 let count = 0;

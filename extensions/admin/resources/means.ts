@@ -29,6 +29,10 @@ const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser'
 /** The member of a grant that confirms the means which the grant would stop. */
 export const confirm = Type.Optional(Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` lists' }));
 
+/** The means that the administrator sees: a parent may be of a tenant that it does not administer. */
+const shownTo = ({ administrator }: Request, users: readonly UnconfirmedUser[]) =>
+  users.filter(({ person }) => administrator.administers(person.tid)).flatMap(({ means }) => means.map((one) => ({ ...one })));
+
 /** Confirms the means of users. @throws IdpError `grant_exceeds_own` for a user whom the administrator may not become. */
 async function confirmUsers(request: Request, users: readonly UnconfirmedUser[]): Promise<void> {
   for (const { person } of users) await checkMayBecome(request, person);
@@ -48,7 +52,7 @@ export async function checkMeans(
   if (added.length === 0) return;
   const users = await request.directory.means.unconfirmed(person, added);
   if (users.length === 0) return;
-  if (!isConfirmed) throw errors('means_unconfirmed', { means: users.flatMap(({ means }) => means) });
+  if (!isConfirmed) throw errors('means_unconfirmed', { means: shownTo(request, users) });
   await confirmUsers(request, users);
 }
 
@@ -68,14 +72,16 @@ export async function checkMeansOfGroup(
   if (added.length === 0) return;
   const sources = await means.unconfirmedSources(group, added);
   const listed = [...sources];
+  let isCovered = sources.length === 0;
   for await (const user of means.unconfirmedMembers(group, added)) {
+    isCovered = false;
     if (isConfirmed) await confirmUsers(request, [user]);
-    else if (listed.push(...user.means) >= MOST_MEANS) break;
+    else if (listed.push(...shownTo(request, [user])) >= MOST_MEANS) break;
   }
   if (isConfirmed && sources.length > 0) {
     if (!privileges.mayTakePermissions(request.administrator, granted)) throw errors('grant_exceeds_own');
     await means.confirmSources(group, sources);
-  } else if (!isConfirmed && listed.length > 0) throw errors('means_unconfirmed', { means: listed.slice(0, MOST_MEANS) });
+  } else if (!isConfirmed && !isCovered) throw errors('means_unconfirmed', { means: listed.slice(0, MOST_MEANS) });
 }
 
 export const means = [
@@ -85,10 +91,10 @@ export const means = [
     scope: 'idp.users:read',
     summary: 'Lists links and identities of a user, and of its parent, that do not count until somebody confirms them',
     answer: MeansList,
-    async handle({ params, directory, administrator }) {
+    async handle(request) {
+      const { params, directory } = request;
       const users = await directory.means.unconfirmed(await directory.forTenant(params.tid).users.require(params.id));
-      const items = users.filter(({ person }) => administrator.administers(person.tid)).flatMap((user) => user.means);
-      return { items: items.map((item) => ({ ...item })) };
+      return { items: shownTo(request, users) };
     },
   }),
   defineOperation({
@@ -102,7 +108,7 @@ export const means = [
       const { params, directory } = request;
       const users = await directory.means.unconfirmed(await directory.forTenant(params.tid).users.require(params.id));
       await confirmUsers(request, users);
-      return { items: users.flatMap((user) => user.means).map((item) => ({ ...item })) };
+      return { items: shownTo(request, users) };
     },
   }),
 ];

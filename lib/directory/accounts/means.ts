@@ -7,12 +7,13 @@
 import type { Attribution } from '../../events.js';
 import type { ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, Privilege } from '../context.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { covers, type Means, meansOf, voucherFor, withVoucher } from '../vouchers.js';
 import type { Privileges } from './privileges.js';
 
-type GroupRef = Pick<Group, 'id' | 'tid'>;
+export type GroupRef = Pick<Group, 'id' | 'tid'>;
 
 /** What else puts users into groups: connections, by what their providers say. */
 export interface GroupSource {
@@ -82,11 +83,10 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
   const confirm: AccountMeans['confirm'] = async (users) => {
     for (const { person, privileges: held } of users) {
       const vouchedBy = await voucherFor(context, person.tid, person);
-      await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) => ({
-        ...row,
-        user: withVoucher(row.user, held, vouchedBy),
-        updatedAt: new Date(),
-      }));
+      const event = pendingEvent('PersonUpdated', person.tid, { AggregateId: person.id });
+      await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
+        withEvents({ ...row, user: withVoucher(row.user, held, vouchedBy), updatedAt: new Date() }, event),
+      );
     }
   };
 

@@ -5,6 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordForms } from 'tenant-idp/extension';
 import { type AdminAnswer, type AdminCall, documented } from '../../support/administration/admin.js';
+import { until } from '../../support/time/until.js';
 import { callerNames, type Scenes, type StoredPerson, sceneNames, scenes, type Target, useScenes, VAULT } from './scene.js';
 
 const at = useScenes();
@@ -67,6 +68,17 @@ const writes: readonly Write[] = [
     operation: 'DELETE /tenants/{tid}/users/{id}/factors/{factorId}',
     refusal: 'factor_privileged',
     call: ({ tid, userId }) => ({ method: 'DELETE', path: `/tenants/${tid}/users/${userId}/factors/${userId}` }),
+  },
+  {
+    operation: 'POST /tenants/{tid}/users/{id}/means/confirm',
+    refusal: 'grant_exceeds_own',
+    async call({ tid, userId }, { persons }) {
+      const [person] = await persons().find({ byUser: [userId] });
+      if (!person) throw new Error('the target is not stored');
+      const identity = { idp: 'up', subject: userId, vouchedBy: { by: 'tenant', tids: [tid], permissionIds: [] } };
+      await persons().put({ ...person, user: { ...person.user, externalIdentities: [identity] } });
+      return { method: 'POST', path: `/tenants/${tid}/users/${userId}/means/confirm` };
+    },
   },
   {
     operation: 'POST /tenants/{tid}/invitations',
@@ -203,6 +215,19 @@ describe.each(callerNames)('a write by a %s', (caller) => {
       },
     );
   });
+});
+
+test('a confirmation of means raises an event that names who made it', async () => {
+  const write = writes.find(({ operation }) => operation.endsWith('/means/confirm'));
+  const target = await at.target('own');
+  const { path, ...call } = (await write?.call(target, at)) ?? { path: '' };
+  const { status, headers, json } = await at.root(path, call);
+  expect([status, json.items]).toMatchObject([200, [{ kind: 'identity', userId: target.userId }]]);
+  const raised = async () => (await at.service.idp.directory.eventFeed.read({ types: ['PersonUpdated'], limit: 1000 })).events;
+  const expected = { actor: 'client:root', requestid: headers.get('x-request-id'), tid: target.tid };
+  await until(raised, (events) =>
+    events.some((event) => Object.entries(expected).every(([name, value]) => event[name as 'tid'] === value)),
+  );
 });
 
 describe('the end of a link is compared with the child, whose own credentials sign in from then on', () => {
