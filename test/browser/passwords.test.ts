@@ -103,7 +103,7 @@ describeInBrowser('passwords in Chromium', () => {
         await look('done');
         await page.reload();
         await heading(page, 'Your password is changed');
-        await page.getByRole('link', { name: 'Sign in' }).click();
+        await page.getByRole('link', { name: 'Sign in', exact: true }).click();
         await page.getByLabel('E-mail or user name').fill(userName);
         await page.getByRole('button', { name: 'Continue' }).click();
         await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);

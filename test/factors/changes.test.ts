@@ -13,7 +13,7 @@ import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-metho
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 /** Pages of a person, by the beginning of their path: those that change how the account is signed in to, and those that do not. */
-const changing = ['/idp/factors', '/idp/email', '/idp/linked-accounts'];
+const changing = ['/idp/factors', '/idp/email', '/idp/linked-accounts', '/idp/identities'];
 const others: Readonly<Record<string, string>> = {
   '/idp/account': 'leads to the other pages',
   '/idp/ciba': 'answers requests of applications',
@@ -28,6 +28,7 @@ const showing = [
   'GET /idp/factors/return',
   'GET /idp/email/return',
   'GET /idp/linked-accounts/return',
+  'GET /idp/identities/return',
 ];
 
 const found = new Set<string>();

@@ -86,6 +86,10 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     list: [({ groups }, { groupName }) => groups.list({ name: groupName })],
     find: [({ groups }) => groups.find().then((rows) => rows.map(({ name }) => name))],
     findByName: [({ groups }, { groupName }) => groups.findByName(groupName)],
+    findMany: [
+      ({ groups }, { groupId }) => groups.findMany({ ids: [groupId] }),
+      ({ groups }, { groupName }) => groups.findMany({ names: [groupName] }),
+    ],
     update: [
       ({ groups }, { groupId }) => groups.update(groupId, { name: 'changed' }),
       ({ groups }, { groupId }) => groups.update(groupId, { permissionIds: ['unknown'] }),

@@ -30,7 +30,7 @@ export async function makeRecords(root: AdminClient, tid: string): Promise<Tenan
   const { id: person, user } = (await root.post(`${at}/persons`, { givenName: 'M', familyName: unique, user: { userName: unique } })).json;
   const invitation = (await root.post(`${at}/invitations`, { userId: user.id, send: false })).json.id;
   // Nothing is sent to it.
-  const webhook = (await root.post(`${at}/webhooks`, { url: 'http://127.0.0.1:9/hooks', types: ['WebhookTested'] })).json.id;
+  const webhook = (await root.post(`${at}/webhooks`, { url: 'http://127.0.0.1:9/hooks', types: ['TenantUpdated'] })).json.id;
   const provider = { name: unique, issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
   const connection = (await root.post(`${at}/connections`, provider)).json.id;
   return { tid, user: user.id, person, group, subsidiary, invitation, webhook, connection };
