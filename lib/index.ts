@@ -106,6 +106,7 @@ export type {
   PreparedRegistration,
   Proof,
   PruneOptions,
+  RecordProblem,
   RefusedPasswords,
   Registration,
   RegistrationInput,
@@ -130,6 +131,7 @@ export type {
 export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd } from './events.js';
+export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';

@@ -41,7 +41,7 @@ export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connecti
 }
 
 /** The vouchers after somebody vouches for the settings, and for the entries that give the group. */
-export const confirmedVouchers = (row: Connection, groupId: string, vouchedBy: Voucher): Vouched => ({
+const confirmedVouchers = (row: Connection, groupId: string, vouchedBy: Voucher): Vouched => ({
   vouchedBy,
   groupVouchers: (row.mapping.groups?.values ?? []).map((one) => entry(one, one.groupId === groupId ? vouchedBy : ofEntry(row, one))),
 });

@@ -29,6 +29,7 @@ export type {
   GroupsOfUser,
   Key,
   Links,
+  MeansOfUser,
   Operations,
   Permission,
   Person,

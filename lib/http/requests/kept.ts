@@ -1,8 +1,8 @@
 /** Maximum bytes that a request of anybody may make the store keep, as JSON: for a minute, and for longer. */
-const most = { minute: 16 * 1024, longer: 8 * 1024 } as const;
+const most: Record<KeptFor, number> = { minute: 16 * 1024, longer: 8 * 1024 };
 
 /** The time that something is kept for: at most a minute, or longer. */
-export type KeptFor = keyof typeof most;
+export type KeptFor = 'minute' | 'longer';
 
 /**
  * Returns whether the store may keep this for a request that anybody can send. The limit holds for the JSON text before it is encrypted: 16 KiB for at
