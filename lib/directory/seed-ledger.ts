@@ -103,7 +103,7 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
     await seeds
-      .update(id, (row) => ({ ...row, recordId: '', madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
+      .update(id, ({ recordCreatedAt: _, ...row }) => ({ ...row, recordId: '', madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
       .catch(IdpError.unless('record_unreadable'));
   }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { SeedRecord } from '../../store/records/records.js';
+import type { SeedRecord, Stored } from '../../store/records/records.js';
 import { newId } from '../identifiers.js';
 import { type SeededCollection, type SeedLedger, seedEntryId } from '../seed-ledger.js';
 import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededNotes } from './changes.js';
@@ -95,7 +95,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
     const notes = await settled(piece, record);
-    await ledger.write(entry.id, (row) => (row.madeAt ? row : { ...row, recordId: record.id, madeAt: new Date(), ...notes }));
+    await ledger.write(entry.id, (row) => (row.madeAt ? row : { ...row, madeAt: new Date(), ...identityOf(record), ...notes }));
     return record;
   }
 
@@ -154,7 +154,8 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
       const found = record && ({ isFound: true } as const);
       const whole = isFound ? { madeAt: new Date(), values: notes.values, items, ...found } : { values: [], items: [] };
-      const entered = await ledger.enter({ id, recordId: record?.id ?? (await freeId(piece)), ...whole });
+      const identity = record ? identityOf(record) : { recordId: await freeId(piece) };
+      const entered = await ledger.enter({ id, ...identity, ...whole });
       if (entered.isNew && !isFound && entered.entry.recordId !== piece.id) done.moved.push(id);
       if (entered.isNew && isFound) {
         if (record === undefined) done.unknown.push(id);
@@ -163,6 +164,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       ({ entry } = entered);
       if (!entered.isNew) record = await piece.find(entry.recordId);
     }
+    if (record !== undefined && !isOfEntry(record, entry)) record = undefined;
     if (entry.madeAt === undefined) record = await finish(piece, entry, record);
     else if (record === undefined) done.gone.push(id);
     else if (mode === 'update') await change(piece, entry, record);
@@ -224,6 +226,19 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     },
   };
 }
+
+/** When the record was made; undefined where its kind does not keep that. */
+const createdAtOf = (record: object): Date | undefined => (record as Partial<Stored>).createdAt;
+
+/** What an entry keeps of its record. */
+function identityOf(record: { readonly id: string }): Pick<SeedRecord, 'recordId' | 'recordCreatedAt'> {
+  const recordCreatedAt = createdAtOf(record);
+  return { recordId: record.id, ...(recordCreatedAt && { recordCreatedAt }) };
+}
+
+/** Returns whether the record is the one that was entered, and not another that got the id after a removal. */
+const isOfEntry = (record: object, { recordCreatedAt }: SeedRecord): boolean =>
+  recordCreatedAt === undefined || createdAtOf(record)?.getTime() === recordCreatedAt.getTime();
 
 const itemsOf = ({ field, once }: Pick<SeedPart<never>, 'field' | 'once'>): SeedNotes['items'] =>
   once === undefined ? [] : [{ field, item: once, isInSeed: true }];

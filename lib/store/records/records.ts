@@ -430,6 +430,8 @@ export interface Delivery extends Stored {
 export interface SeedRecord extends Row {
   /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
   readonly recordId: string;
+  /** The record's `createdAt`, which tells it from another that gets the id later. */
+  readonly recordCreatedAt?: Date;
   /** Absent until the record is complete. The next start completes a record that a node left so. */
   readonly madeAt?: Date;
   readonly values: readonly { readonly field: string; readonly digest: string }[];

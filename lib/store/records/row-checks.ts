@@ -285,6 +285,7 @@ const rowChecks: {
     id: text,
     version: count,
     recordId: text,
+    recordCreatedAt: optional(instant),
     madeAt: optional(instant),
     values: listOf(record<records.SeedRecord['values'][number]>({ field: text, digest: text })),
     items: listOf(record<records.SeedRecord['items'][number]>({ field: text, item: text, isInSeed: flag })),

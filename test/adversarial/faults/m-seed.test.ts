@@ -173,6 +173,9 @@ describe('M10: the seed against live data', () => {
     expect(entries).toHaveLength(2);
     await idp.directory.forTenant(carol.tenant.id).persons.remove(carol.person.id);
     expect(await ofCarol()).toEqual([]);
-    for (const { id } of entries) expect(await seeds.get(id)).toMatchObject({ recordId: '', values: [], items: [] });
+    for (const { id } of entries) {
+      expect(await seeds.get(id)).toMatchObject({ recordId: '', values: [], items: [] });
+      expect(await seeds.get(id)).not.toHaveProperty('recordCreatedAt');
+    }
   });
 });
