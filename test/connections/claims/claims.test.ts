@@ -2,123 +2,35 @@
  * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. Such a record opens the account where the
  * sign-in is held to that tenant, or after the person said that the account is theirs. It keeps nobody from a new account.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, titleOf } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
-import { CIBA_GRANT, cibaClient } from '../support/client/ciba/call-centre.js';
-import { credentialsOf } from '../support/client/endpoints.js';
-import { redirectUri } from '../support/service/seed.js';
-import { useIdp } from '../support/service/use-idp.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
+import { documented } from '../../support/administration/admin.js';
+import { Agent, formOf, postForm, titleOf } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { CIBA_GRANT } from '../../support/client/ciba/call-centre.js';
+import { credentialsOf } from '../../support/client/endpoints.js';
+import { redirectUri } from '../../support/service/seed.js';
+import { CHOICE, CLAIMS, codeOf, useNewcomers } from './newcomers.js';
 
-const CLAIMS = 'Is one of these accounts yours?';
-const CHOICE = 'Choose an organisation';
-
-let upstream: UpstreamProvider;
-const service = useIdp(async () => {
-  upstream = await startUpstream();
-  return {
-    seed: {
-      ...adminSeed,
-      clients: [
-        ...adminSeed.clients,
-        cibaClient('desk'),
-        {
-          id: 'globex-web',
-          name: 'Globex web',
-          secret: 'globex-web-secret',
-          metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code'] },
-          allowedScopes: ['openid'],
-          allowedTenants: ['Globex'],
-        },
-      ],
-      extensions: {
-        connections: [
-          {
-            id: 'inst',
-            name: 'Inst',
-            issuer: upstream.issuer,
-            clientId: 'tenant-idp',
-            clientSecret: UPSTREAM_SECRET,
-            createUsersIn: 'Acme',
-            linkBySignIn: true,
-          },
-        ],
-      },
-    } as never,
-    limits: { adminRequestsPerMinute: 10_000 },
-  };
-});
-const admins: Record<string, AdminClient> = {};
-let tid: Readonly<Record<string, string>>;
-beforeAll(async () => {
-  upstream.register(service.issuer, ['inst']);
-  for (const name of ['root', 'acme', 'globex']) admins[name] = administer(service.issuer, await adminToken(service.issuer, name));
-  tid = await tenantIds(admins.root as AdminClient);
-});
-afterAll(() => upstream?.close());
-
-const pkce = createPkce();
-const url = (client: string, parameters: Record<string, string> = {}) =>
-  authorizeUrl(service.issuer, { client_id: client, code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
-const open = async (agent: Agent, client = 'web', parameters: Record<string, string> = {}): Promise<Answer> =>
-  agent.follow(await agent.get(url(client, parameters)));
-const back = async (agent: Agent, sent: Answer): Promise<Answer> => agent.follow(await agent.get(await atUpstream(upstream, sent)));
-/** Signs in at the provider. */
-const by = async (agent: Agent, client = 'web', tenant?: string): Promise<Answer> =>
-  back(agent, await open(agent, client, { acr_values: `idp:inst${tenant === undefined ? '' : ` tenant:${tid[tenant]}`}` }));
-const silent = async (agent: Agent, client = 'web', parameters: Record<string, string> = {}) =>
-  membersOf(await open(agent, client, { prompt: 'none', ...parameters }));
-
-const codeOf = ({ location }: Answer): string | null =>
-  location?.startsWith(redirectUri) ? new URL(location).searchParams.get('code') : null;
-
-/** Whom an answer of the service signs in. */
-async function signedIn(response: Answer, client = 'web'): Promise<unknown> {
-  const code = codeOf(response);
-  if (code === null) return titleOf(response);
-  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
-  const credentials = client === 'web' ? credentialsOf('web') : credentialsOf(client);
-  return decodeJwt((await postForm(`${service.issuer}/connect/token`, fields, credentials)).json.id_token).sub;
-}
-
-let count = 0;
-/** A new person of the provider, who is nobody here. */
-function newcomer() {
-  count += 1;
-  const sub = `newcomer-${count}`;
-  upstream.person = { sub, email: `${sub}@people.test`, email_verified: true, given_name: 'New', family_name: 'Comer' };
-  return sub;
-}
-async function user(tenant: string, status: 'active' | 'invited' = 'active'): Promise<string> {
-  count += 1;
-  const userName = `user-${count}@${tenant}.test`;
-  const { persons } = service.idp.tenant(tid[tenant] ?? '');
-  const made = await persons.create({ givenName: 'U', familyName: 'U', user: { userName, status } });
-  await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'password');
-  return made.user?.id ?? '';
-}
-/** What the administrator of a tenant records for a user of it. */
-async function claimed(tenant: 'Acme' | 'Globex', subject: string, status?: 'active' | 'invited'): Promise<string> {
-  const oid = await user(tenant, status);
-  const body = { externalIdentities: [{ idp: 'inst', subject }] };
-  const { status: answered } = (await admins[tenant.toLowerCase()]?.patch(`/tenants/${tid[tenant]}/users/${oid}`, body)) ?? {};
-  expect(answered).toBe(200);
-  return oid;
-}
-const recordOf = async (tenant: string, oid: string) =>
-  (await service.idp.tenant(tid[tenant] ?? '').users.require(oid)).user.externalIdentities;
-const nameOf = async (oid: string) => (await service.idp.directory.accounts.findByOid(oid))?.person.user.userName ?? '';
-const choose = async (agent: Agent, page: Answer, oid: string): Promise<Answer> => {
-  const [, choice = ''] = new RegExp(`value="(${oid} [^"]+)"`).exec(page.body) ?? [];
-  return agent.follow(await agent.submit(page, { choice }));
-};
-const none = async (agent: Agent, page: Answer): Promise<Answer> => back(agent, await agent.submit(page, { choice: 'none' }));
-const accountOf = async (subject: string, tenant: string) =>
-  (await service.idp.directory.accounts.ofIdentity({ idp: 'inst', subject })).find((account) => account.tenant.id === tid[tenant])?.person
-    .user.id;
+const {
+  accountOf,
+  admins,
+  back,
+  by,
+  choose,
+  claimed,
+  nameOf,
+  newcomer,
+  none,
+  open,
+  recordOf,
+  service,
+  signedIn,
+  silent,
+  tid,
+  upstream,
+  user,
+} = useNewcomers();
 
 describe('a newcomer, for whom another tenant’s administrator recorded the identity', () => {
   test('XT-PREHIJACK: does not land there, and gets an account where newcomers do', async () => {
@@ -182,7 +94,7 @@ describe('a newcomer, for whom another tenant’s administrator recorded the ide
     const sub = newcomer();
     const [claim, own] = [await claimed('Globex', sub), await user('Acme')];
     // A new account would have the name of the one that the person has.
-    upstream.person = { ...upstream.person, sub, email: await nameOf(own) };
+    upstream().person = { ...upstream().person, sub, email: await nameOf(own) };
     const agent = new Agent();
     const refused = await none(agent, await by(agent));
     const fields = formOf(refused).fields;
