@@ -102,12 +102,13 @@ export function createPages({ url, own, view, interactions, directory, requestId
       { id, name }: Pick<Connection, 'id' | 'name'>,
       all: readonly { readonly account: Account; readonly isClaim: boolean; readonly value: string }[],
     ): Promise<void> {
-      const choices = all.map(({ account: { person, tenant }, isClaim, value }) => ({
+      const choices = all.map(({ account: { person, tenant, owner }, isClaim, value }) => ({
         value,
         title: { plain: tenant.name },
         lines: [
           { plain: `${person.givenName} ${person.familyName} (${person.user.userName})` },
-          ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: tenant.name, method: name } }] : []),
+          // A linked account is opened by an identity of its parent, which the parent's tenant recorded.
+          ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
         ],
       }));
       const areClaims = all.every(({ isClaim }) => isClaim);

@@ -55,8 +55,12 @@ export interface People {
   link(connection: Connection, subject: string, account: Account, signedInBy: string): Promise<void>;
 }
 
-/** Claims that a person is shown at most, so that tenants' administrators crowd nobody out. */
-const MOST_CLAIMS = 10;
+/** Claimed accounts that a person is shown at most: first one of each tenant, then a second one of each. */
+const MOST_CLAIMS = 100;
+/** Claimed accounts of one tenant, so that its administrator hides no account of another tenant. */
+const MOST_OF_TENANT = 10;
+/** Claims of one tenant whose groups and linked accounts are read for that. */
+const MOST_READ = 50;
 
 export function createPeople(context: ExtensionContext): People {
   const { directory, ofInstance, logger } = context;
@@ -85,16 +89,10 @@ export function createPeople(context: ExtensionContext): People {
       return identity ? opening(connection, owner, owner, identity, narrowed) : [];
     });
   }
-  /** Of those, the ones whose identity opens all that the account may do. @throws RefusedAnswer if there are none, and one is no claim */
+  /** Returns those whose identity opens all that the account may do. */
   async function confirmed(found: readonly Opening[]): Promise<readonly Opening[]> {
     const open = await Promise.all(found.map((one) => opens(one)));
-    const left = found.filter((_, index) => open[index]);
-    if (left.length === 0 && found.some(({ isClaim }) => !isClaim))
-      throw new RefusedAnswer(
-        'unconfirmed',
-        'the account has permissions that the administrator who recorded the identity did not hold; an administrator who holds them must confirm it',
-      );
-    return left;
+    return found.filter((_, index) => open[index]);
   }
 
   /** Returns the accounts that the identity opens in any sign-in. */
@@ -103,6 +101,9 @@ export function createPeople(context: ExtensionContext): People {
 
   const isWaiting = ({ person, tenant, unmetPolicy }: Account): boolean =>
     person.user.status === 'invited' && tenant.status === 'active' && unmetPolicy === undefined;
+
+  const isHere = (account: Account, connection: Connection, { tids }: Narrowed): boolean =>
+    (tids?.includes(account.tenant.id) ?? true) && allows(account, connection);
 
   /** An account that an administrator recorded the identity for waits for this. */
   async function activated(account: Account, connection: Connection, identity: ExternalIdentity): Promise<Account> {
@@ -122,10 +123,35 @@ export function createPeople(context: ExtensionContext): People {
     );
     const usable = families.flat();
     if (usable.length === 0) throw new RefusedAnswer('unavailable', 'the account takes no sign-in now');
-    const here = usable.filter(({ account }) => (narrowed.tids?.includes(account.tenant.id) ?? true) && allows(account, connection));
+    const here = usable.filter(({ account }) => isHere(account, connection, narrowed));
     if (here.length === 0) throw new RefusedAnswer('wrongTenant', 'the account is of a tenant that may not sign in here like this');
     const own = here.filter(({ account }) => owners.some((owner) => owner.account.person.id === account.person.id));
     return own.length > 0 ? own : here;
+  }
+
+  /** Returns the accounts that claims of one tenant open here. */
+  async function claimedIn(connection: Connection, claims: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
+    const opened: Opening[] = [];
+    for (const claim of claims.slice(0, MOST_READ)) {
+      if (opened.length >= MOST_OF_TENANT) break;
+      if (await opens(claim)) opened.push(...(await fitting(connection, [claim], narrowed).catch(nothingFor)));
+    }
+    return opened.slice(0, MOST_OF_TENANT);
+  }
+
+  /** Returns the accounts that claims open here. The claims of one tenant hide no account of another. */
+  async function claimed(connection: Connection, claims: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
+    // Claims that cannot open anything here cost no read, and take no place.
+    const possible = claims.filter(
+      ({ account }) =>
+        (isOpen(account) && account.person.user.isParent) ||
+        ((isOpen(account) || isWaiting(account)) && isHere(account, connection, narrowed)),
+    );
+    const tids = [...new Set(possible.map(({ account }) => account.tenant.id))].slice(0, MOST_CLAIMS);
+    const ofTenant = (tid: string) => possible.filter(({ account }) => account.tenant.id === tid);
+    const opened = await Promise.all(tids.map((tid) => claimedIn(connection, ofTenant(tid), narrowed)));
+    const turns = Array.from({ length: MOST_OF_TENANT }, (_, turn) => opened.flatMap((ofOne) => ofOne[turn] ?? []));
+    return turns.flat().slice(0, MOST_CLAIMS);
   }
 
   /** Returns the accounts that are no claims, activated and brought up to what the provider says. */
@@ -194,16 +220,20 @@ export function createPeople(context: ExtensionContext): People {
 
   return {
     async accountsOf(connection, upstream, narrowed, withoutClaims = false) {
-      const found = await confirmed(await recorded(connection, upstream.subject, narrowed));
-      const claimed = withoutClaims ? [] : found.filter(({ isClaim }) => isClaim).slice(0, MOST_CLAIMS);
-      const owned = found.filter(({ isClaim }) => !isClaim);
-      // A claim that opens nothing here is none.
-      const claims = claimed.length === 0 ? [] : await fitting(connection, claimed, narrowed).catch(nothingFor);
+      const found = await recorded(connection, upstream.subject, narrowed);
+      const certainly = found.filter(({ isClaim }) => !isClaim);
+      const uncertain = withoutClaims ? [] : found.filter(({ isClaim }) => isClaim);
+      const [owned, claims] = await Promise.all([confirmed(certainly), claimed(connection, uncertain, narrowed)]);
       if (owned.length > 0) {
         const opened = certain(connection, upstream, owned, narrowed);
         return [...(claims.length === 0 ? await opened : await opened.catch(nothingFor)), ...claims];
       }
       if (claims.length > 0) return claims;
+      if (certainly.length > 0)
+        throw new RefusedAnswer(
+          'unconfirmed',
+          'the account has permissions that the administrator who recorded the identity did not hold; an administrator who holds them must confirm it',
+        );
       const account = await create(connection, upstream, narrowed);
       return [{ account, identity: { idp: connection.id, subject: upstream.subject }, isClaim: false }];
     },

@@ -1,0 +1,75 @@
+/** XT-CROWD: claims of one tenant's administrator hide no account of another tenant. */
+import { describe, expect, test } from '@jest/globals';
+import { Agent, type Answer, titleOf } from '../../support/client/agent.js';
+import { CLAIMS, useNewcomers } from './newcomers.js';
+
+const { admins, by, choose, claimed, newcomer, service, signedIn, tid, user } = useNewcomers();
+
+/** More claims of Globex than a page shows of one tenant. */
+async function crowd(subject: string): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (let index = 0; index < 12; index += 1) all.push(await claimed('Globex', subject, 'active', admins.helper));
+  return all;
+}
+const disable = async (tenant: 'Acme' | 'Globex', oid: string) =>
+  expect((await admins[tenant.toLowerCase()]?.post(`/tenants/${tid[tenant]}/users/${oid}/disable`))?.status).toBeLessThan(300);
+const shown = (page: Answer, oids: readonly string[]) => oids.filter((oid) => page.body.includes(`value="${oid} `));
+const usersIn = async (subject: string, tenant: string) =>
+  (await service.idp.directory.accounts.ofIdentity({ idp: 'inst', subject })).filter((account) => account.tenant.id === tid[tenant]).length;
+
+describe('XT-CROWD: twelve users of Globex have the identity of one of Initech', () => {
+  test('the page shows ten, and the one of Initech', async () => {
+    const sub = newcomer();
+    const [many, one] = [await crowd(sub), await claimed('Initech', sub)];
+    const agent = new Agent();
+    const page = await by(agent);
+    expect([titleOf(page), shown(page, many).length, shown(page, [one])]).toEqual([CLAIMS, 10, [one]]);
+    expect(await signedIn(await choose(agent, page, one))).toBe(one);
+  });
+
+  const nowhere: Readonly<Record<string, readonly [client: string, crowd: (oids: readonly string[]) => Promise<unknown>]>> = {
+    'are not of the client': ['acme-initech', async () => undefined],
+    'are disabled': ['web', async (oids) => Promise.all(oids.map((oid) => disable('Globex', oid)))],
+    'have privileges that their administrator does not hold': [
+      'web',
+      async (oids) => {
+        const { groups, users } = service.idp.tenant(tid.Globex ?? '');
+        const { id } = await groups.create({ name: `Operators ${oids[0]}`, permissionIds: ['idp.keys:write'] });
+        for (const oid of oids) await users.setGroups(oid, { ids: [id] });
+      },
+    ],
+  };
+  test.each(Object.entries(nowhere))('where the twelve %s, they take no place on the page', async (_, [client, become]) => {
+    const sub = newcomer();
+    const many = await crowd(sub);
+    await become(many);
+    // The last account of the crowd's own tenant is found as well.
+    const [one, last] = [await claimed('Initech', sub), await claimed('Globex', sub)];
+    const agent = new Agent();
+    const page = await by(agent, client);
+    const expected = client === 'web' ? [one, last] : [one];
+    expect([titleOf(page), shown(page, many), shown(page, [one, last])]).toEqual([CLAIMS, [], expected]);
+    expect(await usersIn(sub, 'Acme')).toBe(0);
+    expect(await signedIn(await choose(agent, page, one), client)).toBe(one);
+  });
+
+  /** An account of Acme that is linked to a claimed one of Initech. */
+  async function linked(subject: string): Promise<string> {
+    const [parent, child] = [await claimed('Initech', subject), await user('Acme')];
+    await service.idp.tenant(tid.Acme ?? '').linking.link(child, { tid: tid.Initech ?? '', userId: parent });
+    return child;
+  }
+
+  test('the page says of an account that is linked to the one of Initech that Initech recorded it', async () => {
+    const child = await linked(newcomer());
+    const page = await by(new Agent(), 'acme-globex');
+    expect([shown(page, [child]), page.body.includes('Initech entered Inst as your way to sign in')]).toEqual([[child], true]);
+    expect(page.body).not.toContain('Acme entered Inst');
+  });
+
+  test('the claim of Globex does not hide the linked account', async () => {
+    const sub = newcomer();
+    const [child, other] = [await linked(sub), await claimed('Globex', sub)];
+    expect(shown(await by(new Agent(), 'acme-globex'), [child, other])).toEqual([child, other]);
+  });
+});
