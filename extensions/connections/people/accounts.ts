@@ -5,7 +5,8 @@
  * signed in to the account. No e-mail address and no user name opens one. A linked account is opened by its parent's identities, as by its password.
  *
  * An identity of a connection of the instance can be recorded by the administrator of any tenant. Such a record is a claim: it opens the account where the
- * sign-in is held to the account's tenant, or after the person said that the account is theirs. It keeps nobody from another account, or from a new one.
+ * sign-in is held to the account's tenant, or after the person said that the account is theirs. It keeps nobody from another account, or from a new one in
+ * another tenant.
  */
 import {
   type Account,
@@ -178,6 +179,10 @@ export function createPeople(context: ExtensionContext): People {
       throw new RefusedAnswer('unavailable', 'the identity is of a user whose record cannot be read');
     if (tids !== undefined && !tids.includes(tid))
       throw new RefusedAnswer('wrongTenant', 'new users of the connection are of another tenant');
+    // A second user would undo that the tenant disabled the first. The first may be linked, so that its identity opens nothing.
+    const before = (await accounts.ofIdentity({ idp: id, subject })).filter((account) => account.tenant.id === tid);
+    if (before.some((account) => account.unmetPolicy !== undefined || !(isOpen(account) || isWaiting(account))))
+      throw new RefusedAnswer('unavailable', 'the account that the tenant of new users has for the identity takes no sign-in now');
     const tenant = await directory.tenants.get(tid);
     const isAllowed = tenant?.status === 'active' && (tenant.signIn?.methods?.some((name) => name === id || name === METHOD) ?? true);
     if (!tenant || !isAllowed) throw new RefusedAnswer('unknown', 'the tenant of new users takes no sign-ins by the connection');

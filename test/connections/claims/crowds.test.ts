@@ -1,9 +1,14 @@
-/** XT-CROWD: claims of one tenant's administrator hide no account of another tenant. */
+/**
+ * XT-CROWD, XT-REVIVE: claims of one tenant's administrator hide no account of another tenant, and no sign-in undoes that the tenant of new users disabled
+ * an account.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, titleOf } from '../../support/client/agent.js';
 import { CLAIMS, useNewcomers } from './newcomers.js';
 
-const { admins, by, choose, claimed, newcomer, service, signedIn, tid, user } = useNewcomers();
+const { accountOf, admins, by, choose, claimed, newcomer, none, service, signedIn, tid, user } = useNewcomers();
+
+const UNAVAILABLE = 'Your account cannot be used now';
 
 /** More claims of Globex than a page shows of one tenant. */
 async function crowd(subject: string): Promise<readonly string[]> {
@@ -71,5 +76,49 @@ describe('XT-CROWD: twelve users of Globex have the identity of one of Initech',
     const sub = newcomer();
     const [child, other] = [await linked(sub), await claimed('Globex', sub)];
     expect(shown(await by(new Agent(), 'acme-globex'), [child, other])).toEqual([child, other]);
+  });
+});
+
+describe('XT-REVIVE: the tenant of new users recorded the identity, and disabled the user', () => {
+  const inAcme = async (subject: string) => {
+    const oid = await claimed('Acme', subject);
+    await disable('Acme', oid);
+    return oid;
+  };
+
+  test('a sign-in of all tenants is refused as one that is held to the tenant, and makes no user', async () => {
+    const sub = newcomer();
+    const oid = await inAcme(sub);
+    for (const tenant of [undefined, 'Acme'])
+      expect([tenant, titleOf(await by(new Agent(), 'web', tenant))]).toEqual([tenant, UNAVAILABLE]);
+    expect(await usersIn(sub, 'Acme')).toBe(1);
+    await admins.acme?.post(`/tenants/${tid.Acme}/users/${oid}/enable`);
+    const agent = new Agent();
+    expect(await signedIn(await choose(agent, await by(agent), oid))).toBe(oid);
+  });
+
+  test('“none of these is mine” makes no user either', async () => {
+    const sub = newcomer();
+    await inAcme(sub);
+    await claimed('Globex', sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    expect([titleOf(page), titleOf(await none(agent, page)), await usersIn(sub, 'Acme')]).toEqual([CLAIMS, UNAVAILABLE, 1]);
+  });
+
+  test('a user who is linked to another tenant stays disabled', async () => {
+    const sub = newcomer();
+    const [child, parent] = [await claimed('Acme', sub), await user('Globex')];
+    await service.idp.tenant(tid.Acme ?? '').linking.link(child, { tid: tid.Globex ?? '', userId: parent });
+    await disable('Acme', child);
+    expect([titleOf(await by(new Agent())), await usersIn(sub, 'Acme')]).toEqual([UNAVAILABLE, 1]);
+  });
+
+  test('a disabled user of another tenant keeps nobody from a new account', async () => {
+    const sub = newcomer();
+    await disable('Globex', await claimed('Globex', sub));
+    const made = await signedIn(await by(new Agent()));
+    expect(made).toBe(await accountOf(sub, 'Acme'));
+    expect(made).toEqual(expect.any(String));
   });
 });
