@@ -95,11 +95,12 @@ export function createPages({ url, own, view, interactions, directory, requestId
     /**
      * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
      * that none is.
+     * @param subject the digest of the identity's subject, so that “none” counts for that identity alone
      */
     async accounts(
       ctx: Context,
       interaction: Interaction,
-      { id, name }: Pick<Connection, 'id' | 'name'>,
+      { id, name, subject }: Pick<Connection, 'id' | 'name'> & { readonly subject: string },
       all: readonly { readonly account: Account; readonly isClaim: boolean; readonly value: string }[],
     ): Promise<void> {
       const choices = all.map(({ account: { person, tenant, owner }, isClaim, value }) => ({
@@ -116,7 +117,7 @@ export function createPages({ url, own, view, interactions, directory, requestId
         title: areClaims ? 'connections.claims.title' : 'connections.accounts.title',
         ...(areClaims && { lead: { key: 'connections.claims.lead', values: { method: name } } }),
         interaction,
-        form: { action: at(interaction, '/connection/account'), fields: { idp: id } },
+        form: { action: at(interaction, '/connection/account'), fields: { idp: id, subject } },
         parts: [
           { part: 'choices', name: 'choice', choices },
           ...(areClaims

@@ -125,8 +125,8 @@ export interface Begun {
   readonly at: number;
   /** Seconds before `at` that the person has to have signed in at the provider within. */
   readonly maxAge?: number;
-  /** Whether the person said that no account that tenants' administrators recorded the identity for is theirs. */
-  readonly withoutClaims?: true;
+  /** The digest of a subject, if the person said that no account is theirs that tenants' administrators recorded this identity for. */
+  readonly withoutClaims?: string;
 }
 export const begun: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
 /** Answers that were used. */

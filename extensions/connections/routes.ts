@@ -78,7 +78,8 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       if (!(await artifact(spent).put(state, true))) throw new RefusedAnswer('over', 'the answer was used');
       if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection is gone, or disabled');
       upstream = await readAnswer(context, providers, connection, asked, parameters);
-      const openings = await people.accountsOf(connection, upstream, interaction, asked.withoutClaims);
+      const withoutClaims = asked.withoutClaims === digestOf(upstream.subject);
+      const openings = await people.accountsOf(connection, upstream, interaction, withoutClaims);
       await choose(ctx, interaction, connection, upstream, openings);
     } catch (error) {
       if (!(error instanceof RefusedAnswer)) throw error;
@@ -107,8 +108,8 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     return `connection ${uid} ${idp} ${digestOf(subject)} ${kind} ${amr.join('+')} ${provenAt} ${account.person.user.id} ${at} ${credentials}`;
   }
 
-  async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Proven, openings: readonly Opening[]) {
-    const { id } = connection;
+  async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Upstream, openings: readonly Opening[]) {
+    const { id, name } = connection;
     const [only, ...others] = openings;
     if (only && others.length === 0 && !only.isClaim) return signIn(ctx, interaction, connection, proven, only);
     const choices = await Promise.all(
@@ -119,7 +120,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
         return { account, isClaim, value };
       }),
     );
-    await pages.accounts(ctx, interaction, connection, choices);
+    await pages.accounts(ctx, interaction, { id, name, subject: digestOf(proven.subject) }, choices);
   }
 
   const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, { account, identity, heldTo }) => {
@@ -154,7 +155,10 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     if (!interaction) return;
     const [oid = '', idp = '', digest = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
     const connection = await book.get(oid === NONE ? formField(ctx, 'idp') : idp);
-    if (oid === NONE && isActive(connection)) return method.send(ctx, interaction, connection, { withoutClaims: true });
+    if (oid === NONE && isActive(connection)) {
+      const subject = formField(ctx, 'subject');
+      return method.send(ctx, interaction, connection, isDigest(subject) ? { withoutClaims: subject } : {});
+    }
     const account = /^\d{1,15}$/.test(at) ? await directory.accounts.findByOid(oid) : undefined;
     const proven: Proven = { amr: amr.split('+'), provenAt: Number(at) };
     // The identity may have been removed since the page.
@@ -201,3 +205,4 @@ type Proven = Pick<Upstream, 'amr' | 'provenAt'>;
 
 /** Names a subject in a form, because a subject may be long. */
 const digestOf = (subject: string): string => createHash('sha256').update(subject).digest('base64url');
+const isDigest = (text: string): boolean => /^[\w-]{43}$/.test(text);

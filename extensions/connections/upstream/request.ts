@@ -20,7 +20,7 @@ export interface Asked {
   /** Whether the request or the tenant wants a second factor. */
   readonly mfa?: boolean;
   /** As in {@link Begun}. */
-  readonly withoutClaims?: boolean;
+  readonly withoutClaims?: string;
 }
 
 /** What goes on of the application's request; absent stays absent. */
@@ -63,7 +63,7 @@ export async function authorizationUrl(
     nonce,
     at: now(),
     ...(maxAge === undefined ? {} : { maxAge }),
-    ...(asked.withoutClaims && { withoutClaims: true as const }),
+    ...(asked.withoutClaims && { withoutClaims: asked.withoutClaims }),
   };
   await artifact(begun).put(state, kept);
   const parameters = {

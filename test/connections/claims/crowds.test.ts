@@ -1,12 +1,12 @@
 /**
- * XT-CROWD, XT-REVIVE: claims of one tenant's administrator hide no account of another tenant, and no sign-in undoes that the tenant of new users disabled
- * an account.
+ * XT-CROWD, XT-REVIVE, XT-NONE: claims of one tenant's administrator hide no account of another tenant, no sign-in undoes that the tenant of new users
+ * disabled an account, and “none of these is mine” counts for the identity that it was said of.
  */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, titleOf } from '../../support/client/agent.js';
 import { CLAIMS, useNewcomers } from './newcomers.js';
 
-const { accountOf, admins, by, choose, claimed, newcomer, none, service, signedIn, tid, user } = useNewcomers();
+const { accountOf, admins, back, by, choose, claimed, newcomer, none, service, signedIn, tid, user } = useNewcomers();
 
 const UNAVAILABLE = 'Your account cannot be used now';
 
@@ -120,5 +120,29 @@ describe('XT-REVIVE: the tenant of new users recorded the identity, and disabled
     const made = await signedIn(await by(new Agent()));
     expect(made).toBe(await accountOf(sub, 'Acme'));
     expect(made).toEqual(expect.any(String));
+  });
+});
+
+describe('XT-NONE: the person says that none of the accounts is theirs', () => {
+  test('the page is shown again where the provider answers for another identity', async () => {
+    const first = newcomer();
+    await claimed('Globex', first);
+    const agent = new Agent();
+    const page = await by(agent);
+    const second = newcomer();
+    const oid = await claimed('Globex', second);
+    const again = await none(agent, page);
+    expect([titleOf(again), shown(again, [oid]), await usersIn(second, 'Acme')]).toEqual([CLAIMS, [oid], 0]);
+    // Said of the second, it counts for the second.
+    expect(await signedIn(await none(agent, again))).toBe(await accountOf(second, 'Acme'));
+  });
+
+  test.each(['', 'x', 'x'.repeat(15_000)])('a form that does not say of which identity (%#) shows the page again', async (subject) => {
+    const sub = newcomer();
+    await claimed('Globex', sub);
+    const agent = new Agent();
+    const page = await by(agent);
+    const again = await back(agent, await agent.submit(page, { choice: 'none', subject }));
+    expect([titleOf(again), await usersIn(sub, 'Acme')]).toEqual([CLAIMS, 0]);
   });
 });
