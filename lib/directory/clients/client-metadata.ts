@@ -249,9 +249,9 @@ function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): 
 /** Whether a URL names a host, and nobody at it. */
 const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host) && username === '' && password === '';
 
-/** Pages that people are led to, and the logo. @see RFC 7591 §2 */
+/** Pages that people are led to, and the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
-  ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
+  ['client_uri', 'initiate_login_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];
     const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
     const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && isPlain(url));

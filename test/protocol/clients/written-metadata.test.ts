@@ -53,9 +53,15 @@ const wrong: readonly (readonly [member: string, metadata: object])[] = [
   ['jwks', { jwks: { keys: [rsa] }, jwks_uri: 'https://a.test/jwks' }],
   ['jwks_uri', { jwks_uri: 'ftp://a.test/jwks' }],
   ['jwks', { token_endpoint_auth_method: 'private_key_jwt' }],
-  ...['javascript:alert(1)', 'http://localhost/start', 'http://a.test/start', 'https:', 'nothing'].map(
-    (uri) => ['initiate_login_uri', { initiate_login_uri: uri }] as const,
-  ),
+  ...[
+    'javascript:alert(1)',
+    'http://localhost/start',
+    'http://a.test/start',
+    'https:',
+    'nothing',
+    'https://user@a.test/',
+    'https://*.a.test/',
+  ].map((uri) => ['initiate_login_uri', { initiate_login_uri: uri }] as const),
   ['sector_identifier_uri', { sector_identifier_uri: 'http://a.test/' }],
   ['sector_identifier_uri', { subject_type: 'pairwise', redirect_uris: ['https://a.test/', 'https://b.test/'] }],
   ['scope', { scope: 'nothing-of-this-name' }],
