@@ -227,8 +227,12 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   };
 }
 
-/** When the record was made; undefined where its kind does not keep that. */
-const createdAtOf = (record: object): Date | undefined => (record as Partial<Stored>).createdAt;
+/** When the record was made; undefined where its kind does not keep that. Rows of extensions keep it as text or a number. */
+function createdAtOf(record: object): Date | undefined {
+  const { createdAt } = record as { readonly createdAt?: Stored['createdAt'] | string | number };
+  const at = createdAt === undefined ? undefined : new Date(createdAt);
+  return at && Number.isFinite(at.getTime()) ? at : undefined;
+}
 
 /** What an entry keeps of its record. */
 function identityOf(record: { readonly id: string }): Pick<SeedRecord, 'recordId' | 'recordCreatedAt'> {
