@@ -26,10 +26,14 @@ const ofEntry = ({ groupVouchers = [] }: Vouched, { value, groupId }: Entry): Vo
 
 const entry = ({ value, groupId }: Entry, vouchedBy: Voucher | undefined) => ({ value, groupId, ...(vouchedBy && { vouchedBy }) });
 
+/** The settings. Of the mapping the address alone, because links that reset a password go there. */
+const settingsOf = ({ mapping, ...settings }: Settings) => ({ ...settings, email: mapping.email });
+
 /** The vouchers of a new connection, or of one after a change: entries and settings that the change leaves alone keep theirs. */
 export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connection): Vouched {
-  const { mapping, ...settings } = next;
-  const changed = Object.entries(settings).filter(([name, value]) => !isDeepStrictEqual(before?.[name as keyof Connection], value));
+  const { mapping } = next;
+  const former: Readonly<Record<string, unknown>> = before ? settingsOf(before) : {};
+  const changed = Object.entries(settingsOf(next)).filter(([name, value]) => !isDeepStrictEqual(former[name], value));
   const isChanged = decidesWhoSignsIn(Object.fromEntries(changed));
   const ofSettings = before === undefined ? vouchedBy : isChanged ? weaker(before.vouchedBy, vouchedBy) : before.vouchedBy;
   const kept = before?.mapping.groups?.claim === mapping.groups?.claim ? (before?.mapping.groups?.values ?? []) : [];

@@ -25,9 +25,10 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       if (!(await directory.privileges.mayBecome(administrator, person))) throw errors('user_privileged');
       if (!mail) throw new IdpError('mail_not_configured');
       if (!directory.passwordResets.isPossible(account)) throw errors('reset_unavailable');
-      if (directory.accounts.emailOf(person) === undefined) throw new IdpError('email_required');
+      const address = directory.accounts.emailOf(person);
+      if (address === undefined) throw new IdpError('email_required');
       const vouchedBy = await directory.means.voucher(params.tid, person);
-      const due: DueReset = { oid: user.id, requestId: newId(), by, vouchedBy };
+      const due: DueReset = { oid: user.id, requestId: newId(), by, vouchedBy, address };
       (await deliver(RESET, { ...due })).release();
     },
   }),

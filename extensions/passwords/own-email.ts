@@ -92,7 +92,14 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const id = randomUUID();
     const locale = wantedLocale({ uiLocales: chosenLanguage(ctx), acceptLanguage: ctx.get('accept-language') }, context.locales);
     const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
-    await artifact(wanted).put(id, { oid: here.oid, address, askedWith, ...(locale && { locale }) } satisfies Wanted);
+    const vouchedBy = directory.means.ofSignIn(here.idp, here.account);
+    await artifact(wanted).put(id, {
+      oid: here.oid,
+      address,
+      askedWith,
+      ...(vouchedBy && { vouchedBy }),
+      ...(locale && { locale }),
+    } satisfies Wanted);
     await recordsOfBrowsers(context, emailAsked).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
     // Whether somebody has the address is not to be seen in the time of the page.
     const sending = await deliver(ADDRESS, { id });
@@ -118,8 +125,8 @@ export const createSendProof =
     const requestId = String(data.id);
     const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
-    const { oid, address, askedWith, locale } = request;
-    const due = await context.directory.emailProofs.begin(oid, { requestId, address, askedWith });
+    const { oid, address, askedWith, vouchedBy, locale } = request;
+    const due = await context.directory.emailProofs.begin(oid, { requestId, address, askedWith, ...(vouchedBy && { vouchedBy }) });
     if (due?.stop && (await context.artifact(told).read(requestId)) === undefined) {
       await mail.send(stopLetter(due, due.stop));
       await context.artifact(told).put(requestId, {});

@@ -29,6 +29,8 @@ export interface Wanted {
   readonly address: string;
   /** Proof of the sign-in that asked. */
   readonly askedWith: Proof;
+  /** What that sign-in vouches for. */
+  readonly vouchedBy?: Voucher;
   /** Language of the page. */
   readonly locale?: string;
 }
@@ -50,6 +52,8 @@ export interface DueReset {
   readonly by?: Attribution;
   /** What that administrator vouches for. */
   readonly vouchedBy?: Voucher;
+  /** The address that the administrator saw. */
+  readonly address?: string;
 }
 
 /** An event that its person is to hear of. */

@@ -32,7 +32,12 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     async ({ data }) => {
       const { oid, locale, ...request } = data as unknown as DueReset;
       const due = await directory.passwordResets.begin(oid, request);
-      if (due) await mail.send((request.by ? sentResetLetter : resetLetter)(due, locale));
+      if (due === 'unconfirmed')
+        logger.warn(
+          { user: oid },
+          'reset of a password not sent, because the administrator who wrote the address does not hold the permissions of the user; an administrator who holds them confirms the address or sends a reset',
+        );
+      else if (due) await mail.send((request.by ? sentResetLetter : resetLetter)(due, locale));
     };
 
   return { lookUp, send };

@@ -199,7 +199,7 @@ export interface Links {
 
 export interface MeansOfUser {
   readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, `address`, or `connection` for a mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;
@@ -207,6 +207,8 @@ export interface MeansOfUser {
     readonly id?: string;
     readonly idp?: string;
     readonly subject?: string;
+    /** to which “Forgotten password?” mails its link */
+    readonly address?: string;
   }[];
 }
 
@@ -667,12 +669,12 @@ export interface Operations {
     readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
     readonly answer: GroupsOfUser;
   };
-  /** Lists links and identities of a user, and of its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
+  /** Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users/{id}/means': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: MeansOfUser;
   };
-  /** Vouches for the links and identities of a user, and of its parent, so that they count. Scope `idp.users:write`. */
+  /** Vouches for the links, identities and addresses of a user, and of its parent, so that they count. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/means/confirm': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: MeansOfUser;

@@ -4,7 +4,7 @@
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
-import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../store/records/records.js';
+import type { ExternalIdentity, Person, PersonWithUser, Voucher } from '../store/records/records.js';
 import type { DirectoryContext, Privilege } from './context.js';
 
 /**
@@ -55,7 +55,7 @@ export function weaker(one: Voucher | undefined, other: Voucher | undefined): Vo
 
 /** A means that lets somebody in, or puts users into a group. */
 export interface Means {
-  /** `invitation`, `reset` or `identity` of a user; an extension has names of its own. */
+  /** `invitation`, `reset`, `identity` or `address` of a user; an extension has names of its own. */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
@@ -63,13 +63,15 @@ export interface Means {
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
+  /** An e-mail address, to which the links of “Forgotten password?” go. */
+  readonly address?: string;
 }
 
 type VouchedMeans = Means & { readonly vouchedBy?: Voucher | undefined };
 
 /** The open means of a user, with their vouchers. */
-export function meansOf({ tid, user }: PersonWithUser): readonly VouchedMeans[] {
-  const { id: userId, invitation, passwordReset, externalIdentities, status, statusBefore } = user;
+export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): readonly VouchedMeans[] {
+  const { id: userId, invitation, passwordReset, externalIdentities, provenEmail, provenEmailVouchedBy, status, statusBefore } = user;
   const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > Date.now();
   const isInvited = status === 'invited' || statusBefore === 'invited';
   return [
@@ -80,18 +82,26 @@ export function meansOf({ tid, user }: PersonWithUser): readonly VouchedMeans[] 
       ? [{ kind: 'reset', tid, userId, vouchedBy: passwordReset.vouchedBy }]
       : []),
     ...externalIdentities.map(({ idp, subject, vouchedBy }) => ({ kind: 'identity', tid, userId, idp, subject, vouchedBy })),
+    ...(email === undefined ? [] : [{ kind: 'address', tid, userId, address: email, vouchedBy: emailVouchedBy }]),
+    ...(provenEmail === undefined ? [] : [{ kind: 'address', tid, userId, address: provenEmail, vouchedBy: provenEmailVouchedBy }]),
   ];
 }
 
-/** The user, with a voucher for each means whose own does not cover the privileges. */
-export function withVoucher(user: User, privileges: readonly Privilege[], vouchedBy: Voucher): User {
+/** The person, with a voucher for each means whose own does not cover the privileges. */
+export function withVoucher(person: PersonWithUser, privileges: readonly Privilege[], vouchedBy: Voucher): PersonWithUser {
   const vouched = <Of extends { readonly vouchedBy?: Voucher }>(means: Of): Of =>
     covers(means.vouchedBy, privileges) ? means : { ...means, vouchedBy };
-  const { invitation, passwordReset } = user;
+  const isShort = (own: Voucher | undefined): boolean => !covers(own, privileges);
+  const { invitation, passwordReset, externalIdentities, provenEmailVouchedBy } = person.user;
   return {
-    ...user,
-    externalIdentities: user.externalIdentities.map(vouched),
-    ...(invitation && { invitation: vouched(invitation) }),
-    ...(passwordReset && { passwordReset: vouched(passwordReset) }),
+    ...person,
+    ...(isShort(person.emailVouchedBy) && { emailVouchedBy: vouchedBy }),
+    user: {
+      ...person.user,
+      externalIdentities: externalIdentities.map(vouched),
+      ...(invitation && { invitation: vouched(invitation) }),
+      ...(passwordReset && { passwordReset: vouched(passwordReset) }),
+      ...(isShort(provenEmailVouchedBy) && { provenEmailVouchedBy: vouchedBy }),
+    },
   };
 }

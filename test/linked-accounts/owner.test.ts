@@ -102,7 +102,7 @@ const events: Readonly<Record<string, (owner: Member) => Promise<unknown>>> = {
   async 'password reset'({ oid }) {
     const { passwordResets } = service.idp.directory;
     const due = await passwordResets.begin(oid, { requestId: randomUUID() });
-    const ref = passwordResets.read(due?.url.split('/').at(-1) ?? '');
+    const ref = passwordResets.read(typeof due === 'object' ? String(due.url.split('/').at(-1)) : '');
     if (!ref) throw new Error('there is no link');
     await passwordResets.accept(ref, 'another password that is long');
   },

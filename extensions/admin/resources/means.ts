@@ -17,12 +17,13 @@ type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
 const MEANS = '/tenants/{tid}/users/{id}/means';
 
 const Means = form({
-  kind: Type.String({ description: '`invitation`, `reset`, `identity`, or `connection` for a mapping to a group' }),
+  kind: Type.String({ description: '`invitation`, `reset`, `identity`, `address`, or `connection` for a mapping to a group' }),
   tid: Type.String(),
   userId: Type.Optional(Type.String()),
   id: Type.Optional(Type.String({ description: 'of the invitation or the connection' })),
   idp: Type.Optional(Type.String()),
   subject: Type.Optional(Type.String()),
+  address: Type.Optional(Type.String({ description: 'to which “Forgotten password?” mails its link' })),
 });
 const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser', additionalProperties: false });
 
@@ -89,7 +90,7 @@ export const means = [
     method: 'GET',
     path: MEANS,
     scope: 'idp.users:read',
-    summary: 'Lists links and identities of a user, and of its parent, that do not count until somebody confirms them',
+    summary: 'Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them',
     answer: MeansList,
     async handle(request) {
       const { params, directory } = request;
@@ -101,7 +102,7 @@ export const means = [
     method: 'POST',
     path: `${MEANS}/confirm`,
     scope: 'idp.users:write',
-    summary: 'Vouches for the links and identities of a user, and of its parent, so that they count',
+    summary: 'Vouches for the links, identities and addresses of a user, and of its parent, so that they count',
     answer: MeansList,
     errors: ['grant_exceeds_own'],
     async handle(request) {

@@ -16,8 +16,6 @@ import {
   IdpError,
   type Interaction,
   isClaimed,
-  type Voucher,
-  weaker,
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
@@ -283,8 +281,7 @@ export function createPeople(context: ExtensionContext): People {
 
     async link({ id }, subject, { person, tenant }, signedInBy) {
       // The person proved no more than the identity by which they signed in.
-      const used = person.user.externalIdentities.filter(({ idp }) => idp === signedInBy);
-      const vouchedBy = used.reduce<Voucher | undefined>((least, one) => weaker(least, one.vouchedBy), { by: 'person' });
+      const vouchedBy = directory.means.ofSignIn(signedInBy, { person, tenant });
       const { users } = directory.as(attributionOf({ oid: person.user.id }), vouchedBy).forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');

@@ -115,7 +115,8 @@ export async function updatePerson(
 ): Promise<void> {
   const { directory, ofInstance, logger } = context;
   const { id: connectionId, mapping } = connection;
-  const tenant = directory.as({ actor: `connection:${connectionId}` }).forTenant(person.tid);
+  const vouchedBy = weaker(connection.vouchedBy, identity);
+  const tenant = directory.as({ actor: `connection:${connectionId}` }, vouchedBy).forTenant(person.tid);
   const fields = fieldsOf(mapping, claims, 'updated');
   const isChanged = Object.entries(fields).some(([field, value]) => person[field as PersonField] !== value);
   try {

@@ -43,7 +43,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.replaced.text': 'Brug linket i den seneste e-mail.',
   'passwords.unconfirmed.title': 'Dette link skal bekræftes først',
   'passwords.unconfirmed.text':
-    'Kontoen har rettigheder, som administratoren, der fik linket sendt, ikke havde. Bed om et nyt link med »Glemt adgangskode?«, eller bed en administrator, der har dem, om at bekræfte dette.',
+    'Kontoen har rettigheder, som den administrator, der fik linket sendt eller indtastede adressen, ikke havde. Bed en administrator, der har dem, om at bekræfte linket.',
   'passwords.unavailable.title': 'Det virker ikke lige nu',
   'passwords.unavailable.text': 'Kontoen kan ikke bruges med dette link i øjeblikket.',
   'passwords.stopped.title': 'Denne ændring er stoppet',

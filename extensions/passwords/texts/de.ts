@@ -43,7 +43,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.replaced.text': 'Verwenden Sie den Link aus der neuesten E-Mail.',
   'passwords.unconfirmed.title': 'Dieser Link muss erst bestätigt werden',
   'passwords.unconfirmed.text':
-    'Das Konto hat Berechtigungen, die der Administration fehlten, die diesen Link senden ließ. Fordern Sie mit „Passwort vergessen?“ einen neuen Link an, oder bitten Sie jemanden aus der Administration mit diesen Berechtigungen, diesen zu bestätigen.',
+    'Das Konto hat Berechtigungen, die der Administration fehlten, die diesen Link senden ließ oder die Adresse eingetragen hat. Bitten Sie jemanden aus der Administration mit diesen Berechtigungen, den Link zu bestätigen.',
   'passwords.unavailable.title': 'Das geht gerade nicht',
   'passwords.unavailable.text': 'Das Konto kann im Moment nicht mit diesem Link verwendet werden.',
   'passwords.stopped.title': 'Diese Änderung wurde gestoppt',

@@ -42,7 +42,7 @@ export const en = {
   'passwords.replaced.text': 'Use the link of the latest e-mail.',
   'passwords.unconfirmed.title': 'This link must be confirmed first',
   'passwords.unconfirmed.text':
-    'The account has permissions that the administrator who had this link sent did not hold. Ask for a new link with “Forgotten password?”, or ask an administrator who holds them to confirm this one.',
+    'The account has permissions that were not held by the administrator who had this link sent, or who entered the address. Ask an administrator who holds them to confirm the link.',
   'passwords.unavailable.title': 'This does not work right now',
   'passwords.unavailable.text': 'The account cannot be used with this link at the moment.',
   'passwords.stopped.title': 'This change was stopped',

@@ -43,7 +43,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.replaced.text': 'Käytä uusimman sähköpostin linkkiä.',
   'passwords.unconfirmed.title': 'Tämä linkki on ensin vahvistettava',
   'passwords.unconfirmed.text':
-    'Tilillä on oikeuksia, joita linkin lähettäneellä ylläpitäjällä ei ollut. Pyydä uusi linkki kohdasta ”Unohditko salasanan?” tai pyydä ylläpitäjää, jolla ne ovat, vahvistamaan tämä.',
+    'Tilillä on oikeuksia, joita ei ollut ylläpitäjällä, joka lähetti linkin tai merkitsi osoitteen. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan linkki.',
   'passwords.unavailable.title': 'Tämä ei toimi juuri nyt',
   'passwords.unavailable.text': 'Tiliä ei voi tällä hetkellä käyttää tällä linkillä.',
   'passwords.stopped.title': 'Tämä muutos on pysäytetty',

@@ -43,7 +43,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.replaced.text': 'Bruk lenken i den siste e-posten.',
   'passwords.unconfirmed.title': 'Denne lenken må bekreftes først',
   'passwords.unconfirmed.text':
-    'Kontoen har rettigheter som administratoren som fikk lenken sendt, ikke hadde. Be om en ny lenke med «Glemt passord?», eller be en administrator som har dem, om å bekrefte denne.',
+    'Kontoen har rettigheter som ikke administratoren hadde som fikk lenken sendt eller la inn adressen. Be en administrator som har dem, om å bekrefte lenken.',
   'passwords.unavailable.title': 'Dette virker ikke akkurat nå',
   'passwords.unavailable.text': 'Kontoen kan ikke brukes med denne lenken for øyeblikket.',
   'passwords.stopped.title': 'Denne endringen er stoppet',

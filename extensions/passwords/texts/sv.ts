@@ -43,7 +43,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.replaced.text': 'Använd länken i det senaste e-brevet.',
   'passwords.unconfirmed.title': 'Den här länken måste bekräftas först',
   'passwords.unconfirmed.text':
-    'Kontot har behörigheter som administratören som lät skicka länken inte hade. Be om en ny länk med ”Glömt lösenordet?”, eller be en administratör som har dem att bekräfta den här.',
+    'Kontot har behörigheter som administratören som lät skicka länken eller angav adressen inte hade. Be en administratör som har dem att bekräfta länken.',
   'passwords.unavailable.title': 'Det här fungerar inte just nu',
   'passwords.unavailable.text': 'Kontot kan inte användas med den här länken för tillfället.',
   'passwords.stopped.title': 'Den här ändringen har stoppats',

@@ -10,7 +10,8 @@ import type { DirectoryContext, Privilege } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
-import { covers, type Means, meansOf, voucherFor, withVoucher } from '../vouchers.js';
+import { covers, type Means, meansOf, voucherFor, weaker, withVoucher } from '../vouchers.js';
+import type { Account } from './accounts.js';
 import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
@@ -36,6 +37,8 @@ export interface AccountMeans {
   open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
   /** The same for an identity, by the voucher that the person's record has for it. */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
+  /** What a sign-in to the account vouches for: no more than the identity by which the person signed in. @param idp of the sign-in */
+  ofSignIn(idp: string, account: Account): Voucher | undefined;
   /** Whether a means of this voucher may put users into the group. */
   give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
   /**
@@ -85,7 +88,7 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
       const vouchedBy = await voucherFor(context, person.tid, person);
       const event = pendingEvent('PersonUpdated', person.tid, { AggregateId: person.id });
       await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
-        withEvents({ ...row, user: withVoucher(row.user, held, vouchedBy), updatedAt: new Date() }, event),
+        withEvents({ ...withVoucher(row, held, vouchedBy), updatedAt: new Date() }, event),
       );
     }
   };
@@ -95,6 +98,10 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     open,
     opens: ({ idp, subject }, person) =>
       open(person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject)?.vouchedBy, person),
+    ofSignIn: (idp, { owner, person }) =>
+      (owner?.person ?? person).user.externalIdentities
+        .filter((one) => one.idp === idp)
+        .reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' }),
     give: (voucher, group) => covers(voucher, privileges.ofGroups([group])),
     unconfirmed,
     confirm,

@@ -12,6 +12,7 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { newId, userNameKey } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { withEmailVoucher } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
@@ -238,15 +239,11 @@ function activated(
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
   // Who has the link has the mail, unless somebody else saw the link.
-  const isProven =
-    open?.send === true &&
-    !open.isFetched &&
-    row.email !== undefined &&
-    isEmailAddress(row.email) &&
-    userNameKey(row.email) === user.userNameKey;
+  const hasMail = open?.send === true && !open.isFetched && row.email !== undefined && isEmailAddress(row.email);
+  const isProven = hasMail && userNameKey(row.email ?? '') === user.userNameKey;
   const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
   const next: PersonWithUser = {
-    ...row,
+    ...(hasMail ? withEmailVoucher(row) : row),
     user: { ...user, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
     updatedAt: new Date(),
   };

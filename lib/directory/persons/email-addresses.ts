@@ -1,5 +1,5 @@
 /** What becomes of a user when the e-mail address of its person changes. */
-import type { Person, PersonWithUser, User } from '../../store/records/records.js';
+import type { Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { userNameKey } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -9,6 +9,10 @@ import { hasUser, withNewLink } from './user-record.js';
 export function accountEmailOf({ email, user }: PersonWithUser): string | undefined {
   return mailable(user.provenEmail ?? email);
 }
+
+/** Who vouches for the address of {@link accountEmailOf}. */
+export const accountEmailVoucherOf = ({ emailVouchedBy, user }: PersonWithUser): Voucher | undefined =>
+  user.provenEmail === undefined ? emailVouchedBy : user.provenEmailVouchedBy;
 
 /** Returns a stored address if it is valid, because a row may be older than the rule about addresses. */
 export const mailable = (address: string | undefined): string | undefined =>
@@ -25,38 +29,50 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
 /**
  * The document with another address: links that were mailed because of the one before are void, and it is told of the change.
  * @param before the document as it was.
+ * @param vouchedBy who writes the address. The same address keeps its voucher.
  */
-export function withChangedEmail(before: Person, next: Person): Person {
-  const { user } = next;
+export function withChangedEmail(before: Person, next: Person, vouchedBy: Voucher | undefined): Person {
   if (before.email === next.email) return next;
-  if (!user) return next;
-  const { provenEmail = hasUser(before) ? provenEmailOf(before) : undefined, formerEmails = [], passwordReset, emailProof, ...rest } = user;
+  const { emailVouchedBy: _, ...others } = next;
+  const vouched: Person = { ...others, ...(next.email !== undefined && vouchedBy && { emailVouchedBy: vouchedBy }) };
+  const { user } = next;
+  if (!user) return vouched;
+  const { provenEmail: kept, provenEmailVouchedBy: ofKept, formerEmails = [], passwordReset, emailProof, ...rest } = user;
+  const provenEmail = kept ?? (hasUser(before) ? provenEmailOf(before) : undefined);
+  const ofProven = kept === undefined ? before.emailVouchedBy : ofKept;
   const former = before.email === undefined ? formerEmails : [...formerEmails.filter((address) => address !== before.email), before.email];
   const changed: User = {
     ...rest,
     emailVerified: false,
-    ...(provenEmail !== undefined && next.email !== undefined && provenEmail !== next.email && { provenEmail }),
+    ...(provenEmail !== undefined &&
+      next.email !== undefined &&
+      provenEmail !== next.email && { provenEmail, ...(ofProven && { provenEmailVouchedBy: ofProven }) }),
     ...(former.length > 0 && { formerEmails: former.slice(-MOST) }),
     ...(passwordReset && { passwordReset: { ...passwordReset, expiresAt: new Date(0) } }),
     // One that was used is why the address is another.
     ...(emailProof && { emailProof: emailProof.usedAt ? emailProof : { ...emailProof, expiresAt: new Date(0) } }),
   };
   const event = pendingEvent('UserEmailChanged', next.tid, { AggregateId: user.id });
-  return withEvents(withNewLink({ ...next, user: changed }), event);
+  return withEvents(withNewLink({ ...vouched, user: changed }, vouchedBy), event);
 }
 
 /** Former addresses that wait to be told, at most. */
 const MOST = 5;
 
 /** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
-export function withProvenEmail(person: PersonWithUser, address: string): PersonWithUser {
+export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy?: Voucher): PersonWithUser {
   if (address !== person.email || !isEmailAddress(address)) return person;
-  const { provenEmail: _, ...user } = person.user;
+  const { provenEmail: _, provenEmailVouchedBy: __, ...user } = person.user;
   const emailVerified = user.emailVerified || userNameKey(address) === user.userNameKey;
-  return { ...person, user: { ...user, emailVerified } };
+  return withEmailVoucher({ ...person, user: { ...user, emailVerified } }, vouchedBy);
 }
 
+/** The person, whose address another one vouches for than the administrator of tenants who wrote it. @param vouchedBy @default the person */
+export const withEmailVoucher = (person: PersonWithUser, vouchedBy: Voucher = { by: 'person' }): PersonWithUser =>
+  person.emailVouchedBy?.by === 'tenant' ? { ...person, emailVouchedBy: vouchedBy } : person;
+
 /** What somebody says is verified takes the place of the address that was proven before. */
-export function withoutDoubt({ provenEmail, ...user }: User): User {
-  return provenEmail === undefined || user.emailVerified ? user : { ...user, provenEmail };
+export function withoutDoubt(user: User): User {
+  const { provenEmail: _, provenEmailVouchedBy: __, ...rest } = user;
+  return user.emailVerified ? rest : user;
 }

@@ -159,8 +159,9 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       await checkReferences(id, input);
       const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
       const invitation = typeof by === 'object' ? by : undefined;
+      const vouchedBy = await voucherFor(context, tid);
       const user = givenUser && {
-        ...newUser(givenUser, groupIds, await voucherFor(context, tid)),
+        ...newUser(givenUser, groupIds, vouchedBy),
         ...(by === 'self' && { isSelfRegistered: true as const }),
         ...(invitation && { invitation }),
       };
@@ -168,6 +169,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         phoneNumberVerified: false,
         attributes: {},
         ...defined(given),
+        ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
         ...(nationalId === undefined ? {} : nationalIds.seal(id, nationalId)),
         ...(user && { user }),
         pendingEvents: [],
@@ -189,12 +191,13 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
 
     async update(id, patch, check) {
       checkInput(personPatch, patch);
-      await requirePerson(id);
+      const person = await requirePerson(id);
       await checkReferences(id, patch);
+      const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);
       const { nationalId, ...plain } = patch;
       return rows.update(id, (row) => {
         check?.(row);
-        const next = withChangedEmail(row, patched(row, { ...plain, ...nationalIds.changes(row, nationalId) }));
+        const next = withChangedEmail(row, patched(row, { ...plain, ...nationalIds.changes(row, nationalId) }), vouchedBy);
         return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
       });
     },

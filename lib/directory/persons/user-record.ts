@@ -4,7 +4,7 @@ import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '..
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { inputSchema, line, patchSchema } from '../input.js';
-import { vouchedIdentities } from '../vouchers.js';
+import { vouchedIdentities, weaker } from '../vouchers.js';
 
 /** Identities in one request. A user who has more keeps them. */
 const MOST_IDENTITIES = 100;
@@ -63,12 +63,17 @@ export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
-/** With the link of an open invitation void, because it went to an address that is the person's no more. */
-export const withNewLink = (person: Person): Person => {
+/**
+ * With the link of an open invitation void, because it went to an address that is the person's no more. The next link goes to the new address, so the writer of
+ * the address vouches for the invitation as well.
+ */
+export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefined): Person => {
   const { user } = person;
   if (!user?.invitation) return person;
   const { isFetched: _, ...invitation } = user.invitation;
-  return { ...person, user: { ...user, invitation: { ...invitation, serial: invitation.serial + 1 } } };
+  const vouchedBy = weaker(invitation.vouchedBy, addressVouchedBy);
+  const next = { ...invitation, serial: invitation.serial + 1, ...(vouchedBy && { vouchedBy }) };
+  return { ...person, user: { ...user, invitation: next } };
 };
 
 /** How an external identity is looked up. */

@@ -1,5 +1,5 @@
 import { IdpError } from '../../errors.js';
-import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User } from '../../store/records/records.js';
+import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, NextNotBefore } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
@@ -8,7 +8,7 @@ import { type CheckCurrent, checkInput, type Patch, patched } from '../input.js'
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { vouchedIdentities, voucherFor } from '../vouchers.js';
-import { withoutDoubt } from './email-addresses.js';
+import { withEmailVoucher, withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
 import { holdUserId } from './user-ids.js';
@@ -103,9 +103,13 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     userId: string,
     changes: (row: PersonWithUser) => Partial<User>,
     event: (next: PersonWithUser, before: PersonWithUser) => PendingEvent | readonly PendingEvent[],
+    vouchedBy?: Voucher,
   ) =>
     rows.updateByUser(userId, (row) => {
-      const next = patched(row, { user: withoutDoubt({ ...row.user, ...changes(row) }) });
+      const user = withoutDoubt({ ...row.user, ...changes(row) });
+      // Whoever says that the address is verified vouches for it.
+      const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
+      const next = patched(isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
       return next === row ? row : withEvents(next, ...[event(next, row)].flat());
     });
   /** The person is told of each. */
@@ -184,6 +188,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
             return next(row.user);
           },
           (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
+          voucher,
         );
       if (externalIdentities === undefined) return write(() => changedUser(patch));
       return context.withCutoff({ oid: userId }, (nextNotBefore) =>

@@ -5,7 +5,7 @@
  * was proven, gets a link that stops the change.
  */
 import { IdpError } from '../../errors.js';
-import type { EmailProof, PersonWithUser, Tenant } from '../../store/records/records.js';
+import type { EmailProof, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
@@ -17,6 +17,7 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { provenEmailOf, withChangedEmail, withProvenEmail } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { changedUser, hasUser } from '../persons/user-record.js';
+import { weaker } from '../vouchers.js';
 import type { DueLink } from './password-resets.js';
 
 /** `taken`: another user of the tenant has the address as a user name. `stopped`: the former address stopped the change, or the sign-in that asked was revoked. */
@@ -29,6 +30,8 @@ export interface EmailProofRequest {
   readonly address?: string;
   /** Proof of the sign-in that asks for the address. */
   readonly askedWith?: Proof;
+  /** What the sign-in that asks for the address vouches for. @default all */
+  readonly vouchedBy?: Voucher;
   /** Whose look mail and pages have. */
   readonly clientId?: string;
 }
@@ -63,8 +66,12 @@ export interface EmailProofs {
   read(token: string): LinkRef | undefined;
   /** Undefined when there is nothing of the proof any more. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
-  /** The address is the person's, and proven. A user name that was the address before follows. @throws IdpError `proof_over`. */
-  accept(ref: LinkRef): Promise<void>;
+  /**
+   * The address is the person's, and proven. A user name that was the address before follows.
+   * @param vouchedBy what the sign-in that opened the link vouches for. @default all
+   * @throws IdpError `proof_over`.
+   */
+  accept(ref: LinkRef, vouchedBy?: Voucher): Promise<void>;
   /** Returns the link that stops a change, by its token; undefined for a token that was not made here. */
   readStop(token: string): LinkRef | undefined;
   /** Stops a pending change. It changes nothing after the change was stopped, confirmed or has expired. */
@@ -126,7 +133,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
     read: links.read,
     open,
 
-    async begin(userId, { requestId, address: given, askedWith, clientId }) {
+    async begin(userId, { requestId, address: given, askedWith, vouchedBy, clientId }) {
       if (given !== undefined) checkInput(email(), given);
       const account = await accounts.findByOid(userId);
       if (!account || !isUsable(account) || (askedWith && !(await credentials.holds(account, askedWith)))) return undefined;
@@ -142,6 +149,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
           expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(askedWith && { askedWith }),
+          ...(vouchedBy && { vouchedBy }),
           ...(former !== undefined && former !== address && { former }),
         };
         return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date() };
@@ -158,7 +166,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
       return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, isTaken: state === 'taken', ...look, ...(stop && { stop }) };
     },
 
-    async accept(ref) {
+    async accept(ref, vouchedBy) {
       const opened = await open(ref);
       if (opened?.state !== 'pending') throw new IdpError('proof_over');
       const { tenant, owner, person: judged } = opened;
@@ -168,7 +176,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
           const proof = row.user?.emailProof;
           const isSame = hasUser(row) && isJudged(judged, row) && proof !== undefined;
           isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...(owner && { owner }) }) === 'pending';
-          return isOurs ? proven(row as PersonWithUser, proof as EmailProof) : row;
+          return isOurs ? proven(row as PersonWithUser, proof as EmailProof, vouchedBy) : row;
         })
         .catch((error: unknown) => {
           throw IdpError.is(error, 'user_name_taken', 'not_found') ? new IdpError('proof_over') : error;
@@ -205,12 +213,13 @@ export function createEmailProofs(parts: Parts): EmailProofs {
 /** Whether people sign in by the address of the record. */
 const isUserName = ({ email, user }: PersonWithUser): boolean => email !== undefined && userNameKey(email) === user.userNameKey;
 
-function proven(row: PersonWithUser, proof: EmailProof): PersonWithUser {
+function proven(row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
   const { address } = proof;
   const named = isUserName(row) && address !== row.email ? changedUser({ userName: address }) : {};
   const user = { ...row.user, ...named, emailProof: { ...proof, usedAt: new Date() } };
-  const changed = withChangedEmail(row, { ...row, email: address, user, updatedAt: new Date() }) as PersonWithUser;
-  const verified = withProvenEmail(changed, address);
+  const vouchedBy = weaker(proof.vouchedBy, openedBy);
+  const changed = withChangedEmail(row, { ...row, email: address, user, updatedAt: new Date() }, vouchedBy) as PersonWithUser;
+  const verified = withProvenEmail(changed, address, vouchedBy);
   return withEvents(verified, pendingEvent('UserEmailVerified', row.tid, { AggregateId: user.id }));
 }
 

@@ -16,13 +16,13 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { accountEmailOf, withProvenEmail } from '../persons/email-addresses.js';
+import { accountEmailOf, accountEmailVoucherOf, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
 /**
  * `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has privileges that
- * the administrator who had the link sent did not hold.
+ * the administrator who had the link sent, or who wrote the address that the user had it sent to, did not hold.
  */
 export type ResetState = LinkState | 'unconfirmed';
 
@@ -38,6 +38,8 @@ export interface ResetRequest {
   readonly by?: Attribution;
   /** What the administrator behind {@link by} vouches for. */
   readonly vouchedBy?: Voucher;
+  /** The address as that administrator saw it. No link goes to another one that was written since. */
+  readonly address?: string;
 }
 
 /** A link that is to be mailed now. */
@@ -67,8 +69,11 @@ export interface OpenedReset {
 export interface PasswordResets {
   /** Whether the account signs in by a password of its own. */
   isPossible(account: Account): boolean;
-  /** Makes a link for a user, in the place of those before; undefined for a user who gets none. */
-  begin(userId: string, request: ResetRequest): Promise<DueLink | undefined>;
+  /**
+   * Makes a link for a user, in the place of those before; undefined for a user who gets none. `unconfirmed`: none, because the user asked and has privileges
+   * that the administrator who wrote the address did not hold.
+   */
+  begin(userId: string, request: ResetRequest): Promise<DueLink | 'unconfirmed' | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
   read(token: string): LinkRef | undefined;
   /** Undefined when there is nothing of the reset any more. */
@@ -129,19 +134,22 @@ export function createPasswordResets({
     read: links.read,
     open,
 
-    async begin(userId, { requestId, clientId, uid, by, vouchedBy }) {
+    async begin(userId, { requestId, clientId, uid, by, vouchedBy, address }) {
       const account = await accounts.findByOid(userId);
       if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
       if (!by && !(await credentials.isSet(userId))) return undefined;
+      if (!by && !(await means.open(accountEmailVoucherOf(account.person), account.person))) return 'unconfirmed';
       const person = await persons.update(account.person.id, (row) => {
         if (!hasUser(row) || row.user.id !== userId || row.user.passwordReset?.requestId === requestId) return row;
+        if (address !== undefined && accountEmailOf(row) !== address) return row;
+        const voucher = by ? vouchedBy : accountEmailVoucherOf(row);
         const passwordReset: PasswordReset = {
           serial: (row.user.passwordReset?.serial ?? 0) + 1,
           requestId,
           expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(uid === undefined ? {} : { uid }),
-          ...(vouchedBy && { vouchedBy }),
+          ...(voucher && { vouchedBy: voucher }),
         };
         const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
         return by

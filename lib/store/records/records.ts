@@ -135,6 +135,8 @@ export interface User {
   readonly emailProof?: EmailProof;
   /** The address that was proven last, while the person's record has another one that nobody proved: mail about the account goes there. */
   readonly provenEmail?: string;
+  /** Who wrote {@link provenEmail}, as `emailVouchedBy` of the person says of its address. */
+  readonly provenEmailVouchedBy?: Voucher;
   /** Addresses that the person had, until they were told of the change. */
   readonly formerEmails?: readonly string[];
 }
@@ -175,7 +177,7 @@ export interface MailedLink {
 }
 
 export interface PasswordReset extends MailedLink {
-  /** Absent where the user asked. */
+  /** What the administrator who had the link sent vouches for; where the user asked, what the writer of the address does. */
   readonly vouchedBy?: Voucher;
   /** The sign-in that the request was made in. */
   readonly uid?: string;
@@ -189,6 +191,8 @@ export interface EmailProof extends MailedLink {
   readonly former?: string;
   /** When the change was stopped by that link. */
   readonly stoppedAt?: Date;
+  /** What the sign-in that asked for the address vouches for. @default all */
+  readonly vouchedBy?: Voucher;
 }
 
 /** What decides which invitation of a user is good, and which of its links. */
@@ -221,6 +225,8 @@ export interface Person extends Named {
   readonly givenName: string;
   readonly familyName: string;
   readonly email?: string;
+  /** Who wrote {@link email}, or proved it since. */
+  readonly emailVouchedBy?: Voucher;
   readonly secondEmail?: string;
   /** {@link email} and {@link secondEmail} as they are compared, derived as {@link nameKey} is. */
   readonly emailKey?: string;

@@ -136,9 +136,11 @@ const user = record<records.User>({
       askedWith: optional(record<Required<records.EmailProof>['askedWith']>({ at: count, credentials: text })),
       former: optional(text),
       stoppedAt: optional(instant),
+      vouchedBy: voucher,
     }),
   ),
   provenEmail: optional(text),
+  provenEmailVouchedBy: voucher,
   formerEmails: optional(texts),
 });
 
@@ -173,6 +175,7 @@ const rowChecks: {
     givenName: text,
     familyName: text,
     email: optional(text),
+    emailVouchedBy: voucher,
     secondEmail: optional(text),
     emailKey: optional(text),
     secondEmailKey: optional(text),

@@ -3,6 +3,9 @@
  * opens the account afterwards only if its writer held the privilege, or somebody who holds it confirmed the means.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Person } from 'tenant-idp';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+
 import {
   type AdminAnswer,
   type AdminClient,
@@ -14,8 +17,9 @@ import {
   tenantIds,
 } from '../../support/administration/admin.js';
 import { captureMail } from '../../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn, titleOf } from '../../support/client/agent.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { forget, linkIn, mailTo as mailOfKind, NEW_PASSWORD, pkce } from '../../support/sign-in/passwords.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
 import { until } from '../../support/time/until.js';
 
@@ -26,9 +30,10 @@ const writers = ['low', 'holder', 'root'] as const;
 type Writer = (typeof writers)[number];
 
 /** Tenants without privileges at first, in which `low` may make connections. */
-const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4'];
+const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4', 'Plain 5'];
 
 const captured = captureMail();
+const store = memoryDirectory();
 let upstream: UpstreamProvider;
 const service = useIdp(async () => {
   upstream = await startUpstream();
@@ -54,6 +59,7 @@ const service = useIdp(async () => {
         ],
       },
     } as never,
+    directory: store,
     mail: captured.mail,
     limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
   };
@@ -124,6 +130,30 @@ const record = async (writer: AdminClient, { tid, userId }: Target, idp: string)
   ok(await writer.patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] }));
 };
 
+/** Gives the person an address, and the user a password to forget. */
+const address = async (writer: AdminClient, { tid, personId, userId }: Target, email = `written-${userId}@other.test`) => {
+  await service.idp.directory.credentials.seedPassword(userId, 'old');
+  ok(await writer.patch(`/tenants/${tid}/persons/${personId}`, { email }));
+  return email;
+};
+const persons = () => store.collection<Person>('persons');
+const resetsTo = (email: string) => captured.mails.filter(({ to, kind }) => to === email && kind === 'password-reset');
+const refusals = (userId: string) =>
+  service.lines.filter(({ fields, message }) => fields.user === userId && message.startsWith('reset of a password not sent'));
+/** Asks for a link by “Forgotten password?”, and uses the link if one comes. */
+const forgotten = (target: Target, email: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
+  const [mails, lines] = [resetsTo(email).length, refusals(target.userId).length];
+  const answer = await forget(service.issuer, target.email);
+  expect([answer.status, titleOf(answer)]).toEqual([200, 'Check your e-mail']);
+  await until(() => resetsTo(email).length > mails || refusals(target.userId).length > lines);
+  const [mail] = resetsTo(email).slice(mails);
+  if (!mail) return { title: 'no mail', isIn: false };
+  const agent = new Agent();
+  const done = await agent.follow(await agent.submit(await agent.get(linkIn(mail)), { password: NEW_PASSWORD }));
+  const signedIn = await signIn(new Agent(), authorizeUrl(service.issuer, pkce), target.email, NEW_PASSWORD);
+  return { title: titleOf(done), isIn: signedIn.location?.includes('code=') === true };
+};
+
 /** Each puts a means in place, and hands out how somebody uses it. */
 const means = {
   'the link of an invitation, fetched': {
@@ -190,6 +220,12 @@ const means = {
       await record(writer, target, 'up');
       return { use: at('up') };
     },
+  },
+  'an address': {
+    kind: 'address',
+    status: 'active',
+    title: 'no mail',
+    write: async (writer, target) => ({ use: forgotten(target, await address(writer, target)) }),
   },
 } as const satisfies Record<string, Put>;
 
@@ -307,6 +343,153 @@ test('a means without a writer on record counts', async () => {
   expect([id, (await at('up')()).isIn]).toEqual([target.personId, true]);
 });
 
+describe('an address', () => {
+  const give = ({ tid, userId }: Target) => service.idp.tenant(tid).users.addGroups(userId, { names: ['Privileged'] });
+  const listed = async ({ tid, userId }: Target) => (await by('low')(`/tenants/${tid}/users/${userId}/means`)).json.items;
+
+  test('of a person whom an administrator made carries its voucher, and keeps it in a write that leaves the address alone', async () => {
+    const made: Target[] = [];
+    for (const writer of ['low', 'root'] as const) {
+      count += 1;
+      const email = `made-${count}@org.test`;
+      const body = { givenName: 'M', familyName: 'D', email, user: { userName: email } };
+      const { json } = ok(await by(writer).post(`/tenants/${org}/persons`, body));
+      const target = { tid: org, personId: json.id as string, userId: (json.user as { id: string }).id, email };
+      await service.idp.tenant(org).users.activate(target.userId);
+      await service.idp.directory.credentials.seedPassword(target.userId, 'old');
+      const other = writer === 'low' ? 'root' : 'low';
+      const path = `/tenants/${org}/persons/${target.personId}`;
+      ok(await by(other).patch(path, { givenName: 'O', familyName: 'D', email }));
+      made.push(target);
+    }
+    for (const target of made) await give(target);
+    const [low, root] = made as [Target, Target];
+    expect(await listed(low)).toEqual([{ kind: 'address', tid: org, userId: low.userId, address: low.email }]);
+    expect(await listed(root)).toEqual([]);
+    expect(await forgotten(low, low.email)()).toEqual({ title: 'no mail', isIn: false });
+    expect(await forgotten(root, root.email)()).toMatchObject({ isIn: true });
+  });
+
+  test('that is spelled otherwise is another one', async () => {
+    const target = await member(org, 'active');
+    await address(by('low'), target, target.email.toUpperCase());
+    await give(target);
+    expect(await forgotten(target, target.email.toUpperCase())()).toEqual({ title: 'no mail', isIn: false });
+  });
+
+  test.each([
+    [
+      'the person, signed in, proved it',
+      async (agent: Agent, email: string) => {
+        const url = linkIn(await mailOfKind(captured, email, 'email-proof'));
+        return agent.follow(await agent.submit(await agent.get(url), {}));
+      },
+    ],
+    [
+      'the person chose a password by a link that went there',
+      async (agent: Agent, email: string, target: Target) => {
+        await forgotten(target, email)();
+        return agent.get(`${service.issuer}/idp/email`);
+      },
+    ],
+  ])('counts after %s', async (_, prove) => {
+    const target = await member(org, 'active');
+    const email = await address(by('low'), target);
+    const agent = new Agent();
+    await signIn(agent, authorizeUrl(service.issuer, pkce), target.email, 'old');
+    await prove(agent, email, target);
+    await give(target);
+    expect(await listed(target)).toEqual([]);
+    expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
+  });
+
+  test('of the invitation counts after the person accepted the link that was mailed there', async () => {
+    const target = await member(org, 'invited');
+    const email = `invited-${target.userId}@other.test`;
+    ok(await by('low').patch(`/tenants/${org}/persons/${target.personId}`, { email }));
+    await invite(by('low'), target, true);
+    const { use } = await invitationLink(target, await mailTo(email, /https?:\S+\/invitations\/\S+/));
+    expect(await use()).toMatchObject({ isIn: true });
+    await give(target);
+    expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
+  });
+
+  test('that was written after an invitation gets no link that opens more than its writer held', async () => {
+    const target = await member(org, 'invited');
+    await invite(by('root'), target, true);
+    ok(await by('low').patch(`/tenants/${org}/persons/${target.personId}`, { email: `later-${target.userId}@other.test` }));
+    await give(target);
+    expect(await listed(target)).toEqual(['invitation', 'address'].map((kind) => expect.objectContaining({ kind, userId: target.userId })));
+  });
+
+  test('that the person proved before stays where mail goes, with its own voucher', async () => {
+    const target = await member(org, 'active');
+    await service.idp.tenant(org).users.update(target.userId, { emailVerified: true });
+    const written = await address(by('low'), target);
+    await give(target);
+    expect(await listed(target)).toEqual([{ kind: 'address', tid: org, userId: target.userId, address: written }]);
+    expect(await forgotten(target, target.email)()).toMatchObject({ isIn: true });
+    expect(resetsTo(written)).toEqual([]);
+  });
+
+  test('of a link that was mailed before the grant opens nothing afterwards, until somebody confirms', async () => {
+    const target = await member(org, 'active');
+    const email = await address(by('low'), target);
+    await forget(service.issuer, target.email);
+    const link = linkIn(await mailOfKind(captured, email, 'password-reset'));
+    await give(target);
+    const agent = new Agent();
+    expect(titleOf(await agent.get(link))).toBe('This link must be confirmed first');
+    expect(await listed(target)).toEqual(['reset', 'address'].map((kind) => expect.objectContaining({ kind, userId: target.userId })));
+    ok(await by('holder').post(`/tenants/${org}/users/${target.userId}/means/confirm`));
+    expect(titleOf(await agent.get(link))).toBe('Choose a new password');
+  });
+
+  test('is no hindrance to a reset that somebody has sent who holds the permissions, but gets none that was written since', async () => {
+    const target = await member(org, 'active');
+    const email = await address(by('low'), target);
+    await give(target);
+    ok(await by('holder').post(`/tenants/${org}/users/${target.userId}/password-reset`));
+    const link = linkIn(await mailOfKind(captured, email, 'password-reset'));
+    expect(titleOf(await new Agent().get(link))).toBe('Choose a new password');
+    const request = { requestId: 'queued', by: { actor: 'client:holder' }, address: target.email };
+    expect(await service.idp.directory.passwordResets.begin(target.userId, request)).toBeUndefined();
+  });
+
+  test('of a parent is compared with the privileges of its child', async () => {
+    const [parent, child] = [await member(home, 'active'), await member(org, 'active')];
+    await service.idp.tenant(org).linking.link(child.userId, { tid: home, userId: parent.userId });
+    const email = await address(by('low'), parent);
+    const refused = await by('root').post(`/tenants/${org}/users/${child.userId}/groups`, { names: ['Privileged'] });
+    expect([refused.status, refused.json.means]).toEqual([409, [{ kind: 'address', tid: home, userId: parent.userId, address: email }]]);
+    await give(child);
+    expect(await forgotten(parent, email)()).toEqual({ title: 'no mail', isIn: false });
+  });
+
+  test('of a row without a voucher counts', async () => {
+    const target = await member(org, 'active');
+    const email = await address(by('low'), target);
+    await give(target);
+    await persons().update(target.personId, ({ emailVouchedBy, ...row }: Person) => {
+      expect(emailVouchedBy).toMatchObject({ by: 'tenant' });
+      return row;
+    });
+    expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
+  });
+});
+
+test('a process that ends between the confirmation and the grant leaves a means that counts, and no privilege', async () => {
+  const target = await member(org, 'active');
+  const email = await address(by('low'), target);
+  const { means, privileges } = service.idp.directory;
+  const found = () => service.idp.tenant(org).users.require(target.userId);
+  await means.confirm(await means.unconfirmed(await found(), [{ tid: org, permissionId: GRANTED }]));
+  expect(await privileges.of(await found())).toEqual([]);
+  const granted = await by('root').post(`/tenants/${org}/users/${target.userId}/groups`, { names: ['Privileged'] });
+  expect(granted.status).toBe(200);
+  expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
+});
+
 test('a grant without privileges, or that repeats one, asks nothing', async () => {
   const target = await member(org, 'active');
   await record(by('low'), target, 'up');
@@ -409,6 +592,21 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     const user = { userName: 'again@org.test', externalIdentities: [{ idp: id, subject: `${id} again` }] };
     expect((await by('low').post(`/tenants/${org}/persons`, { givenName: 'A', familyName: 'G', user })).status).toBe(201);
     expect(await comes(`${id} again`)).toEqual([true, false]);
+  });
+
+  test('of the address: the writers of the mapping vouch for what it writes', async () => {
+    const { org, id, groupId, claims, comes } = await mapping('root');
+    const sub = `${id} moved`;
+    expect(await comes(sub)).toEqual([true, true]);
+    ok(await by('low').patch(`/tenants/${org}/connections/${id}`, { mapping: { ...claims, email: { claim: 'email', update: true } } }));
+    const email = `elsewhere-${id}@org.test`;
+    upstream.person = { sub, email, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
+    expect((await at(id)()).isIn).toBe(true);
+    await service.idp.tenant(org).groups.update(groupId, { permissionIds: [GRANTED] });
+    const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: sub });
+    const userId = account?.person.user.id;
+    const listed = await by('low')(`/tenants/${org}/users/${userId}/means`);
+    expect(listed.json.items).toEqual([{ kind: 'address', tid: org, userId, address: email }]);
   });
 
   test('of a connection whose settings somebody with less changed counts for what both held', async () => {
