@@ -215,7 +215,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       if (withheld.length > 0)
         logger.warn(
           { values: withheld },
-          'the seed gives no privileges to groups and users that somebody else made, and no members to such groups. An administrator may give them',
+          'the seed gives no privileges to records that somebody else made, and no members to such groups. An administrator may give them',
         );
       if (unknown.length > 0) {
         logger.warn(

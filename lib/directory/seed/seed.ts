@@ -5,6 +5,7 @@
  * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
 import type { Logger } from '../../logger.js';
+import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import type { Directory } from '../directory.js';
@@ -77,7 +78,7 @@ function apiResourcePiece(parts: Parts, { id, secret, ...given }: NonNullable<Se
     fields,
     find: () => seedLedger.record('apiResources', id),
     create: () => apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
-    update: (_, patch) => apiResources.update(id, patch),
+    update: async (_, patch, isMade) => apiResources.update(id, isMade ? patch : await withoutRights(parts, 'apiResources', id, patch)),
     ...(secret !== undefined && { apart: secretOf(secret, async () => (await apiResources.rotateSecret(id, secret)).apiResource) }),
   };
 }
@@ -91,7 +92,7 @@ function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['c
     fields,
     find: () => seedLedger.record('clients', id),
     create: () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
-    update: (_, patch) => clients.update(id, patch),
+    update: async (_, patch, isMade) => clients.update(id, isMade ? patch : await withoutRights(parts, 'clients', id, patch)),
     ...(secret !== undefined && { apart: secretOf(secret, async () => (await clients.rotateSecret(id, secret)).client) }),
   };
 }
@@ -103,6 +104,34 @@ async function withScopesThatMean<C extends NonNullable<Seed['clients']>[number]
 ): Promise<C> {
   const { id, allowedScopes } = client;
   return allowedScopes ? { ...client, allowedScopes: await scopesThatMean(directory, id, allowedScopes, scopes) } : client;
+}
+
+/** Values of single members that are rights. */
+const rights: ReadonlySet<string> = new Set(['trustedLoginHint true', 'introspects all', 'impersonation allow']);
+
+/** The patch without the rights that a seed gives only to what a seed made: whoever made the record may have a secret of it. */
+async function withoutRights(
+  { directory, run }: Parts,
+  collection: 'clients' | 'apiResources',
+  id: string,
+  { allowedScopes, adminTenants, ...patch }: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const before = await directory.seedLedger.record<Client | ApiResource>(collection, id);
+  const had: Pick<Client, 'allowedScopes' | 'adminTenants'> =
+    before && 'adminTenants' in before ? before : { allowedScopes: [], adminTenants: [] };
+  const isGiven = (field: string, value: unknown, isRight: boolean): boolean => {
+    if (isRight) run.withhold(collection, id, `${field} ${value}`);
+    return !isRight;
+  };
+  const listOf = (field: keyof typeof had, list: unknown, isRight: (item: string) => boolean) =>
+    Array.isArray(list) && {
+      [field]: (list as string[]).filter((one) => isGiven(field, one, isRight(one) && !had[field].includes(one))),
+    };
+  return {
+    ...Object.fromEntries(Object.entries(patch).filter(([field, value]) => isGiven(field, value, rights.has(`${field} ${value}`)))),
+    ...listOf('allowedScopes', allowedScopes, isAdminScope),
+    ...listOf('adminTenants', adminTenants, () => true),
+  };
 }
 
 /** A secret that a seed gave once is not given again: an older release that starts once more must not undo a rotation. */

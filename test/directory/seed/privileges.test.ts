@@ -1,5 +1,5 @@
 /** A seed gives privileges only to records that a seed made. */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { seedIds } from '../../../lib/directory/seed/ids.js';
 import { ISSUER, testDirectory } from '../../support/service/test-directory.js';
@@ -63,7 +63,7 @@ test('a user that an administrator made gets no privileged group of the seed, an
   ];
   const said = await apply(directory, release([], [], groups), release([], ['Operators', 'Staff'], groups));
   expect(await groupsOf(directory)).toEqual([(await groupNamed(directory, 'Staff'))?.id]);
-  expect(said).toContain('no privileges to groups and users that somebody else made');
+  expect(said).toContain('no privileges to records that somebody else made');
 });
 
 test.each(['the user', 'the person'] as const)(
@@ -101,3 +101,49 @@ test.each(['the user', 'the person'] as const)(
     expect(await groupsOf(directory)).toEqual([]);
   },
 );
+
+const rights = { introspects: 'all', impersonation: 'allow' } as const;
+const clientRights = { ...rights, adminTenants: ['*'], allowedScopes: ['openid', PRIVILEGE], trustedLoginHint: true };
+const none = { introspects: 'own', impersonation: 'refuse' } as const;
+const clientNone = { ...none, adminTenants: [], allowedScopes: ['openid'], trustedLoginHint: false };
+const plain = { name: 'Portal', secret: 'portal-secret' };
+const credentials = { metadata: { grant_types: ['client_credentials'] } };
+/** What has a secret: how somebody makes it, and seeds that give it no right, and each. */
+const holders = {
+  clients: {
+    make: ({ clients }: Directory) => clients.create({ id: 'portal', ...plain, ...credentials, ...clientNone }),
+    seed: (given: object): Seed => ({ clients: [{ id: 'portal', ...plain, ...credentials, ...clientNone, ...given }] }),
+    ...{ given: clientRights, stays: clientNone },
+  },
+  apiResources: {
+    make: ({ apiResources }: Directory) => apiResources.create({ id: 'portal', ...plain, ...none, scopes: [] }),
+    seed: (given: object): Seed => ({ apiResources: [{ id: 'portal', ...plain, ...none, scopes: [], ...given }] }),
+    ...{ given: rights, stays: none },
+  },
+};
+const withScopes = () => testDirectory({ identityScopes: new Set(['openid', PRIVILEGE]) });
+
+describe.each(Object.entries(holders))('Y2: %s', (collection, { make, seed, given, stays }) => {
+  test('one that somebody else made gets no right of the seed, and the log says so', async () => {
+    await using built = await withScopes();
+    const { directory, store } = built;
+    await apply(directory, {});
+    await make(directory);
+    const said = await apply(directory, seed({}), seed({ ...given, name: 'Portal 2' }));
+    for (const right of Object.keys(given)) expect(said).toContain(`${collection}:portal ${right} `);
+    expect(await store.collection(collection).get('portal')).toMatchObject({ ...stays, name: 'Portal 2' });
+    await apply(directory, seed(given));
+    expect(await store.collection(collection).get('portal')).toMatchObject(stays);
+    // Rights that an administrator gave it meanwhile stay.
+    await directory[collection as 'clients'].update('portal', given);
+    await apply(directory, seed({ ...given, name: 'Portal 3' }));
+    expect(await store.collection(collection).get('portal')).toMatchObject(given);
+  });
+
+  test('one that a seed made gets them', async () => {
+    await using built = await withScopes();
+    const { directory, store } = built;
+    await apply(directory, seed({}), seed(given));
+    expect(await store.collection(collection).get('portal')).toMatchObject(given);
+  });
+});
