@@ -116,3 +116,23 @@ test('Y1: the kinds are those that a seed makes', async () => {
   const entries = (await built.store.collection('seeds').find({})).map((row) => row.id.split(':')[0]);
   expect(new Set(kinds.map(({ collection }) => collection))).toEqual(new Set(entries.filter((name) => name !== 'origin')));
 });
+
+test.each([true, false])('Y1: a record of an extension that was made again is left (made again: %s)', async (isRemade) => {
+  await using built = await scene();
+  let row: { id: string; name: string; createdAt: string } | undefined;
+  const apply = (name: string) =>
+    applySeed(built.directory, {}, silentLogger, () => [
+      {
+        ...{ collection: 'notes.entries', id: 'one', fields: { name } },
+        find: async () => row,
+        create: async () => {
+          row = { id: 'one', name, createdAt: '2026-01-01T00:00:00.000Z' };
+        },
+        update: async (_, patch) => void Object.assign(row!, patch),
+      },
+    ]);
+  await apply('1');
+  if (isRemade) row = { ...row!, createdAt: '2026-01-02T00:00:00.000Z' };
+  await apply('2');
+  expect(row?.name).toBe(isRemade ? '1' : '2');
+});
