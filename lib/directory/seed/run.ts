@@ -90,22 +90,29 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     entry: SeedRecord,
     found: R | undefined,
   ): Promise<R | undefined> {
-    const record = found ?? (await made(piece, entry.recordId));
+    const { record, isNew } = found ? { record: found, isNew: false } : await made(piece, entry);
     if (record === undefined) return undefined;
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
     const notes = await settled(piece, record);
-    await ledger.write(entry.id, (row) => (row.madeAt ? row : { ...row, madeAt: new Date(), ...identityOf(record), ...notes }));
+    await ledger.write(entry.id, (row) => {
+      if (row.madeAt) return row;
+      const { isFound, ...rest } = row;
+      return { ...rest, ...(isFound && !isNew && { isFound }), madeAt: new Date(), ...identityOf(record), ...notes };
+    });
     return record;
   }
 
-  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>, recordId: string): Promise<R | undefined> {
+  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>, { id, recordId }: SeedRecord) {
     const refused = await piece.create(recordId).then(() => undefined, unlessTaken);
     const record = await piece.find(recordId);
-    const id = seedEntryId(piece.collection, piece.id);
     if (refused === undefined) done.made.push(id);
-    else if (record === undefined) done.taken.push(id);
-    return record;
+    else if (record === undefined) {
+      done.taken.push(id);
+      // Who took the id or the name may make a record of it before a seed can.
+      await ledger.write(id, (row) => (row.madeAt || row.isFound ? row : { ...row, isFound: true }));
+    }
+    return { record, isNew: refused === undefined };
   }
 
   async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
@@ -165,8 +172,10 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       if (!entered.isNew) record = await piece.find(entry.recordId);
     }
     if (record !== undefined && !isOfEntry(record, entry)) record = undefined;
-    if (entry.madeAt === undefined) record = await finish(piece, entry, record);
-    else if (record === undefined) done.gone.push(id);
+    if (entry.madeAt === undefined) {
+      record = await finish(piece, entry, record);
+      entry = (await ledger.entry(id)) ?? entry;
+    } else if (record === undefined) done.gone.push(id);
     else if (mode === 'update') await change(piece, entry, record);
     return there();
   }

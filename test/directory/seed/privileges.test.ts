@@ -140,6 +140,20 @@ describe.each(Object.entries(holders))('Y2: %s', (collection, { make, seed, give
     expect(await store.collection(collection).get('portal')).toMatchObject(given);
   });
 
+  test.each(['somebody', 'the seed'])('one whose id was taken at first, and that %s made then', async (maker) => {
+    await using built = await withScopes();
+    const { directory, store } = built;
+    const other = holders[collection === 'clients' ? 'apiResources' : 'clients'];
+    await apply(directory, {});
+    await other.make(directory);
+    expect(await apply(directory, seed({}))).toContain(`${collection}:portal`);
+    await (collection === 'clients' ? directory.apiResources : directory.clients).remove('portal');
+    await built.dispatched();
+    if (maker === 'somebody') await make(directory);
+    await apply(directory, seed({}), seed(given));
+    expect(await store.collection(collection).get('portal')).toMatchObject(maker === 'somebody' ? stays : given);
+  });
+
   test('one that a seed made gets them', async () => {
     await using built = await withScopes();
     const { directory, store } = built;
