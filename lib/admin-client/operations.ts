@@ -207,7 +207,7 @@ export interface MeansOfUser {
     readonly id?: string;
     readonly idp?: string;
     readonly subject?: string;
-    /** to which “Forgotten password?” mails its link */
+    /** of the person, to which reset links are mailed */
     readonly address?: string;
   }[];
 }

@@ -23,7 +23,7 @@ const Means = form({
   id: Type.Optional(Type.String({ description: 'of the invitation or the connection' })),
   idp: Type.Optional(Type.String()),
   subject: Type.Optional(Type.String()),
-  address: Type.Optional(Type.String({ description: 'to which “Forgotten password?” mails its link' })),
+  address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
 });
 const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser', additionalProperties: false });
 
