@@ -170,6 +170,7 @@ export type {
   User,
   Voucher,
 } from './store/records/records.js';
+export { canParseUrl } from './text/can-parse-url.js';
 export { isEmailAddress } from './text/email-address.js';
 export { ownMember } from './text/own-member.js';
 export { epochSeconds } from './times/epoch-seconds.js';

@@ -1,5 +1,5 @@
 /** What clients of CIBA are registered with. @see CIBA Core §4 */
-import type { Client } from '../../lib/extension-door.js';
+import { type Client, canParseUrl } from '../../lib/extension-door.js';
 import { GRANT_TYPE } from './requests/requests.js';
 
 type Check = (value: unknown, fetchProblem: (url: string) => string | undefined) => string | undefined;
@@ -7,7 +7,7 @@ type Check = (value: unknown, fetchProblem: (url: string) => string | undefined)
 const signingAlgorithms: ReadonlySet<unknown> = new Set(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']);
 
 const isHttps = (value: unknown): boolean => {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  const url = typeof value === 'string' && canParseUrl(value) ? new URL(value) : undefined;
   return url !== undefined && url.protocol === 'https:' && url.hash === '' && url.username === '' && url.password === '';
 };
 

@@ -1,6 +1,6 @@
 /** Connections by id and by domain, of whatever tenant. */
 import { LRUCache } from 'lru-cache';
-import type { ExtensionContext } from '../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext } from '../../lib/extension-door.js';
 import { type Connection, connections, domains } from './records.js';
 
 export interface ConnectionBook {
@@ -95,7 +95,7 @@ const LONGEST_DOMAIN = 255;
 export function foldedDomain(domain: string): string | undefined {
   if (domain.length > LONGEST_DOMAIN) return undefined;
   const trimmed = domain.trim().replace(/\.$/, '');
-  if (!/^[^\s/:?#@[\]\\%]+\.[^\s/:?#@[\]\\%]+$/.test(trimmed) || !URL.canParse(`http://${trimmed}`)) return undefined;
+  if (!/^[^\s/:?#@[\]\\%]+\.[^\s/:?#@[\]\\%]+$/.test(trimmed) || !canParseUrl(`http://${trimmed}`)) return undefined;
   const { hostname } = new URL(`http://${trimmed}`);
   return /^[a-z0-9.-]+$/.test(hostname) && !/^[\d.]+$/.test(hostname) ? hostname : undefined;
 }

@@ -1,5 +1,6 @@
 /** Webhooks as resources of the admin API: of a tenant, and of the instance. */
 import {
+  canParseUrl,
   defineOperation,
   type ExtensionContext,
   IdpError,
@@ -47,7 +48,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
   }
 
   function checkUrl(given: string): void {
-    const parsed = URL.canParse(given) ? new URL(given) : undefined;
+    const parsed = canParseUrl(given) ? new URL(given) : undefined;
     const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.production);
     if (!isRight || parsed.username || parsed.password || parsed.hash)
       throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });

@@ -1,7 +1,7 @@
 /** The page that says who acts as whom in this browser, and ends it. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, parametersOf, redirectByGet } from '../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, form, formField, parametersOf, redirectByGet } from '../../lib/extension-door.js';
 import { type Book, idOf } from './book.js';
 import { createPages, type Problem } from './pages.js';
 
@@ -15,7 +15,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
 
   /** Where an application may have people led back to: what it registered for a sign-out, or a page of where it takes responses. */
   async function returnOf(clientId: string | undefined, wanted: string | undefined): Promise<string | undefined> {
-    if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !URL.canParse(wanted)) return undefined;
+    if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !canParseUrl(wanted)) return undefined;
     const { protocol, origin, username, password } = new URL(wanted);
     if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined;
     const client = await directory.clients.get(clientId);
@@ -24,7 +24,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
       readonly redirect_uris?: readonly string[];
       readonly post_logout_redirect_uris?: readonly string[];
     };
-    const isOwn = afterLogout.includes(wanted) || redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+    const isOwn = afterLogout.includes(wanted) || redirects.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
     return isOwn ? wanted : undefined;
   }
 

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import {
   type Branding,
   type Client,
+  canParseUrl,
   contrastRatio,
   hashSource,
   mixed,
@@ -91,7 +92,7 @@ export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius
 
 /** The address of an image if it is one that a page may load: https, or a path of this origin. */
 export function imageUrl(uri: string | undefined): string | undefined {
-  if (uri === undefined || !URL.canParse(uri, 'https://own.invalid')) return undefined;
+  if (uri === undefined || !canParseUrl(uri, 'https://own.invalid')) return undefined;
   const url = new URL(uri, 'https://own.invalid');
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') return undefined;
   if (uri.startsWith('/')) return url.host === 'own.invalid' ? uri : undefined;

@@ -1,6 +1,7 @@
 /** Formats of texts that schemas name. To typebox every value of an unknown format is wrong, so a schema with one is refused when the service starts. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../errors.js';
+import { canParseUrl } from '../text/can-parse-url.js';
 import { isEmailAddress } from '../text/email-address.js';
 
 type Check = (text: string) => boolean;
@@ -18,7 +19,7 @@ const formats: Readonly<Record<string, Check>> = {
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
   email: isEmailAddress,
   'idn-email': isEmailAddress,
-  uri: (text) => URL.canParse(text),
+  uri: (text) => canParseUrl(text),
   uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
 };
 for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);

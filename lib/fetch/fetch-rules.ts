@@ -1,5 +1,6 @@
 /** Which addresses the service may call, judged by a URL alone: when the URL is written, and again when it is called. */
 import { isIP } from 'node:net';
+import { canParseUrl } from '../text/can-parse-url.js';
 import { isPublicAddress } from './public-address.js';
 
 /** Whether the operator allows the host of a URL by the option `outgoing.allowHosts`. */
@@ -21,7 +22,7 @@ export type FetchProblem = (url: string) => string | undefined;
 export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {
   const isAllowed = createAllowedHosts(options.allowHosts);
   return (text) => {
-    if (!options.production || !URL.canParse(text)) return undefined;
+    if (!options.production || !canParseUrl(text)) return undefined;
     const url = new URL(text);
     return isAllowed(url) || !isPrivateLiteral(url)
       ? undefined

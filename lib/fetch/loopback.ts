@@ -1,4 +1,5 @@
 /** This machine, as a URL names it. */
+
 const hostnames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
@@ -18,10 +19,10 @@ export const isLoopback = (hostname: string): boolean => hostnames.has(hostname)
  * Whether a URL is https, or http at this machine outside production, where there is development.
  * @example
  * ```ts
- * import { type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';
+ * import { canParseUrl, type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';
  *
  * const isRight = (url: string, { production }: ExtensionContext): boolean =>
- *   URL.canParse(url) && isHttpsOrLocal(new URL(url), production);
+ *   canParseUrl(url) && isHttpsOrLocal(new URL(url), production);
  * ```
  */
 export const isHttpsOrLocal = ({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>, production: boolean): boolean =>

@@ -2,6 +2,8 @@
  * Values of response headers that come from records, options or other services. Each header that takes such a value has its function here, which
  * encodes the value or leaves it out. `Location` needs none: Koa, and the `href` of a `URL`, encode it.
  */
+
+import { canParseUrl } from '../text/can-parse-url.js';
 import { isPlainHost } from '../text/plain-host.js';
 
 /**
@@ -11,7 +13,7 @@ import { isPlainHost } from '../text/plain-host.js';
  */
 export function policySource(url: string, part: 'origin' | 'path'): string | undefined {
   if (url.startsWith('/')) return "'self'";
-  if (!URL.canParse(url)) return undefined;
+  if (!canParseUrl(url)) return undefined;
   const { origin, host, pathname } = new URL(url);
   if (!isPlainHost(host)) return undefined;
   return part === 'origin' ? origin : origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C').replaceAll("'", '%27');

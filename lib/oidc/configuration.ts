@@ -3,6 +3,7 @@ import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records/records.js';
+import { canParseUrl } from '../text/can-parse-url.js';
 import type { Accounts, FoundByToken } from './accounts/account.js';
 import { pinnedLogin } from './accounts/login-context.js';
 import { getsRefreshToken, mayBeOffline } from './accounts/offline-access.js';
@@ -210,5 +211,5 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */
 function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
   if (!record) return false;
-  return record.corsOrigins.includes(origin) || redirectUris.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+  return record.corsOrigins.includes(origin) || redirectUris.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
 }

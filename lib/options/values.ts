@@ -3,13 +3,14 @@ import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
 import { isScope } from '../claims/checks.js';
 import { expectedAccent } from '../display/contrast.js';
+import { canParseUrl } from '../text/can-parse-url.js';
 import { isImageAddress } from '../text/image-address.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
 /** @see OpenID Connect Discovery §3 */
 export const checkIssuer: ValueCheck = (value) => {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  const url = typeof value === 'string' && canParseUrl(value) ? new URL(value) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'an absolute http(s) URL';
   if (url.username !== '' || url.password !== '') return 'a URL without user name and password';
   // An empty query or fragment leaves no trace in the parsed URL.
@@ -54,7 +55,7 @@ export const checkClaimScope: ValueCheck = (value) => (value === false || isScop
 
 /** @see RFC 3986 §3.2 */
 export const checkHost: ValueCheck = (value) => {
-  const url = typeof value === 'string' && URL.canParse(`http://${value}`) ? new URL(`http://${value}`) : undefined;
+  const url = typeof value === 'string' && canParseUrl(`http://${value}`) ? new URL(`http://${value}`) : undefined;
   return url && url.host.replace(/:80$/, '') === (value as string).replace(/:80$/, '')
     ? undefined
     : "a host in lower case, as 'host' or 'host:port'";

@@ -68,6 +68,11 @@ describe('design §2: the house', () => {
     expect(sources.filter((file) => /\.normalize\(/.test(readFileSync(file, 'utf8')))).toEqual(['lib/text/normal-form.ts']);
   });
 
+  test('URLs are tried by `canParseUrl`, because `URL.canParse` of Node 20 refuses some once it is optimised', () => {
+    const sources = Object.keys(graph).filter((file) => /^(?:lib|extensions|adapters)\//.test(file));
+    expect(sources.filter((file) => /\bURL\.canParse\(/.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
   test('R3-PROTO: a name that came with a request is looked up by `ownMember` alone', () => {
     const sources = Object.keys(graph).filter((file) => /^(?:lib|extensions)\//.test(file));
     const byRequest = /\w\[(?:String\()?(?:formField\(|ctx\.(?:query|params|request|headers|get)\b)/;

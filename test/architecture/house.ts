@@ -76,7 +76,7 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/text/', mayImport: [] },
   { files: 'lib/store/', mayImport: ['lib/errors.ts', 'lib/text/', 'lib/times/', 'type lib/logger.ts'] },
-  { files: 'lib/fetch/', mayImport: ['lib/times/'] },
+  { files: 'lib/fetch/', mayImport: ['lib/text/can-parse-url.ts', 'lib/times/'] },
   { files: 'lib/display/', mayImport: [] },
   { files: 'lib/times/', mayImport: [] },
   {

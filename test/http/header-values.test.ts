@@ -38,6 +38,11 @@ describe('Content-Security-Policy', () => {
     expect([...(policy['img-src'] ?? []), ...(policy['frame-src'] ?? [])].length).toBeLessThanOrEqual(2);
   });
 
+  test('names a host of letters beyond ASCII however often it is asked', () => {
+    const sources = Array.from({ length: 10_000 }, () => policySource('https://b\u00fccher.example/x', 'origin'));
+    expect(new Set(sources)).toEqual(new Set(['https://xn--bcher-kva.example']));
+  });
+
   test('names the origin, or the path as browsers compare it', () => {
     expect(policySource('https://A.example/x;y.png?z', 'path')).toBe('https://a.example/x%3By.png');
     expect(policySource('https://b\u00fccher.example:8443/x', 'origin')).toBe('https://xn--bcher-kva.example:8443');

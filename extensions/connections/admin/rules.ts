@@ -1,5 +1,5 @@
 /** What a connection has to be, beyond its form, and what the presets make of what is left out. */
-import { type ExtensionContext, IdpError, isLoopback } from '../../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, IdpError, isLoopback } from '../../../lib/extension-door.js';
 import { foldedDomain } from '../book.js';
 import type { ConnectionFields } from '../records.js';
 import { isProviderUrl } from '../upstream/provider.js';
@@ -67,7 +67,7 @@ export function described(
 /** @throws IdpError `invalid_record` */
 export function checked(given: Described, production: boolean): Described {
   const { preset, issuer, parameters, renamed, subjectClaim, mapping, createUsersIn } = given;
-  const { protocol, hostname, pathname, search, hash } = URL.canParse(issuer) ? new URL(issuer) : new URL('none://none');
+  const { protocol, hostname, pathname, search, hash } = canParseUrl(issuer) ? new URL(issuer) : new URL('none://none');
   const isDouble = !production && protocol !== 'none:' && isLoopback(hostname);
   if (!isProviderUrl(issuer, production) || search !== '' || hash !== '')
     throw wrong('/issuer', 'an https URL without a query; outside production http as well, at a loopback address');

@@ -4,7 +4,7 @@
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
 import type { Configuration, CustomFetch } from 'openid-client';
-import { type ExtensionContext, epochSeconds, isHttpsOrLocal } from '../../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import type { ConnectionSecrets } from './secrets.js';
 
@@ -127,7 +127,7 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
 
 /** Whether a provider may be at this URL: https, or outside production http at a loopback address. */
 export function isProviderUrl(url: string, production: boolean): boolean {
-  if (!URL.canParse(url)) return false;
+  if (!canParseUrl(url)) return false;
   const parsed = new URL(url);
   return parsed.username === '' && parsed.password === '' && isHttpsOrLocal(parsed, production);
 }

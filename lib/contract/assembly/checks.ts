@@ -15,6 +15,7 @@ import {
 } from '../../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../../errors.js';
 import { eventNames } from '../../events.js';
+import { canParseUrl } from '../../text/can-parse-url.js';
 import { findArtifactProblems } from '../artifacts.js';
 import { findCollectionProblems } from '../collections.js';
 import type { Extension } from '../extension.js';
@@ -28,7 +29,7 @@ type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
 const callback: Check = ['a function', isFunction];
 const isGrantTypes = (value: unknown): boolean =>
-  isObject(value) && Object.entries(value).every(([name, create]) => URL.canParse(name) && isFunction(create));
+  isObject(value) && Object.entries(value).every(([name, create]) => canParseUrl(name) && isFunction(create));
 
 /** A code is that of a refusal or of a failure, and one word in a log. */
 function isErrorCodes(value: unknown): boolean {

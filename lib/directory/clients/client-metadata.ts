@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records/records.js';
+import { canParseUrl } from '../../text/can-parse-url.js';
 import { ownMember } from '../../text/own-member.js';
 import { isPlainHost } from '../../text/plain-host.js';
 import type { ClientRules } from '../context.js';
@@ -184,7 +185,7 @@ const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:',
 
 /** What the URI should be instead, as oidc-provider has it. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
 function expectedUri(name: string, value: unknown, metadata: Metadata): string | undefined {
-  if (typeof value !== 'string' || value.length > LONGEST_URI || !URL.canParse(value))
+  if (typeof value !== 'string' || value.length > LONGEST_URI || !canParseUrl(value))
     return `an absolute URI of at most ${LONGEST_URI} characters`;
   if (name === 'request_uris') return undefined;
   const { protocol, hostname, href, host } = new URL(value);
@@ -208,7 +209,7 @@ function postRegistrationProblems(
   { isProduction = false }: ClientRules,
 ): readonly RecordProblem[] {
   if (uri === undefined) return [];
-  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  const url = canParseUrl(uri) ? new URL(uri) : undefined;
   if (url && isPlain(url) && isHttpsOrLocal(url, isProduction)) return [];
   return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
 }
@@ -219,7 +220,7 @@ function postRegistrationProblems(
  */
 const originProblems = ({ corsOrigins = [] }: CheckedClient): readonly RecordProblem[] =>
   corsOrigins.flatMap((origin, index) => {
-    const url = origin.length <= LONGEST_URI && URL.canParse(origin) ? new URL(origin) : undefined;
+    const url = origin.length <= LONGEST_URI && canParseUrl(origin) ? new URL(origin) : undefined;
     const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
     const isRight =
       url && !scripted.has(url.protocol) && isPlainHost(url.host) && origin === (isWeb ? url.origin : `${url.protocol}//${url.host}`);
@@ -253,7 +254,7 @@ const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
   ['client_uri', 'initiate_login_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];
-    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    const url = typeof value === 'string' && canParseUrl(value) ? new URL(value) : undefined;
     const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && isPlain(url));
     return isRight ? [] : [{ path: `/metadata/${name}`, expected: 'an http(s) URL with a host, without user name and password' }];
   });
@@ -265,12 +266,12 @@ const isImplicit = ({ grant_types: grants, response_types: types }: Metadata): b
 function logoutUriProblems({ redirect_uris: redirects, ...metadata }: Metadata): readonly RecordProblem[] {
   const check = (name: string, expected: string, fits: (url: URL) => boolean): readonly RecordProblem[] => {
     const value = metadata[name];
-    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    const url = typeof value === 'string' && canParseUrl(value) ? new URL(value) : undefined;
     const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && isPlain(url) && url.hash === '' && fits(url));
     return isRight ? [] : [{ path: `/metadata/${name}`, expected }];
   };
   const isOfClient = ({ origin }: URL) =>
-    Array.isArray(redirects) && redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+    Array.isArray(redirects) && redirects.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
   return [
     ...check('backchannel_logout_uri', 'an http(s) URL with a host, without user name, password and fragment', () => true),
     ...check(

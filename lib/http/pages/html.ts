@@ -3,6 +3,7 @@
  *
  * This file has the templates. Their values are escaped unless they are themselves the result of a template.
  */
+import { canParseUrl } from '../../text/can-parse-url.js';
 
 /** Markup that is safe as it stands: the result of a template, or a constant of ours. */
 export class Html {
@@ -41,7 +42,7 @@ const ownOrigin = 'http://own.invalid';
 export function safeUrl(value: string): string {
   const own = /^[/?#]/.test(value);
   if (!own && !/^https?:\/\//i.test(value)) return '#';
-  if (!URL.canParse(value, ownOrigin)) return '#';
+  if (!canParseUrl(value, ownOrigin)) return '#';
   const url = new URL(value, ownOrigin);
   if (url.username !== '' || url.password !== '') return '#';
   if (!own) return value;

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { Client } from '../../store/records/records.js';
+import { canParseUrl } from '../../text/can-parse-url.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { findCaller, isClient } from '../clients/clients.js';
@@ -20,7 +21,7 @@ const MAX_KEPT = 16 * 1024 * 1024;
 /** Metadata of a client, registered as any other. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
 export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
   const isRight =
-    Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && URL.canParse(uri));
+    Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && canParseUrl(uri));
   if (uris !== undefined && !isRight) throw new errors.InvalidClientMetadata('request_uris must be an array of https URLs');
 }
 

@@ -6,6 +6,7 @@ import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import type { Enqueued, NewDelivery } from '../../directory/index.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
 import type { Delivery } from '../../store/records/records.js';
+import { canParseUrl } from '../../text/can-parse-url.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { clientOf } from '../clients/clients.js';
 import { identifierOf } from '../clients/pairwise.js';
@@ -89,7 +90,7 @@ export class LogoutNotices {
   async frames(issuer: string): Promise<readonly { readonly clientId: string; readonly uri: string }[]> {
     const frames = [...this.#told.values()].map(async ({ clientId, sid }) => {
       const { frontchannel_logout_uri: uri } = (await this.#directory.clients.get(clientId))?.metadata ?? {};
-      if (typeof uri !== 'string' || !URL.canParse(uri)) return [];
+      if (typeof uri !== 'string' || !canParseUrl(uri)) return [];
       const url = new URL(uri);
       url.searchParams.set('iss', issuer);
       url.searchParams.set('sid', sid);

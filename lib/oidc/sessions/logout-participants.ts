@@ -3,6 +3,7 @@
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
+import { canParseUrl } from '../../text/can-parse-url.js';
 import type { OurSession } from '../accounts/login-context.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcDependencies } from '../context.js';
@@ -50,7 +51,7 @@ export function createAfterSignOut({ participants, logger }: Parts) {
   return {
     frames: (all: readonly EndedSignIn[]) =>
       ofAll(all, (ended) =>
-        fromEach(async ({ frames }) => ((await frames?.(ended)) ?? []).filter(({ uri }) => URL.canParse(uri) && /^https?:/i.test(uri))),
+        fromEach(async ({ frames }) => ((await frames?.(ended)) ?? []).filter(({ uri }) => canParseUrl(uri) && /^https?:/i.test(uri))),
       ),
     unanswered: (all: readonly EndedSignIn[]) =>
       ofAll(all, (ended) => fromEach(async (participant) => (await participant.unanswered?.(ended)) ?? [])),
