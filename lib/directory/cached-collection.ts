@@ -17,7 +17,7 @@ export interface CachedCollection<R extends Row> {
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R>;
   /**
    * @param event of the removal
-   * @param isMeant false for a row that the caller does not mean
+   * @param isMeant false for a row that must stay, such as another record with the same id
    * @throws IdpError `not_found`.
    */
   remove(id: string, event: PendingEvent, isMeant?: (row: R) => boolean): Promise<void>;

@@ -93,7 +93,7 @@ export interface Authority {
   holds(permissionId: string): boolean;
 }
 
-/** Who vouches for the means that the services write: an administrator of the admin API, by its authority then, or a voucher that is known. */
+/** Origin of the vouchers for means that the services write: the authority of an administrator of the admin API at that time, or a known voucher. */
 export type Vouching = Authority | Voucher;
 
 /** What every service of the directory is made from. */

@@ -127,14 +127,14 @@ export interface Directory {
   forTenant(tid: string): TenantDirectory;
   /**
    * The same services, whose events tell who makes the changes: for one request, or one piece of work.
-   * @param vouching who vouches for the links and identities that the services write. @default as before; at first the operator
+   * @param vouching voucher of the links and identities that the services write. @default unchanged; the operator at first
    * @throws IdpError `invalid_record` for what no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
   readonly accounts: Accounts;
   /** Permissions that a caller may grant or reach only if it holds them in the same tenant. */
   readonly privileges: Privileges;
-  /** Means of signing in, against the privileges that they would open. */
+  /** Comparison of means to sign in with the privileges that they open. */
   readonly means: AccountMeans;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;

@@ -25,8 +25,8 @@ export function idFor(given: string | undefined): string {
 export const userNameKey = comparedText;
 
 /**
- * The name or number of an organisation as it is compared. People write it in any case and width, with or without spaces and full stops. Letters that
- * nobody sees do not count.
+ * The name or number of an organisation as it is compared. People write it in any case and width, with or without spaces and full stops. Invisible
+ * letters do not count.
  */
 export const organisationKey = (text: string): string =>
   normalForm(text, 'NFKC')

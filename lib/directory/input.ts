@@ -155,7 +155,7 @@ export function checkInput(schema: TSchema, value: unknown): void {
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** @throws IdpError `invalid_record` for an accent that does not read, and for the address of an image that no page can load. */
+/** @throws IdpError `invalid_record` for an accent colour that no text is readable on, and for an image address that no page can load. */
 export function checkBranding(given: Branding | null | undefined, path: string): void {
   const { accentColor, logoUri, faviconUri } = given ?? {};
   const refuse = (name: keyof Branding, expected: string | undefined): void => {

@@ -2,7 +2,7 @@ import { IdpError } from '../errors.js';
 
 export interface HeldWrite<Written> {
   write(): Promise<Written>;
-  /** Removes the record that `write` wrote, if there is one, and no other record of the name: after a timeout, the name may have been taken before. */
+  /** Removes the record that `write` wrote, if any. Never removes another record of the name, which may have existed before a write that timed out. */
   undo(): Promise<unknown>;
 }
 
@@ -30,8 +30,8 @@ export type NameLease = (work: string, holder: string, ms: number) => Promise<bo
 const HELD_MS = 5_000;
 
 /**
- * @param checks throws where another kind has the name in the store. The check of a kind runs before it holds the name, while it does, and after the write: a
- * paused process may write after another kind held the name and got it.
+ * @param checks throws where another kind has the name in the store. The check runs before the name is held, while it is held, and after the write, because
+ * a paused process may write after another kind held the name and wrote its record.
  */
 export function createNameSpace<Kind extends string>(
   space: string,

@@ -1,7 +1,7 @@
 /** Entries of a list in one request, at most. A record that has more keeps them. */
 export const MOST_REFS = 1000;
 
-/** Records that are read one by one, through the caches where there are any. */
+/** Maximum number of records that are read one by one, through the caches where there are any. */
 export const MOST_SINGLE_READS = 20;
 
 /**

@@ -9,13 +9,13 @@ import type { RemovedUser } from '../store/records/records.js';
 /**
  * The ids of users that were removed, as keyed hashes. Applications know a user by `sub`, so no other user gets the id.
  *
- * The key is drawn at random and stored beside the hashes, encrypted: a hash could not be made again when a secret of `keys.encryption` is replaced.
+ * The key is random, and is stored encrypted beside the hashes. A key derived from `keys.encryption` would be lost when its secret is replaced.
  */
 export interface RemovedUserIds {
-  /** Encrypts the key under the newest secret. If no key can be read, makes another. To be called at each start. */
+  /** Encrypts the keys under the newest secret. Makes a key if none can be read. Call it at each start. */
   begin(): Promise<void>;
   /**
-   * Notes the id before its user is removed, so that a node may stop between the two writes. The note of a user who is still there changes nothing, because
+   * Notes the id before its user is removed, so that a node may stop between the two writes. If the user is still there, the note changes nothing, because
    * the id is taken anyway. May be called again.
    */
   note(userId: string): Promise<void>;

@@ -97,8 +97,8 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
 }
 
 /**
- * Forgets the record that was removed, and the values that a seed gave it. The entry itself stays, so that no seed makes the record again, and it names no
- * record: another one that gets the id is not the seed's.
+ * Forgets the removed record, and the values that a seed gave it. The entry stays, so that no seed makes the record again. The entry no longer names a
+ * record, because another record that gets the id is not the seed's.
  */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {

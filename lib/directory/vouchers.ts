@@ -1,6 +1,6 @@
 /**
- * Vouchers: who wrote a means by which a user signs in or joins a group, and which privileges that writer held. A means opens an account only while its
- * voucher covers the privileges of the account, so a means from before a privilege was granted does not open the privilege.
+ * Vouchers: a voucher names the writer of a means by which a user signs in or joins a group, and the privileges that the writer held. A means opens an
+ * account only while its voucher covers the privileges of the account, so a means from before a privilege was granted does not open the privilege.
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
@@ -8,7 +8,7 @@ import type { ExternalIdentity, Person, PersonWithUser, Voucher } from '../store
 import type { DirectoryContext, Privilege } from './context.js';
 
 /**
- * The voucher of what the context's caller writes now.
+ * Returns the voucher for a means that the context's caller writes now.
  * @param person whose account the means opens; absent for a new one. The voucher covers the tenants of linked children too.
  */
 export async function voucherFor(context: DirectoryContext, tid: string, person?: Person): Promise<Voucher> {
@@ -20,7 +20,7 @@ export async function voucherFor(context: DirectoryContext, tid: string, person?
   return { by: 'tenant', tids, permissionIds: vouching.permissionIds.filter(isPrivileged) };
 }
 
-/** Whether a means of this voucher opens an account with these privileges. */
+/** Whether a means with this voucher opens an account with these privileges. */
 export const covers = (voucher: Voucher | undefined, privileges: readonly Privilege[]): boolean =>
   voucher?.by !== 'tenant' ||
   privileges.every(
@@ -36,7 +36,7 @@ export const vouchedIdentities = (
   given.map(({ idp, subject }) => before.find((one) => one.idp === idp && one.subject === subject) ?? { idp, subject, vouchedBy });
 
 /**
- * What both writers vouch for: of a link that both have seen, for example.
+ * Returns the voucher for the privileges that both writers held, for example for a link that both have seen.
  * @example
  * ```ts
  * import { type Voucher, weaker } from 'tenant-idp/extension';
@@ -69,7 +69,7 @@ export interface Means {
 
 type VouchedMeans = Means & { readonly vouchedBy?: Voucher | undefined };
 
-/** The open means of a user, with their vouchers. */
+/** Returns the means of a user that still work, with their vouchers. */
 export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): readonly VouchedMeans[] {
   const { id: userId, invitation, passwordReset, externalIdentities, provenEmail, provenEmailVouchedBy, status, statusBefore } = user;
   const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > Date.now();
@@ -87,7 +87,7 @@ export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): r
   ];
 }
 
-/** The person, with a voucher for each means whose own does not cover the privileges. */
+/** Returns the person with the given voucher on each means whose own voucher does not cover the privileges. */
 export function withVoucher(person: PersonWithUser, privileges: readonly Privilege[], vouchedBy: Voucher): PersonWithUser {
   const vouched = <Of extends { readonly vouchedBy?: Voucher }>(means: Of): Of =>
     covers(means.vouchedBy, privileges) ? means : { ...means, vouchedBy };

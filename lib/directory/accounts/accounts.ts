@@ -64,8 +64,8 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
- * Returns the claim `email_verified`: whether the address is verified, and is the user name. The record keeps `emailVerified` while a user is renamed, so
- * that no read of it replaces this comparison.
+ * Returns the claim `email_verified`: whether the address is verified, and is the user name. A renamed user keeps
+ * `emailVerified` in the record, so the member alone is not the claim.
  * @see service specification, claims
  * @example
  * ```ts
@@ -83,7 +83,7 @@ export const isEmailVerified = ({ email, user }: PersonWithUser): boolean =>
   user.emailVerified && email !== undefined && userNameKey(email) === user.userNameKey;
 
 /**
- * Whether a tenant's administrator recorded the identity for the account, and its holder has not said that the account is theirs. A sign-in method of the
+ * Whether a tenant's administrator recorded the identity for the account, and the person has not said yet that the account is theirs. A sign-in method of the
  * instance lets such an identity open the account only in a request that is held to the account's tenant, with `heldTo`.
  * @example
  * ```ts

@@ -17,7 +17,7 @@ function ofOwners(accounts: readonly Account[]): readonly Account[] {
 /** Whether nobody but who uses it says whose it is: anybody can make one under another's name. */
 const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegistered === true && !user.emailVerified;
 
-/** Accounts whose tenant has the name that was given come before accounts of a number or a subsidiary, which may be written by other tenants. */
+/** Accounts of the tenant with the given name come before accounts of a number or a subsidiary, because other tenants can write numbers and subsidiaries. */
 const TENANT_NAME = 0;
 const OTHER_NAME = 1;
 type Rank = typeof TENANT_NAME | typeof OTHER_NAME;

@@ -173,7 +173,7 @@ export function createLinks({ collections: { persons, tenants }, nudge, withCuto
     return child;
   }
 
-  /** The children, with those that cannot be read. Their own damage may hide them from the look-up by parent, but not from the parent's list. */
+  /** The children, including unreadable ones. A damaged child may be missing from the look-up by parent, but not from the parent's list. */
   async function childrenOf({ id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
     const children = await all.find({ byParent: [id] });
     const others = childUserIds.filter((userId) => !children.some(({ user }) => user?.id === userId));
@@ -212,7 +212,7 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
 
 /**
  * Removes from the parent's list each child that does not have it as a parent.
- * @param options `keepsUnreadable`: whether a child stays that cannot be read, because it may have the parent as before
+ * @param options `keepsUnreadable`: whether the list keeps a child that cannot be read, because the child may still have this parent
  */
 async function removeChildEntries(
   persons: CheckedCollection<Person>,

@@ -1,8 +1,8 @@
 /**
- * Means by which somebody signs in to an account, or joins a group, against the privileges that they open.
+ * Comparison of means with the privileges that they open. By a means, somebody signs in to an account or joins a group.
  *
- * The comparison belongs to the use of a means, which decides, and to a grant, which asks the administrator to confirm what would stop working. The
- * privileges are read only for a means of a tenant's administrator: every other voucher covers all.
+ * Means are compared when they are used, and the use is refused if the voucher is too weak. A grant of privileges compares them too, so that the
+ * administrator can confirm the means that would stop working. Only a voucher of a tenant's administrator has limits, so privileges are read only for it.
  */
 import type { Attribution } from '../../events.js';
 import type { ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
@@ -16,14 +16,14 @@ import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
 
-/** What else puts users into groups: connections, by what their providers say. */
+/** A source of group memberships besides the directory: connections, by the claims of their providers. */
 export interface GroupSource {
   /** The means of the source that give the group, with their vouchers. */
   of(group: GroupRef): Promise<readonly (Means & { readonly vouchedBy?: Voucher | undefined })[]>;
   confirm(group: GroupRef, means: Means, vouchedBy: Voucher, by: Attribution): Promise<void>;
 }
 
-/** A user with means that do not cover its privileges, as they were compared. */
+/** A user with means whose vouchers do not cover the user's privileges, as they were compared. */
 export interface UnconfirmedUser {
   readonly person: PersonWithUser;
   readonly privileges: readonly Privilege[];
@@ -31,26 +31,26 @@ export interface UnconfirmedUser {
 }
 
 export interface AccountMeans {
-  /** The voucher of what the caller writes now for the account. @param person absent for a new one */
+  /** Returns the voucher of the caller for a means that it writes now for the account. @param person absent for a new one */
   voucher(tid: string, person?: Person): Promise<Voucher>;
-  /** Whether a means of this voucher opens the account now. A parent's opens its linked accounts too. */
+  /** Whether a means with this voucher opens the account now. A parent's means opens its linked accounts too. */
   open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
-  /** The same for an identity, by the voucher that the person's record has for it. */
+  /** Whether an identity opens the account now, by the voucher that the person's record has for the identity. */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
-  /** What a sign-in to the account vouches for: no more than the identity by which the person signed in. @param idp of the sign-in */
+  /** Returns the voucher of a sign-in to the account: no more than the identity by which the person signed in. @param idp of the sign-in */
   ofSignIn(idp: string, account: Account): Voucher | undefined;
-  /** Whether a means of this voucher may put users into the group. */
+  /** Whether a means with this voucher may put users into the group. */
   give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
   /**
-   * The user and its parent, as far as they have means that do not cover the privileges of the account.
+   * Returns the user and its parent, if they have means whose vouchers do not cover the privileges of the account.
    * @param added privileges that the user is about to get
    */
   unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
-  /** The same for all members of a group that is about to get privileges. */
+  /** Returns such users among the members of a group that is about to get privileges, and their parents. */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
-  /** What puts users into the group, and does not cover its privileges. */
+  /** Returns means that put users into the group and do not cover its privileges. */
   unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly Means[]>;
-  /** The caller vouches for the means of these users. */
+  /** Records that the caller vouches for the means of these users. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
   confirmSources(group: GroupRef, means: readonly Means[]): Promise<void>;
   /** Adds a source of group memberships. */

@@ -21,7 +21,7 @@ export interface GroupsOfTenant {
 export interface Privileges {
   /** Privileges that these groups give to their members. */
   ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
-  /** The same for groups as they are stored now. */
+  /** Privileges that the groups with these ids give to their members, as stored now. */
   ofGroupIds(groups: GroupsOfTenant): Promise<readonly Privilege[]>;
   /** Privileges that a sign-in as the person opens: for a parent, also those of its linked accounts; for a child, its own alone. */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;
@@ -67,7 +67,7 @@ export function createPrivileges(
     all.flatMap(({ tid, permissionIds }) => permissionIds.filter(isPrivileged).map((permissionId) => ({ tid, permissionId })));
   const ofRow = (group: Group): readonly Privilege[] => (allGroups.isReadable(group) ? ofGroups([group]) : [{ tid: group.tid }]);
 
-  /** Of many groups, by one call of the store. What is none of the tenant's is looked at one by one, because a damaged row may lack its tenant. */
+  /** Reads many groups by one call of the store. Ids that the tenant's rows lack are read one by one, because a damaged row may lack its tenant. */
   async function ofGroupIds(given: GroupsOfTenant): Promise<readonly Privilege[]> {
     const { tid, groupIds } = given;
     if (groupIds.length <= MOST_SINGLE_READS) return ofFewGroups(given);

@@ -103,7 +103,7 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
   ];
 }
 
-/** {@link findClientProblems}, and those that oidc-provider finds at members which are right so far. */
+/** Problems of {@link findClientProblems}, and those that oidc-provider finds at members which have none so far. */
 export function findAllClientProblems(client: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findClientProblems(client, rules);
   const wrong = new Set(problems.map(({ path }) => memberOf(path)));
@@ -112,8 +112,8 @@ export function findAllClientProblems(client: Client, rules: ClientRules): reado
 }
 
 /**
- * Problems that a change makes, and those of the members that it writes. What was wrong before stops no change of another member, because the rule may be
- * newer than the record.
+ * Problems that a change causes, and problems of the members that it writes. An older problem does not prevent a change of another member, because the rule
+ * may be newer than the record.
  */
 export function findProblemsOfChange(before: Client, after: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findAllClientProblems(after, rules);
@@ -247,10 +247,10 @@ function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): 
   ];
 }
 
-/** Whether a URL names a host, and nobody at it. */
+/** Whether a URL has a plain host, and neither user name nor password. */
 const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host) && username === '' && password === '';
 
-/** Pages that people are led to, and the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
+/** Problems of the URLs of pages for people, and of the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
   ['client_uri', 'initiate_login_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];

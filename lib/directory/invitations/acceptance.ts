@@ -229,7 +229,7 @@ const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
   user.invitation.serial === serial &&
   user.invitation.expiresAt.getTime() > Date.now();
 
-/** A group that came since may have privileges that the link does not open. */
+/** The user may have joined a group since, with privileges that the link does not open. */
 const hasSameGroups = (now: User | undefined, judged: User): boolean => isDeepStrictEqual(now?.groupIds, judged.groupIds);
 
 function activated(

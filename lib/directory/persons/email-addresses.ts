@@ -67,11 +67,11 @@ export function withProvenEmail(person: PersonWithUser, address: string, vouched
   return withEmailVoucher({ ...person, user: { ...user, emailVerified } }, vouchedBy);
 }
 
-/** The person, whose address another one vouches for than the administrator of tenants who wrote it. @param vouchedBy @default the person */
+/** Returns the person with a new voucher for an address that a tenant's administrator vouched for. Other vouchers stay. @param vouchedBy @default the person */
 export const withEmailVoucher = (person: PersonWithUser, vouchedBy: Voucher = { by: 'person' }): PersonWithUser =>
   person.emailVouchedBy?.by === 'tenant' ? { ...person, emailVouchedBy: vouchedBy } : person;
 
-/** What somebody says is verified takes the place of the address that was proven before. */
+/** Returns the user without the formerly proven address, if `emailVerified` says that the present address is verified. */
 export function withoutDoubt(user: User): User {
   const { provenEmail: _, provenEmailVouchedBy: __, ...rest } = user;
   return user.emailVerified ? rest : user;

@@ -5,7 +5,7 @@ import type { HeldWrite } from '../name-space.js';
 /** An id that a caller gives to a new user. */
 interface GivenId {
   readonly id: string;
-  /** Where the input has it. */
+  /** JSON pointer of the id in the input. */
   readonly path: string;
   /** Whether the user had the id before it was removed. */
   readonly isRestored: boolean;

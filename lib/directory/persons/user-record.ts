@@ -64,8 +64,8 @@ export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
 /**
- * With the link of an open invitation void, because it went to an address that is the person's no more. The next link goes to the new address, so the writer of
- * the address vouches for the invitation as well.
+ * Invalidates the link of an open invitation, because it went to the person's former address. The next link goes to the new address, so the writer of the
+ * address vouches for the invitation as well.
  */
 export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefined): Person => {
   const { user } = person;

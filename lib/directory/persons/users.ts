@@ -42,17 +42,17 @@ export interface Users {
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
   update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Records an external identity that the user signs in with from now on. One that a tenant's administrator recorded gets the voucher of the user who records
-   * it again.
+   * Records an external identity by which the user can sign in from now on. If a tenant's administrator recorded it before, and the user records it again, it
+   * gets the user's voucher.
    * @throws IdpError `not_found`, `invalid_record`.
    */
   addIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /**
-   * Marks an identity as one whose holder said that the account is theirs. An identity that is not recorded is not added.
+   * Marks a recorded identity: the person who has it said that the account is theirs. Changes nothing if the identity is not recorded.
    * @throws IdpError `not_found`.
    */
   acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
-  /** Removes an identity and ends every sign-in of the user. So does an update that leaves one out. @throws IdpError `not_found`. */
+  /** Removes an identity and ends every sign-in of the user. An update that leaves out an identity does the same. @throws IdpError `not_found`. */
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
@@ -107,7 +107,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
   ) =>
     rows.updateByUser(userId, (row) => {
       const user = withoutDoubt({ ...row.user, ...changes(row) });
-      // Whoever says that the address is verified vouches for it.
+      // The caller who says that the address is verified vouches for it.
       const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
       const next = patched(isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
       return next === row ? row : withEvents(next, ...[event(next, row)].flat());

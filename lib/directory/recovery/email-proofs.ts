@@ -30,7 +30,7 @@ export interface EmailProofRequest {
   readonly address?: string;
   /** Proof of the sign-in that asks for the address. */
   readonly askedWith?: Proof;
-  /** What the sign-in that asks for the address vouches for. @default all */
+  /** Voucher of the sign-in that asks for the address. @default all */
   readonly vouchedBy?: Voucher;
   /** Whose look mail and pages have. */
   readonly clientId?: string;
@@ -67,7 +67,7 @@ export interface EmailProofs {
   /** Undefined when there is nothing of the proof any more. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /**
-   * The address is the person's, and proven. A user name that was the address before follows.
+   * Makes the address the person's, and proven. If the user name was the former address, it becomes the new address.
    * @param vouchedBy what the sign-in that opened the link vouches for. @default all
    * @throws IdpError `proof_over`.
    */

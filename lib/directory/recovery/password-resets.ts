@@ -36,9 +36,9 @@ export interface ResetRequest {
   readonly uid?: string;
   /** Who asked for somebody else, and may: then a user without a password gets a link too, and an event tells of it. */
   readonly by?: Attribution;
-  /** What the administrator behind {@link by} vouches for. */
+  /** Voucher of the administrator behind {@link by}. */
   readonly vouchedBy?: Voucher;
-  /** The address as that administrator saw it. No link goes to another one that was written since. */
+  /** The address as that administrator saw it. No link goes to an address that was written since. */
   readonly address?: string;
 }
 
@@ -70,8 +70,8 @@ export interface PasswordResets {
   /** Whether the account signs in by a password of its own. */
   isPossible(account: Account): boolean;
   /**
-   * Makes a link for a user, in the place of those before; undefined for a user who gets none. `unconfirmed`: none, because the user asked and has privileges
-   * that the administrator who wrote the address did not hold.
+   * Makes a link for a user, in the place of those before; undefined for a user who gets none. `unconfirmed`: no link, because the user asked and has
+   * privileges that the administrator who wrote the address did not hold.
    */
   begin(userId: string, request: ResetRequest): Promise<DueLink | 'unconfirmed' | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
@@ -179,7 +179,7 @@ export function createPasswordResets({
         decide: (row) => {
           const { passwordReset } = row.user;
           if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }) !== 'pending') return undefined;
-          // A group that came since may have privileges that the link does not open.
+          // The user may have joined a group since, with privileges that the link does not open.
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
           // Who has the link has the mail.

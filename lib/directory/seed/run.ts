@@ -9,9 +9,9 @@ import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededN
 /** One record of a seed. */
 export interface SeedPiece<R extends { readonly id: string }> {
   readonly collection: SeededCollection;
-  /** The id of the ledger's entry. The record has it as well, unless the seed found a record of that name, or somebody else took a derived id before. */
+  /** The id of the ledger's entry. The record has the same id, unless the seed found a record of that name, or somebody else took the derived id first. */
   readonly id: string;
-  /** Whether the id follows from issuer and names. Anybody can compute such an id, so a record of the id is not taken for the seed's. */
+  /** Whether the id follows from issuer and names. Anybody can compute such an id, so a record with this id need not be the seed's. */
   readonly isDerived?: boolean;
   readonly fields: SeedFields;
   /**
@@ -50,7 +50,7 @@ export interface SeedRun {
   recordId(collection: SeededCollection, id: string): string | undefined;
   /** Whether a seed made the applied record. Otherwise the seed found it. */
   isMade(collection: SeededCollection, id: string): boolean;
-  /** Gives a record something once. @param give false when somebody else's doing stands against it. */
+  /** Gives a record something once. @param give resolves to false when something that somebody else did prevents it. */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
   /** Notes a privilege or a membership that the seed does not give, because somebody else made the record. */
   withhold(collection: SeededCollection, id: string, what: string): void;
@@ -109,7 +109,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     if (refused === undefined) done.made.push(id);
     else if (record === undefined) {
       done.taken.push(id);
-      // Who took the id or the name may make a record of it before a seed can.
+      // The other owner of the id or the name may make the record before a seed can.
       await ledger.write(id, (row) => (row.madeAt || row.isFound ? row : { ...row, isFound: true }));
     }
     return { record, isNew: refused === undefined };
@@ -149,7 +149,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   async function applied<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
     let entry = entries.get(id);
     let record = await piece.find(entry?.recordId);
-    // Without the account of earlier seeds, a record of the id is probably theirs.
+    // If the ledger does not cover earlier seeds, an earlier seed probably made a record with this id.
     if (entry === undefined && isAfterRecords) record ??= await piece.find(piece.id);
     const there = () => {
       if (record !== undefined) present.set(id, { recordId: record.id, isMade: entry !== undefined && !entry.isFound });
@@ -243,7 +243,7 @@ function createdAtOf(record: object): Date | undefined {
   return at && Number.isFinite(at.getTime()) ? at : undefined;
 }
 
-/** What an entry keeps of its record. */
+/** Members of an entry that identify its record. */
 function identityOf(record: { readonly id: string }): Pick<SeedRecord, 'recordId' | 'recordCreatedAt'> {
   const recordCreatedAt = createdAtOf(record);
   return { recordId: record.id, ...(recordCreatedAt && { recordCreatedAt }) };

@@ -106,7 +106,7 @@ async function withScopesThatMean<C extends NonNullable<Seed['clients']>[number]
   return allowedScopes ? { ...client, allowedScopes: await scopesThatMean(directory, id, allowedScopes, scopes) } : client;
 }
 
-/** Values of single members that are rights. */
+/** Values of members that give a right. */
 const rights: ReadonlySet<string> = new Set(['trustedLoginHint true', 'introspects all', 'impersonation allow']);
 
 /** The patch without the rights that a seed gives only to what a seed made: whoever made the record may have a secret of it. */

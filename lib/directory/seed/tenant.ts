@@ -117,7 +117,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
     }),
   });
   if (made === undefined || user === undefined) return;
-  // A person that somebody else made gets no user of the seed, because links for the user would be mailed to an address that they wrote.
+  // A person that somebody else made gets no user of the seed, because links for the user would go to an address that the maker of the person wrote.
   if (made.user || run.isMade('persons', id)) await applyUser(parts, tenant, made.id, user);
 }
 
@@ -159,7 +159,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     async find(recordId) {
       const row = await seedLedger.record<Person>('persons', personId);
       if (row?.tid !== tid || !row.user || (recordId !== undefined && row.user.id !== recordId)) return undefined;
-      // A seed gives no vouchers, so they are not compared.
+      // A seed has no vouchers as input, so they are not compared.
       return { ...row.user, externalIdentities: row.user.externalIdentities.map(({ idp, subject }) => ({ idp, subject })) };
     },
     create: () => users.create(personId, { ...fields, id, status, ...(groupIds && { groups: { ids: groupIds } }) }),
@@ -221,13 +221,13 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** Resolves to false where links that somebody else made, a privilege, or the policy of a tenant stand against the link. */
+/** Returns false where account links that somebody else made, a privilege, or the policy of a tenant prevent the account link. */
 function unlessLinked(error: unknown): false {
   if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'link_privileged')) return false;
   throw error;
 }
 
-/** A method that the seed names and that is missing now is a record of the seed whose id somebody else took. Without it, the policy would be another one. */
+/** Fails if a sign-in method of the seed is missing, because somebody else took the id of its record. Without the method, the policy would be different. */
 function unlessMethodIsMissing(error: unknown): never {
   const isMethod = IdpError.is(error, 'invalid_record') && String(error.details.path).startsWith('/signIn/methods/');
   throw isMethod ? new IdpError('conflict', { path: error.details.path }, { cause: error }) : error;

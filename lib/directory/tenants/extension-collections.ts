@@ -146,7 +146,7 @@ export function wrongMemberOf(collection: ExtensionCollection, row: object): str
   const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
   if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined)) return 'pendingEvents';
   if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
-  // What is left of a removed row until its last events are dispatched. It has no other members.
+  // The rest of a removed row, until its last events are dispatched. The rest has no other members.
   if (tid === '') return events ? Object.keys(members)[0] : 'tid';
   return wrongWritten(collection, known(schema, members) as object);
 }

@@ -177,14 +177,14 @@ export function createExtensionData({ store, collections, events: declaredEvents
     let isThere = false;
     const kept = keptRows(collection);
     const left = await kept.withRemoved().update(id, (row) => {
-      // A row whose tenant cannot be read is nobody's. What is left of a removed row can be read.
+      // A row whose tenant cannot be read belongs to no tenant. The rest of a removed row can be read.
       const isNobodys = typeof row.tid !== 'string' || (row.tid === '' && !kept.withUnreadable().isReadable(row));
       isThere = row.tid === tid || isNobodys;
       if (!isThere) return row;
       const { version, pendingEvents: raised } = row;
       // A row that cannot be read may have anything here.
       const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
-      // Even without events: the outbox removes what a node leaves that dies right after this.
+      // Even without events: if the node stops right after this, the outbox removes the rest of the row.
       return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
     });
     if (isThere && left?.pendingEvents?.length === 0) await kept.remove(id, left.version);

@@ -96,7 +96,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     const isName = IdpError.is(error, 'conflict') && (await collections.tenants.has({ byUniqueName: [uniqueName] }));
     throw isName ? new IdpError('tenant_name_taken', { path: '/name' }) : error;
   };
-  /** Tenants of this name that do not have it as {@link Tenant.uniqueName}, which the index does not find. */
+  /** Tenants of this name without {@link Tenant.uniqueName}, which the unique index does not find. */
   const unindexedNamesakes = async (name: string): Promise<readonly string[]> => {
     const from = comparedText(name);
     const found = await collections.tenants.range({ index: 'inOrderOfName', within: [], from, below: `${from}\u0001`, limit: 100 });
@@ -155,7 +155,7 @@ export function createTenants(context: DirectoryContext): Tenants {
   };
 }
 
-/** @throws IdpError `invalid_record` for a name of which nothing is compared. */
+/** @throws IdpError `invalid_record` for a name that is empty when compared, because it has only ignored characters. */
 function uniqueNameOf(name: string): string {
   const key = organisationKey(name);
   if (key === '')
