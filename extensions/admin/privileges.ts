@@ -60,7 +60,7 @@ export function checkGroupWrite(
 ): void {
   const added = after.permissionIds.filter((id) => !before.includes(id));
   if (!administrator.ofAllTenants && privileges.ofGroups([{ tid, permissionIds: added }]).length > 0) throw errors('all_tenants_required');
-  // Requests put users into groups by name, so another name takes the group away from those that are put into it later.
+  // Requests put users into groups by name. After a new name, users whom a request puts into the old name do not get the group.
   const taken = after.name === name ? before.filter((id) => !after.permissionIds.includes(id)) : before;
   if (!privileges.mayTakePermissions(administrator, { tid, permissionIds: taken })) throw errors('grant_exceeds_own');
 }
@@ -79,7 +79,7 @@ export function checkEmailVerified(
 }
 
 /**
- * Judges the id of a new user, which is the `sub` that applications know. Who chooses it could take the place of another user there.
+ * Judges the id of a new user, which is the `sub` that applications know. A caller who chooses the id could give the new user the accounts of another there.
  * @throws IdpError `all_tenants_required` for an id that a caller of some tenants chose.
  */
 export function checkUserId({ administrator }: Pick<Request, 'administrator'>, { id }: { readonly id?: unknown }, path: string): void {
@@ -99,7 +99,8 @@ export function checkScopesOfClient({ administrator: { holds } }: Request, ...sc
 
 /**
  * @param isTrusted whether the client has `trustedLoginHint`, before the change or after it
- * @throws IdpError `grant_exceeds_own` for such a client where users may do more in the admin API than the administrator: the client signs in as them.
+ * @throws IdpError `grant_exceeds_own` for such a client, which signs in every user, unless the administrator administers all tenants and holds each scope
+ * of the admin API that a group gives.
  */
 export async function checkTrustOfClient({ administrator, directory }: Request, isTrusted: boolean): Promise<void> {
   if (isTrusted && !(await directory.privileges.mayTrustHints(administrator))) throw errors('grant_exceeds_own');

@@ -57,7 +57,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
       externalIdentities.map(async (identity) => {
         const title = await titleOf(identity);
         const line: Text = { plain: identity.subject };
-        // Whoever signed in by it would have no other way in, perhaps. A sign-in by another proves that there is one.
+        // The identity of this sign-in stays, because it may be the only way to sign in. A sign-in by another way proves that another way exists.
         if (identity.idp === here.idp) return { title, lines: [line, 'connections.own.inUse'] };
         return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
       }),
@@ -79,7 +79,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
       ],
     });
 
-  /** The identity goes, and every sign-in of the user ends. This browser is signed in again by the proof that it gave just now. */
+  /** Removes the identity and ends every sign-in of the user. Signs this browser in again, because it has just proven a sign-in. */
   async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
     const { oid, amr, idp, account: before } = here;
     await directory.as(attributionOf(here)).forTenant(before.tenant.id).users.removeIdentity(oid, identity);

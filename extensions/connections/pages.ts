@@ -95,7 +95,7 @@ export function createPages({ url, own, view, interactions, directory, requestId
     /**
      * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
      * that none is.
-     * @param subject the digest of the identity's subject, so that “none” counts for that identity alone
+     * @param subject the digest of the identity's subject, so that “None of these is mine” counts for that identity alone
      */
     async accounts(
       ctx: Context,

@@ -95,9 +95,9 @@ const Connection = Type.Object(
     secret: optional(text()),
     /** Keys of our own, the newest first; the public part as JSON in `x`, the private one sealed. */
     keys: Type.Array(Key),
-    /** What all writers of the members that decide who signs in vouch for. */
+    /** Voucher for the privileges that all writers of the members that decide who signs in held. */
     vouchedBy: optional(vouched),
-    /** What the writers of the mapping to groups vouch for, entry by entry. */
+    /** Vouchers of the writers of the mapping to groups, one for each entry. */
     groupVouchers: optional(Type.Array(Type.Object({ value: text(), groupId: text(), vouchedBy: optional(vouched) }, strict))),
     createdAt: text(),
     updatedAt: text(),
@@ -125,7 +125,7 @@ export interface Begun {
   readonly at: number;
   /** Seconds before `at` that the person has to have signed in at the provider within. */
   readonly maxAge?: number;
-  /** The digest of a subject, if the person said that no account is theirs that tenants' administrators recorded this identity for. */
+  /** The digest of a subject, if the person said that none of the claimed accounts of this subject is theirs. */
   readonly withoutClaims?: string;
 }
 export const begun: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };

@@ -164,7 +164,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     // The identity may have been removed since the page.
     const openings = account && isActive(connection) ? people.openingsOf(connection, account, interaction) : [];
     const opening = openings.find(({ identity }) => digestOf(identity.subject) === digest);
-    // Another tab may have said since that the account is theirs.
+    // The person may have said since, in another tab, that the account is theirs.
     const asShown = opening ? [opening, { ...opening, isClaim: true }] : [];
     const texts = await Promise.all(asShown.map((one) => choiceOf(interaction, one.identity, proven, one)));
     const isOurs = texts.some((text) => csrf.check(ctx, text, token));

@@ -1,6 +1,6 @@
 /**
- * What the writers of a connection vouch for: of its settings, for the users that it creates; of each entry of its mapping, for the group that it gives. A
- * setting decides who signs in, so a group needs both.
+ * Vouchers of the writers of a connection. The voucher of its settings counts for the users that it creates. The voucher of an entry of its mapping counts
+ * for the group that the entry gives, together with that of the settings, because the settings decide who signs in.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type ExtensionContext, type GroupSource, type Voucher, weaker } from '../../lib/extension-door.js';
@@ -14,10 +14,10 @@ interface Entry {
 type Vouched = Pick<ConnectionFields, 'vouchedBy' | 'groupVouchers'>;
 type Settings = Pick<ConnectionFields, 'mapping'>;
 
-/** Members that sign nobody in, whatever their value. The secret and the key are not members, because they only prove the service to the provider. */
+/** Members that sign nobody in, whatever their value. Secret and key have operations of their own: they only authenticate the service to the provider. */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/** Whether a change can sign users in. Disabling cannot. Every member can, except those that are known to be harmless. */
+/** Whether a change can decide who signs in. Every member can, except those that are known to be harmless. Disabling cannot. */
 export const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
@@ -26,10 +26,10 @@ const ofEntry = ({ groupVouchers = [] }: Vouched, { value, groupId }: Entry): Vo
 
 const entry = ({ value, groupId }: Entry, vouchedBy: Voucher | undefined) => ({ value, groupId, ...(vouchedBy && { vouchedBy }) });
 
-/** The settings. Of the mapping the address alone, because links that reset a password go there. */
+/** Returns the settings. Of the mapping, only the address is a setting, because links that reset a password go there. */
 const settingsOf = ({ mapping, ...settings }: Settings) => ({ ...settings, email: mapping.email });
 
-/** The vouchers of a new connection, or of one after a change: entries and settings that the change leaves alone keep theirs. */
+/** Returns the vouchers of a new or changed connection. Unchanged entries and settings keep their vouchers. */
 export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connection): Vouched {
   const { mapping } = next;
   const former: Readonly<Record<string, unknown>> = before ? settingsOf(before) : {};
@@ -44,13 +44,13 @@ export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connecti
   return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
 }
 
-/** The vouchers after somebody vouches for the settings, and for the entries that give the group. */
+/** Returns the vouchers after somebody vouches for the settings, and for the entries that give the group. */
 const confirmedVouchers = (row: Connection, groupId: string, vouchedBy: Voucher): Vouched => ({
   vouchedBy,
   groupVouchers: (row.mapping.groups?.values ?? []).map((one) => entry(one, one.groupId === groupId ? vouchedBy : ofEntry(row, one))),
 });
 
-/** What an entry of the mapping is good for. */
+/** Returns the voucher of an entry of the mapping, limited by that of the settings. */
 export const voucherOf = (connection: Connection, one: Entry): Voucher | undefined =>
   weaker(ofEntry(connection, one), connection.vouchedBy);
 

@@ -98,7 +98,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
         const event = { type: 'WebhookCreated' as const, data: { AggregateId: id }, by: request.by };
         if (await isTooMany(request, 1)) throw tooMany();
         const row = await rowsOf(request).insert({ ...fields, from }, { id, events: [event] });
-        // Of two that are created at the same time, one at least sees the other.
+        // If two webhooks are created at the same time, at least one request sees the other webhook.
         if (await isTooMany(request)) {
           await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
           throw tooMany();

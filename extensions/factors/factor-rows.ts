@@ -11,8 +11,8 @@ export interface OwnFactors {
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
   /**
-   * Ids of malformed rows, of rows that name the user or the person and do not fit them, and of apps whose secret cannot be opened. Each counts as a factor
-   * that nobody can prove.
+   * Ids of malformed rows, of rows that name the user or the person but do not fit the account, and of apps whose secret cannot be opened. Each counts as a
+   * factor that nobody can prove.
    */
   readonly unreadable: readonly string[];
   /** Recovery codes alone are no factor: they stand in for one. */
@@ -26,7 +26,7 @@ type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: str
 
 export const idOf = ({ person }: Account): string => person.user.id;
 
-/** Whether the row is of this user: the user, the person and the tenant that it names are one account. */
+/** Whether the row belongs to the account: user, person and tenant of the row are those of the account. */
 const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
   tid === tenant.id && userId === person.user.id && personId === person.id;
 
@@ -50,10 +50,10 @@ export function createFactorRows(
   secretOf: (row: FactorRow) => string | undefined,
 ) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
-  /** Rows that are of their form, and of no use to their user. */
+  /** Ids of well-formed rows that their user cannot prove. */
   const useless = new Set<string>();
 
-  /** The one rule for a row of the form that was found for a user, by any of its members. Any other row refuses. */
+  /** Whether a well-formed row that was found for a user, by any of its members, can be proven. Logs a row that cannot. */
   function isProvable(row: FactorRow, owner: Account | undefined): boolean {
     const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || secretOf(row) !== undefined);
     if (isSound) useless.delete(row.id);
@@ -84,7 +84,7 @@ export function createFactorRows(
       return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all };
     },
 
-    /** Rows of the form that were of no use when they were last read, and still are. */
+    /** Problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
     async problems() {
       for (const id of [...useless].slice(0, READ_AGAIN)) {
         const row = await collectionOfAllTenants(factors).get(id);
@@ -116,12 +116,15 @@ export function createFactorRows(
       }
     },
 
-    /** One that is gone already stays so. @throws IdpError `record_unreadable` for a row that names a person of another tenant. */
+    /**
+     * Removes the factor. Succeeds if the factor has been removed already.
+     * @throws IdpError `record_unreadable` for a row that names a person of another tenant.
+     */
     async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
       const data = { AggregateId: idOf(owner), FactorId: id, ...(kind === undefined ? {} : { Kind: kind }) };
       const row = await collectionOfAllTenants(factors).get(id);
       const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
-      // It may be the factor of that person, whom only the operator may leave without it.
+      // The row may be the factor of that person, so only the operator may remove it.
       if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
       try {
         const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };

@@ -39,7 +39,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
       await artifact(admitted).put(ticket(ctx, ref), admission);
     },
 
-    /** Whether the sign-in still holds, from its own moment on: neither the page nor its form counts after the credentials have changed. */
+    /** Whether the user's credentials are unchanged since the sign-in. Otherwise neither the page nor its form is accepted. */
     holds: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
       proof !== undefined && directory.credentials.holds(account, proof),
 

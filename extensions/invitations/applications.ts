@@ -5,7 +5,7 @@ import { nameOf, refOf } from './pages.js';
 const PREFIX = 'invitations:';
 const CREATE = 'create/';
 
-/** What one invitation can do in a day, with mail or without. */
+/** Limits of one invitation in a day, with and without `mail`. */
 export const limits: RegistrationLimits = { accounts: 5, forms: 30 };
 
 /** The id of the application of a tenant, or of a client in the tenant. */

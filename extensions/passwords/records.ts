@@ -29,7 +29,7 @@ export interface Wanted {
   readonly address: string;
   /** Proof of the sign-in that asked. */
   readonly askedWith: Proof;
-  /** What that sign-in vouches for. */
+  /** Voucher of that sign-in. */
   readonly vouchedBy?: Voucher;
   /** Language of the page. */
   readonly locale?: string;
@@ -50,7 +50,7 @@ export interface DueReset {
   readonly locale?: string;
   /** Who had it sent to somebody else. */
   readonly by?: Attribution;
-  /** What that administrator vouches for. */
+  /** Voucher of that administrator. */
   readonly vouchedBy?: Voucher;
   /** The address that the administrator saw. */
   readonly address?: string;

@@ -92,7 +92,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
     const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
     const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
-    // Whoever had the password may have added a way in that a new password does not close.
+    // Somebody who had the password may have added another way to sign in, which a new password does not remove.
     const ways: readonly ViewPart[] = [
       { part: 'text', text: 'passwords.done.ways' },
       { part: 'link', text: 'passwords.done.check', href: url(`${own}/account`) },

@@ -57,7 +57,7 @@ export async function show<Name extends PageName>(
   const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
-  // Windows of other sites keep no handle on such a page. A page that a sign-in or a sign-out passes is sent without, because it may be in a pop-up.
+  // Windows of other sites keep no handle on a person's own page. Pages of a sign-in or sign-out are sent without the header: they may be in a pop-up.
   if ((ctx.state as OwnPageState).isOwnPage) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
   // What a host says about its domain stays.
   if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);

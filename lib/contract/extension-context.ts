@@ -101,8 +101,8 @@ export interface ExtensionContext {
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;
   /**
-   * Checks a URL that the service will call, when the URL is written. Returns what the URL should be instead, in production, where its host is an address
-   * outside the Internet that `outgoing.allowHosts` does not have. Names pass, because they are looked up when they are called.
+   * Checks a URL that the service will call, when the URL is written. In production, returns what the URL should be instead if its host is an address outside
+   * the Internet that `outgoing.allowHosts` does not have. Host names pass, because the service looks them up at each call.
    */
   readonly fetchProblem: FetchProblem;
   readonly keys: ExtensionKeys;

@@ -27,7 +27,7 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
-/** What {@link OwnPage.present} leaves on `ctx.state`, so that the page is sent as a person's own. */
+/** Member of `ctx.state` that {@link OwnPage.present} sets, so that the page gets the headers of a person's own page. */
 export interface OwnPageState {
   isOwnPage?: boolean;
 }

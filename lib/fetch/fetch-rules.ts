@@ -1,4 +1,4 @@
-/** Which addresses the service may call, judged by a URL alone: when the URL is written, and again when it is called. */
+/** Rules for the addresses that the service may call, as far as a URL alone shows them: when the URL is written, and again when it is called. */
 import { isIP } from 'node:net';
 import { canParseUrl } from '../text/can-parse-url.js';
 import { isPublicAddress } from './public-address.js';
@@ -10,13 +10,13 @@ export function createAllowedHosts(allowHosts: readonly string[]): (url: URL) =>
     allowed.has(hostname) || allowed.has(`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`);
 }
 
-/** Whether the host of a URL is an address, and one outside the Internet. The parser of URLs has made one spelling of all. */
+/** Whether the host of a URL is an address outside the Internet. The URL parser has normalised the spelling of the address. */
 export function isPrivateLiteral({ hostname }: URL): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && !isPublicAddress(address);
 }
 
-/** What a URL should be instead of one that the service may not call; see `fetchProblem` of the extension context. */
+/** Returns what a URL should be if the service may not call it, otherwise undefined. See `fetchProblem` of the extension context. */
 export type FetchProblem = (url: string) => string | undefined;
 
 export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {

@@ -7,7 +7,7 @@ import { canParseUrl } from '../text/can-parse-url.js';
 import { isPlainHost } from '../text/plain-host.js';
 
 /**
- * The source of a Content-Security-Policy that admits a URL. Undefined for a URL whose host no policy can name: the page loads nothing from there.
+ * Returns the Content-Security-Policy source that allows a URL. Undefined for a host that no policy can name: pages then load nothing from there.
  * @param url an absolute URL, or a path of this origin
  * @see Content Security Policy Level 3 §2.3.1
  */

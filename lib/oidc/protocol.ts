@@ -84,7 +84,7 @@ export interface Protocol {
   readonly postedForms: ExtensionContext['postedForms'];
   readonly signOut: ExtensionContext['signOut'];
   readonly pseudonyms: ExtensionContext['pseudonyms'];
-  /** What oidc-provider finds wrong with the metadata of a client. */
+  /** Problems that oidc-provider finds in the metadata of a client. */
   problemsOf(client: Client): readonly InputProblem[];
   /** The record of a client, or of an application of an extension. */
   client(id: string): Promise<Client | undefined>;

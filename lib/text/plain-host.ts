@@ -2,7 +2,7 @@
 const plainHost = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/;
 
 /**
- * Whether a host is one word everywhere, in headers too. The parser of URLs lets `;`, `,`, `*` and quotes pass, and no name on the Internet has them.
+ * Whether a host is safe in every context, also in headers. The URL parser accepts `;`, `,`, `*` and quotes, but no host name on the Internet has them.
  * @param host as `URL` has it: folded, with a port that is not the default one
  * @see RFC 3986 §3.2.2
  */

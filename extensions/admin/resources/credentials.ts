@@ -30,7 +30,7 @@ function holders<Row extends Holder>(
     readonly service: (
       directory: Directory,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
-    /** @param check gets the record that is about to get the secret, and throws where it is another than was judged. */
+    /** @param check gets the record that is about to get the secret, and throws if it is not the version that was compared. */
     readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
   },
 ): readonly Operation[] {
@@ -101,7 +101,7 @@ export const clients = holders<Client>({
     checkScopesOfClient(request, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
     await checkTrustOfClient(request, client?.trustedLoginHint === true || trustedLoginHint === true);
   },
-  // Whoever may write clients may remove one that signs users in, because that takes access away.
+  // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
   guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
   service: (directory) => directory.clients,
   async create(directory, input) {

@@ -29,7 +29,7 @@ export const groups = crud<Group>({
     const after = { permissionIds: [], ...group, ...members } as unknown as GroupMembers;
     checkGroupWrite(request, request.params.tid as string, group, after);
     if (!group) return;
-    // A confirmation without a grant is about all that the group has.
+    // A confirmation without a grant is about all permissions of the group.
     const added = isConfirmed ? after.permissionIds : after.permissionIds.filter((id) => !group.permissionIds.includes(id));
     await checkMeansOfGroup(request, group, added, isConfirmed === true);
   },

@@ -1,4 +1,4 @@
-/** Means that let somebody in and were put in place by administrators who hold less than the account has: listed, and confirmed. */
+/** Operations on means that do not cover the privileges of an account, because their writers held less: list them, and confirm them. */
 import {
   defineOperation,
   type Group,
@@ -60,7 +60,10 @@ export async function checkMeans(
 /** Means that one answer lists, at most. */
 const MOST_MEANS = 100;
 
-/** The same for a group that gets these permissions: for its members, and for what puts users into it. */
+/**
+ * Looks at the means of a group that is about to get these permissions: those of its members, and those that put users into the group.
+ * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless they are confirmed
+ */
 export async function checkMeansOfGroup(
   request: Request,
   group: Group,

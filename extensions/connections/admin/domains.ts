@@ -4,7 +4,7 @@ import type { ConnectionBook } from '../book.js';
 import { domains } from '../records.js';
 
 /**
- * Milliseconds in which the connection that took a domain is written. A process that pauses for longer finds the domain lost: see {@link lostDomain}.
+ * Milliseconds in which a connection must be written after it took a domain. If a process pauses for longer, the domain may be lost: see {@link lostDomain}.
  */
 const SETTLED_MS = 60_000;
 
@@ -23,14 +23,14 @@ export async function takeDomains(
     throw new IdpError('conflict', { path: `/domains/${index}` });
   }
 
-  /** A domain is free when its holder is gone, or gave it up. A holder that took it a moment ago is about to be written. */
+  /** A domain is free if its holder was removed or gave it up. A holder that took the domain in the last minute may not be written yet. */
   async function take(domain: string): Promise<boolean> {
     const has = async (connectionId: string): Promise<boolean> => (await book.get(connectionId))?.domains.includes(domain) === true;
     let former: string | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const inserted = await rows.insert({ connectionId: id, at: now() }, { id: domain }).catch(IdpError.unless('conflict'));
       if (inserted) {
-        // The former holder may have been written after it was looked at. It then finds that it lost the domain, or is found here.
+        // The former holder may have been written after it was read. Then either it finds that it lost the domain, or it is found here.
         if (former !== undefined && (await has(former))) {
           await rows.remove(domain).catch(IdpError.unless('not_found'));
           return false;
@@ -48,7 +48,7 @@ export async function takeDomains(
   }
 }
 
-/** The first domain of the connection that another one has taken meanwhile. To be asked after the connection was written. */
+/** Returns the index of the first domain that another connection has taken since. Call it after the connection was written. */
 export async function lostDomain(
   { collectionOfAllTenants }: ExtensionContext,
   { id, domains: own }: { readonly id: string; readonly domains: readonly string[] },

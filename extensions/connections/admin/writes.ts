@@ -24,7 +24,7 @@ export interface ConnectionWrites {
   remove(place: Place, by: Attribution): Promise<void>;
 }
 
-/** Who writes a connection, and what the writer vouches for. */
+/** The writer of a connection, and the writer's voucher. */
 export interface Writer {
   readonly by: Attribution;
   readonly vouchedBy: Voucher;

@@ -1,12 +1,12 @@
 /**
- * Whose account an identity at a provider opens.
+ * Accounts that an identity at a provider opens.
  *
  * An identity opens an account because it was recorded for it: by an administrator, by a new account that the connection made, or by the person, who
  * signed in to the account. No e-mail address and no user name opens one. A linked account is opened by its parent's identities, as by its password.
  *
  * An identity of a connection of the instance can be recorded by the administrator of any tenant. Such a record is a claim: it opens the account where the
- * sign-in is held to the account's tenant, or after the person said that the account is theirs. It keeps nobody from another account, or from a new one in
- * another tenant.
+ * sign-in is held to the account's tenant, or after the person said that the account is theirs. A claim never prevents connecting an account, or a new
+ * account in another tenant.
  */
 import {
   type Account,
@@ -25,11 +25,11 @@ import { fieldsOf, groupsFor, isVerified, provesEmail, updatePerson, userNameOf 
 /** What of an interaction says whose accounts may be signed in to. */
 type Narrowed = Pick<Interaction, 'tids'>;
 
-/** An account, by the identity of its owner that opens it. */
+/** An account, and the identity of its owner that opens it. */
 export interface Opening {
   readonly account: Account;
   readonly identity: ExternalIdentity;
-  /** Whether the person has to say first that the account is theirs. */
+  /** Whether the person must first say that the account is theirs. */
   readonly isClaim: boolean;
   /** As in `SignIn`. */
   readonly heldTo?: string;
@@ -44,21 +44,21 @@ export interface People {
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** Whether the writer of the identity held all that it opens now. */
+  /** Whether the writer of the identity held all privileges that the identity opens now. */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
   /** Whether the person may record the identity for the account that they signed in to. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
-  /** Records it. @param signedInBy the `idp` of the sign-in to the account */
+  /** Records the identity for the account. @param signedInBy the `idp` of the sign-in to the account */
   link(connection: Connection, subject: string, account: Account, signedInBy: string): Promise<void>;
 }
 
-/** Claimed accounts that a person is shown at most: first one of each tenant, then a second one of each. */
+/** Maximum claimed accounts that a person is shown: first one of each tenant, then a second one of each. */
 const MOST_CLAIMS = 100;
-/** Claimed accounts of one tenant, so that its administrator hides no account of another tenant. */
+/** Maximum claimed accounts of one tenant, so that its administrator hides no account of another tenant. */
 const MOST_OF_TENANT = 10;
-/** Claims of one tenant whose groups and linked accounts are read for that. */
+/** Maximum claims of one tenant whose groups and linked accounts are read to find these accounts. */
 const MOST_READ = 50;
 
 export function createPeople(context: ExtensionContext): People {
@@ -88,7 +88,7 @@ export function createPeople(context: ExtensionContext): People {
       return identity ? opening(connection, owner, owner, identity, narrowed) : [];
     });
   }
-  /** Returns those whose identity opens all that the account may do. */
+  /** Returns the accounts whose identity opens all privileges of the account. */
   async function confirmed(found: readonly Opening[]): Promise<readonly Opening[]> {
     const open = await Promise.all(found.map((one) => opens(one)));
     return found.filter((_, index) => open[index]);
@@ -140,7 +140,7 @@ export function createPeople(context: ExtensionContext): People {
 
   /** Returns the accounts that claims open here. The claims of one tenant hide no account of another. */
   async function claimed(connection: Connection, claims: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
-    // Claims that cannot open anything here cost no read, and take no place.
+    // Claims that cannot open an account here are not read, and do not count against the maximum.
     const possible = claims.filter(
       ({ account }) =>
         (isOpen(account) && account.person.user.isParent) ||
@@ -165,7 +165,7 @@ export function createPeople(context: ExtensionContext): People {
     return opened;
   }
 
-  /** Returns the account that the connection made for the identity in its tenant of new users. */
+  /** Returns the account that the identity opens in the connection's tenant of new users. */
   async function madeIn(tid: string, connection: Connection, subject: string): Promise<Account | undefined> {
     return (await known(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
@@ -177,7 +177,7 @@ export function createPeople(context: ExtensionContext): People {
       throw new RefusedAnswer('unavailable', 'the identity is of a user whose record cannot be read');
     if (tids !== undefined && !tids.includes(tid))
       throw new RefusedAnswer('wrongTenant', 'new users of the connection are of another tenant');
-    // A second user would undo that the tenant disabled the first. The first may be linked, so that its identity opens nothing.
+    // A second user would make the disabling of the first one useless. The first user counts even if it is linked, so that its identity opens nothing.
     const before = (await accounts.ofIdentity({ idp: id, subject })).filter((account) => account.tenant.id === tid);
     if (before.some((account) => account.unmetPolicy !== undefined || !(isOpen(account) || isWaiting(account))))
       throw new RefusedAnswer('unavailable', 'the account that the tenant of new users has for the identity takes no sign-in now');
@@ -289,7 +289,7 @@ export function createPeople(context: ExtensionContext): People {
   };
 }
 
-/** Takes a refusal for no accounts. */
+/** Returns no accounts for a refusal, and throws other errors. */
 function nothingFor(error: unknown): readonly Opening[] {
   if (error instanceof RefusedAnswer) return [];
   throw error;

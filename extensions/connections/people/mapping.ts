@@ -130,7 +130,7 @@ export async function updatePerson(
     const isKnown = fields.email === person.email && person.user.emailVerified;
     if (!isKnown && provesEmail(connection, ofInstance, claims, fields.email))
       await tenant.users.update(person.user.id, { emailVerified: true }, ({ email }) => {
-        // Another request changed the address since.
+        // Another request has changed the address since.
         if (email !== fields.email) throw new IdpError('conflict');
       });
   } catch (err) {

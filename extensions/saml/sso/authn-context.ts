@@ -27,7 +27,7 @@ const levels: ReadonlyMap<string, Level> = new Map([
   [`${CLASSES}TimeSyncToken`, mfaLevel],
 ]);
 
-/** What a request asks of a sign-in, as far as it is understood here. It is kept until somebody is signed in, so it holds no words of the request. */
+/** The demands of a request on a sign-in, as far as the service knows them. Kept until somebody has signed in, so it contains no text of the request. */
 export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparison'> {
   /** The classes that have a level here, each once, in the order of the request. */
   readonly classes: readonly string[];

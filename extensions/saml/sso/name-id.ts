@@ -27,7 +27,7 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
     return [value ?? []].flat();
   }
 
-  /** An address that nobody verified could be somebody else's. A user name alone is not verified, because administrators rename users. */
+  /** Returns the verified address only, because an unverified one could be somebody else's. A user name is not verified: administrators rename users. */
   async function verifiedEmail(account: Account, serviceProvider: ServiceProvider): Promise<string | undefined> {
     const { email: own, user } = account.person;
     const { claim } = serviceProvider.nameId;

@@ -80,7 +80,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     await view(ctx, { ...look, title: `sign-in.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   }
 
-  /** The account is there. An invited user still has to accept: this page is not part of the pages of the invitation. */
+  /** Shows that the account was created. An invited user must still accept: this page does not belong to the pages of the invitation. */
   const ready = async (ctx: Context, state: ReturnState | undefined): Promise<void> =>
     message(ctx, state, 'ready', 200, state ? await wayOut(state) : [], state?.isInvited ? 'invited' : 'text');
 

@@ -13,7 +13,7 @@ export interface Waiting {
   readonly clientId: string;
   readonly uid: string;
   readonly locale?: string;
-  /** An invitation lets the user create the account, whatever the tenant says: by the client of this record, within these limits. */
+  /** Limits, for the client of this record, of an invitation that lets the user create the account whatever the tenant's `signIn` says. */
   readonly invited?: RegistrationLimits;
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
@@ -22,7 +22,7 @@ export interface Waiting {
 /** The kind of delivery that mails the link. */
 export const SEND = 'sign-in.registration';
 
-/** Whether the directory takes the account because of an invitation. */
+/** Returns `invitation` if the directory accepts the account because of an invitation. */
 export const throughOf = (invited: RegistrationLimits | undefined): 'invitation' | undefined => invited && 'invitation';
 
 const DAY_MS = 86_400_000;

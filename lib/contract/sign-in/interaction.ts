@@ -11,7 +11,7 @@ import type { Client } from '../../store/records/records.js';
 export interface RegistrationLimits {
   /** Accounts in a day, at most. */
   readonly accounts: number;
-  /** Forms in a day, at most: each has a mail sent, or tells whether a name is taken. */
+  /** Submitted forms in a day, at most: each form causes a mail, or shows whether a name is taken. */
   readonly forms: number;
 }
 
@@ -30,7 +30,7 @@ export interface SignIn {
    */
   readonly mfaIn?: string;
   /**
-   * Id of the only tenant whose requests the sign-in answers: requests of clients of this tenant alone, and requests with its `tenant:`.
+   * Id of the only tenant whose requests the sign-in answers: requests of clients with this tenant alone in `allowedTenants`, and requests with its `tenant:`.
    * @default every request that the account may answer
    */
   readonly heldTo?: string;

@@ -13,9 +13,9 @@ export interface BrowserSignIn extends SignedIn {
   readonly owner: string;
   /** As in {@link SignIn}: hand it on with `amr` where the sign-in is to begin another one. */
   readonly mfaIn?: string;
-  /** As in {@link SignIn}: hand it on as well. */
+  /** As in {@link SignIn}: pass it with `mfaIn`. */
   readonly heldTo?: string;
-  /** As it was given at the sign-in. Pass it to `directory.credentials.holds` before an act that a new password is to stop, though the session goes on. */
+  /** As it was given at the sign-in. Pass it to `directory.credentials.holds` before an act that a new password must prevent, even if the session continues. */
   readonly proof?: Proof;
   /** The name of its acting, where an extension gave it one. */
   readonly acting?: string;

@@ -84,7 +84,7 @@ export interface PostedForms {
    * Keeps the form, sealed and for a minute, and answers 303 to the path with a reference that works once.
    * @param path below the issuer.
    * @param names of the fields that are kept. @default all
-   * @throws Error with status 413 for more than 16 KiB, 415 for what is no form.
+   * @throws Error with status 413 for more than 16 KiB, 415 for a body that is no form.
    */
   sendOn(ctx: Context, path: string, names?: readonly string[]): Promise<void>;
   /** The form that the request's reference stands for; undefined for a spent one, and for one that was sent on to another path. */

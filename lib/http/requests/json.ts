@@ -32,7 +32,7 @@ export function answerJson(ctx: Context, body: object): void {
 }
 
 /**
- * A body that is written and hashed once, for all answers that it is in.
+ * A body that is serialised and hashed once, for all answers that have it.
  * @example
  * ```ts
  * import { answerJson, type Extension, WrittenJson } from 'tenant-idp/extension';

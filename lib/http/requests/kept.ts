@@ -1,4 +1,4 @@
-/** Maximum bytes that a request of anybody may make the store keep, as JSON: for a minute, and for longer. */
+/** Maximum bytes, as JSON, that the store keeps of a request that anybody can send: for at most a minute, and for longer. */
 const most: Record<KeptFor, number> = { minute: 16 * 1024, longer: 8 * 1024 };
 
 /** The time that something is kept for: at most a minute, or longer. */

@@ -6,7 +6,7 @@ import { type KeptFor, mayBeKept } from './kept.js';
  * The parameters of a posted form that are sent on as those of a GET, so that cookies come along whoever's page it was posted from.
  * @param time that the store keeps the form for.
  * @param names of the parameters that are kept. @default all
- * @throws Error with status 413 for a form that may not be kept, 415 for what is no form.
+ * @throws Error with status 413 for a form that is too long to be kept, 415 for a body that is no form.
  */
 export async function postedForm(ctx: Context, readForm: Middleware, time: KeptFor, names?: readonly string[]): Promise<ParsedUrlQuery> {
   await readForm(ctx, async () => {});

@@ -40,7 +40,7 @@ const REQUEST_MS = 60_000;
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
   recordEnd === undefined ? Date.now() + unknownEnd : Math.max(recordEnd, Date.now() + REQUEST_MS);
 
-/** What stays of a pushed request that was used, because nobody reads its parameters any more. */
+/** Value that replaces a used pushed request, because nobody reads its parameters any more. */
 const SPENT_REQUEST = '{"request":""}';
 
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] };

@@ -53,8 +53,8 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
 }
 
 /**
- * Refuses a request of which a sign-in would keep too much. The members of a request object count, and its text does not. A request that was pushed was
- * checked then, and the service has added parameters to it.
+ * Refuses a request of which a sign-in would keep too much. The members of a request object count, and its text does not. A pushed request is not checked
+ * again: it was checked when it was pushed, and the service has added parameters since.
  * @throws InvalidRequest
  */
 function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
@@ -91,12 +91,12 @@ function asksForExtensions(jwt: string): boolean {
   try {
     return hasExtensions(decodeProtectedHeader(jwt));
   } catch {
-    // oidc-provider refuses what is no JWT.
+    // oidc-provider refuses a proof that is no JWT.
     return false;
   }
 }
 
-/** Refuses a sign-out of which the session would keep too much, until the user answers. @throws InvalidRequest */
+/** Refuses a sign-out if the session would have to keep too much of it until the user answers. @throws InvalidRequest */
 export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): void {
   if (route !== 'end_session') return;
   const { id_token_hint: _, ...kept } = params ?? {};

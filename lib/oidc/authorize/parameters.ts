@@ -86,10 +86,10 @@ const folded = (name: string): string =>
     .trim();
 
 const cuts = '[]. +\0';
-/** Brackets and dots before a name count for nothing: `[error]` and `.error` are `error` to qs, `[error]` also to Rack. */
+/** The name without leading brackets and dots, because qs reads `[error]` and `.error` as `error`, and Rack reads `[error]` so. */
 const withoutLead = (text: string): string => text.replace(/^[[\].\s]+/, '');
 
-/** What frameworks may read a taken name as: `opts[a]` is a member of `opts`, and another member of it may take its place. */
+/** Names that a framework may read for a taken name: `opts[a]` is a member of `opts`, and another member of `opts` may replace it. */
 function readings(name: string): readonly string[] {
   const text = withoutLead(folded(name));
   const end = [...text].findIndex((character) => cuts.includes(character));

@@ -7,7 +7,7 @@ import type { OidcParts } from '../context.js';
 import type { ProviderHooks } from '../upstream/provider.js';
 import { urlByReference } from './pushed-requests.js';
 
-/** Bytes of a query that every server takes together with its cookies. */
+/** Maximum bytes of a query, so that every server accepts it together with the cookies. */
 const MAX_QUERY = 8 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export function createPostedRequests(
     return query.length <= MAX_QUERY ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
   }
 
-  /** Undefined for what only the client itself may push, for what a reference would hide from its checks, and for more than may be kept. */
+  /** Undefined for requests that only the client may push, that a reference would hide from checks, or that are too long to be kept. */
   async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
     const known = parameters('authorization', { ...posted });
     const { client_id: clientId } = known;

@@ -8,8 +8,8 @@ import { keepAsPushed, PUSHED_LIFETIME_SECONDS, pushedRecord } from '../upstream
 import type { StepHooks } from '../upstream/router.js';
 
 /**
- * Answers a pushed request that oidc-provider has checked. The parameters are kept here, as claims: oidc-provider would encode them as a JWT, which the
- * stored form takes apart again. Of a request object, its parameters are kept, because its text may be long, and its signature has been checked.
+ * Answers a pushed request that oidc-provider has checked. The parameters are stored as claims, because oidc-provider would encode them as a JWT that the
+ * stored form decodes again. Of a request object, only the parameters are stored, because its text may be long and its signature has been checked.
  * @see RFC 9126 §2.2
  */
 export const createPushedAnswer =

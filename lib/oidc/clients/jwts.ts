@@ -21,8 +21,8 @@ export const encryptionAlgorithms = [
 ] as const;
 
 /**
- * Whether the header of a JWT asks for extensions that its reader must understand. The service knows none, `b64` included, so it refuses all JWTs that ask.
- * The library that verifies signatures knows `b64`.
+ * Whether the header of a JWT asks for extensions that its reader must understand. The service knows none, `b64` included, so it refuses all JWTs with `crit`.
+ * This check is needed because the library that verifies signatures accepts `b64`.
  * @see RFC 7515 §4.1.11, RFC 7797 §7
  */
 export const hasExtensions = (header: object): boolean => 'crit' in header;

@@ -1,4 +1,4 @@
-/** What oidc-provider would find wrong with a client at every request of it, found when the client is written. */
+/** Problems of client metadata by the schema of oidc-provider. They are found when a client is written, not at its first request. */
 
 import type Provider from 'oidc-provider';
 import { type InputProblem, ownMetadataNames } from '../../directory/index.js';
@@ -7,7 +7,7 @@ import { ownMember } from '../../text/own-member.js';
 import { judgeMetadata } from '../upstream/client.js';
 import { clientMetadata, noSecret } from './clients.js';
 
-/** Where a problem is whose words name no member. */
+/** Members of problems whose words name no member. */
 const subjects: readonly (readonly [words: RegExp, name: string])[] = [
   [/sector identifier/, 'sector_identifier_uri'],
   [/certificate subject value|token endpoint authentication methods/, 'token_endpoint_auth_method'],
@@ -28,8 +28,8 @@ const ownMembers: ReadonlySet<string> = new Set([
 const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name: '/name' };
 
 /**
- * All problems, each at its member. oidc-provider tells the first one alone, so the member is taken out and the rest is checked anew. A stored member
- * that was wrong before hides no other that way.
+ * Returns all problems, each at its member. oidc-provider reports only the first problem, so the member is removed and the rest is checked again. So an
+ * invalid stored member hides no other problem.
  */
 export function findSchemaProblems(provider: Provider, client: Client): readonly InputProblem[] {
   const metadata: Record<string, unknown> = { ...clientMetadata(client), client_secret: noSecret };
@@ -43,7 +43,7 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
     }
     const { problem: words } = judgement;
     const name = memberIn(words, metadata);
-    // What is missing once it was taken out is no problem of its own.
+    // A member that is missing because it was removed here is no further problem.
     if (problems.has(name)) break;
     problems.set(name, expectedIn(words, name));
     if (!Object.hasOwn(metadata, name)) break;
@@ -55,7 +55,7 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
   }));
 }
 
-/** Members of the standards that oidc-provider passes over, because their feature is off. What is `false` asks for nothing. */
+/** Members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` asks for nothing. */
 const unserved = (metadata: Client['metadata'], known: object): readonly string[] =>
   ownMetadataNames.filter(
     (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),

@@ -38,8 +38,8 @@ export async function verifiedByClient(client: Client, jwt: string, clockToleran
 export const isExpired = (error: unknown): boolean => error instanceof Error && error.message === 'jwt expired';
 
 /**
- * The members that oidc-provider knows of a client with this metadata; or, in its words, the first problem that its schema finds. `new Client` of
- * models/client.js, which checks the keys of `jwks` as well and says in the cause what is wrong with them.
+ * Returns the members that oidc-provider knows of a client with this metadata, or the first problem that its schema finds, in its words. Uses `new Client`
+ * of models/client.js. It also checks the keys of `jwks`, and its error has a cause that says which key is invalid, and why.
  */
 export function judgeMetadata(provider: Provider, metadata: object): { readonly known: object } | { readonly problem: string } {
   try {

@@ -49,7 +49,10 @@ export interface Branding {
 
 export interface Tenant extends Named {
   readonly name: string;
-  /** The name as names of tenants are compared, set by each write of the name. Unique. Absent from a row of another origin until its name changes. */
+  /**
+   * The name as names of tenants are compared. Unique, and set by each write of the name. Rows that an older release or another program wrote lack it until
+   * their names change.
+   */
   readonly uniqueName?: string;
   readonly organisationNumber?: string;
   readonly signIn?: {
@@ -84,7 +87,7 @@ export interface ExternalIdentity {
   readonly isAcknowledged?: true;
 }
 
-/** Who wrote a means by which a user signs in or joins a group, and what that writer held then. @see lib/directory/vouchers.ts */
+/** The writer of a means by which a user signs in or joins a group, and the privileges that the writer held then. @see lib/directory/vouchers.ts */
 export interface Voucher {
   /**
    * `operator`: a caller of all tenants, host code or a seed. `person`: the user, who was signed in to the account by other means. Both vouch for all
@@ -135,7 +138,7 @@ export interface User {
   readonly emailProof?: EmailProof;
   /** The address that was proven last, while the person's record has another one that nobody proved: mail about the account goes there. */
   readonly provenEmail?: string;
-  /** Who wrote {@link provenEmail}, as `emailVouchedBy` of the person says of its address. */
+  /** Voucher of {@link provenEmail}. The voucher of `email` is `emailVouchedBy` of the person. */
   readonly provenEmailVouchedBy?: Voucher;
   /** Addresses that the person had, until they were told of the change. */
   readonly formerEmails?: readonly string[];
@@ -177,7 +180,7 @@ export interface MailedLink {
 }
 
 export interface PasswordReset extends MailedLink {
-  /** What the administrator who had the link sent vouches for; where the user asked, what the writer of the address does. */
+  /** Voucher of the administrator who had the link sent. If the user asked for it, the voucher of the address. */
   readonly vouchedBy?: Voucher;
   /** The sign-in that the request was made in. */
   readonly uid?: string;
@@ -191,7 +194,7 @@ export interface EmailProof extends MailedLink {
   readonly former?: string;
   /** When the change was stopped by that link. */
   readonly stoppedAt?: Date;
-  /** What the sign-in that asked for the address vouches for. @default all */
+  /** Voucher of the sign-in that asked for the address. @default all */
   readonly vouchedBy?: Voucher;
 }
 
@@ -205,7 +208,7 @@ export interface UserInvitation {
   readonly send: boolean;
   /** Whether somebody else got to see the link, so that it proves no address. */
   readonly isFetched?: true;
-  /** What all administrators who made, sent or saw the link vouch for. */
+  /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
   readonly vouchedBy?: Voucher;
 }
 
@@ -225,7 +228,7 @@ export interface Person extends Named {
   readonly givenName: string;
   readonly familyName: string;
   readonly email?: string;
-  /** Who wrote {@link email}, or proved it since. */
+  /** Voucher of {@link email}: of its writer, or of the person who proved it since. */
   readonly emailVouchedBy?: Voucher;
   readonly secondEmail?: string;
   /** {@link email} and {@link secondEmail} as they are compared, derived as {@link nameKey} is. */
@@ -436,7 +439,7 @@ export interface Delivery extends Stored {
 export interface SeedRecord extends Row {
   /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
   readonly recordId: string;
-  /** The record's `createdAt`, which tells it from another that gets the id later. */
+  /** The record's `createdAt`, which distinguishes it from a later record with the same id. */
   readonly recordCreatedAt?: Date;
   /** Absent until the record is complete. The next start completes a record that a node left so. */
   readonly madeAt?: Date;
@@ -455,8 +458,8 @@ export interface Removal extends Stored, Outboxed {
 }
 
 /**
- * A user id that was given once. Its id is a keyed hash of the user's, and the row has nothing else. One row, named `keys`, has the keys of the hashes,
- * encrypted.
+ * The id of a removed user. The row's id is a keyed hash of the user's id, and the row has nothing else. The row with the id `keys` has the keys of the
+ * hashes, encrypted.
  */
 export interface RemovedUser extends Row {
   readonly sealed?: readonly string[];
