@@ -30,6 +30,8 @@ async function startDemo({
   const saml = hasSaml ? await createSaml(issuer, rpOrigin) : undefined;
   const idp = await createIdentityProvider({
     issuer,
+    // Browsers send a cookie to every port of localhost, so demos on two ports would sign each other out.
+    cookies: { prefix: `demo-${port}-` },
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
     ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
     // To hash them at full cost would protect nothing, because the demo prints its passwords.

@@ -27,6 +27,7 @@ export async function openOwnProvider(): Promise<{ readonly server: Server; read
 /** @param issuer of the identity provider, whose connection has the id of the organisation. */
 export async function serveOwnProvider(server: Server, origin: string, issuer: string): Promise<void> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const cookies = `vandelay-${new URL(origin).port}`;
   const connection = `${issuer}/idp/connections/${vandelay.connection}`;
   const provider = new Provider(origin, {
     adapter: createMemory(),
@@ -43,7 +44,8 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig' } as JWK] },
     cookies: {
       keys: [randomBytes(32).toString('base64url')],
-      names: { session: 'vandelay.session', interaction: 'vandelay.interaction', resume: 'vandelay.resume' },
+      // Browsers send a cookie to every port of a host.
+      names: { session: `${cookies}.session`, interaction: `${cookies}.interaction`, resume: `${cookies}.resume` },
     },
     claims: { openid: ['sub'], profile: ['given_name', 'family_name'], email: ['email', 'email_verified'] },
     features: { devInteractions: { enabled: false } },

@@ -26,10 +26,11 @@ export interface Session {
   signedIn?: SignedIn;
 }
 
-const cookie = 'order_desk';
+/** Browsers send a cookie to every port of a host, so demos on other ports have other names. */
+const cookieOf = ({ socket }: Context): string => `order_desk_${socket.localPort}`;
 const sessions = new LRUCache<string, Session>({ max: 1000, ttl: 12 * 60 * 60 * 1000 });
 
-export const sessionOf = (ctx: Context): Session | undefined => sessions.get(ctx.cookies.get(cookie) ?? '');
+export const sessionOf = (ctx: Context): Session | undefined => sessions.get(ctx.cookies.get(cookieOf(ctx)) ?? '');
 
 /** A session under a new id; the one before is gone. */
 export function startSession(ctx: Context, signedIn?: SignedIn): Session {
@@ -37,11 +38,11 @@ export function startSession(ctx: Context, signedIn?: SignedIn): Session {
   const session: Session = { pending: new LRUCache({ max: 10 }), ...(signedIn ? { signedIn } : {}) };
   const id = randomBytes(32).toString('base64url');
   sessions.set(id, session);
-  ctx.cookies.set(cookie, id, { httpOnly: true, sameSite: 'lax', overwrite: true });
+  ctx.cookies.set(cookieOf(ctx), id, { httpOnly: true, sameSite: 'lax', overwrite: true });
   return session;
 }
 
 export function endSession(ctx: Context): void {
-  sessions.delete(ctx.cookies.get(cookie) ?? '');
-  ctx.cookies.set(cookie, null, { overwrite: true });
+  sessions.delete(ctx.cookies.get(cookieOf(ctx)) ?? '');
+  ctx.cookies.set(cookieOf(ctx), null, { overwrite: true });
 }

@@ -117,7 +117,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
       return ask(ctx, interaction, typed, { general, status: 429 });
     }
     const { tids, client, uid, parameters } = interaction;
-    const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const sources = { uiLocales: chosenLanguage(ctx, context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
     const request: Asked = { ...typed, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();

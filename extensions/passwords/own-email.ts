@@ -90,7 +90,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
-    const locale = wantedLocale({ uiLocales: chosenLanguage(ctx), acceptLanguage: ctx.get('accept-language') }, context.locales);
+    const locale = wantedLocale({ uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') }, context.locales);
     const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
     const vouchedBy = directory.means.ofSignIn(here.idp, here.account);
     await artifact(wanted).put(id, {

@@ -35,7 +35,7 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'locales' | 'logger' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'cookieName' | 'issuer' | 'locales' | 'logger' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -66,10 +66,10 @@ export async function show<Name extends PageName>(
 }
 
 /** The language of a page. */
-export function localeOf(ctx: Context, { locales }: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
-  const asked = chosenLanguage(ctx, signInPath) ?? uiLocales;
+export function localeOf(ctx: Context, host: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
+  const asked = chosenLanguage(ctx, host, signInPath) ?? uiLocales;
   const sources = { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
-  return negotiateLocale(sources, locales as readonly Locale[]);
+  return negotiateLocale(sources, host.locales as readonly Locale[]);
 }
 
 function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {

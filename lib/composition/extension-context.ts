@@ -20,6 +20,7 @@ import { describeScopes } from '../oidc/accounts/scopes.js';
 import type { Browsers } from '../oidc/context.js';
 import type { Protocol } from '../oidc/protocol.js';
 import { browserStateCookie } from '../oidc/sessions/browser-state.js';
+import { pathCookieName } from '../oidc/sessions/cookies.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
 import { hashedKey } from '../store/artifact-key.js';
@@ -68,6 +69,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     url: (path) => issuer + path,
     now: parts.now,
     directory,
+    cookieName: (name) => pathCookieName(name, options),
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,
     claims: protocol.claims,

@@ -57,6 +57,11 @@ export interface ExtensionContext {
   /** The prefix of everything that is not the protocol's: `/idp`. */
   readonly own: string;
   readonly directory: Directory;
+  /**
+   * Returns the name of a cookie that is sent to paths below the issuer's alone: with the prefix of the option `cookies.prefix`, and `__Secure-` where the
+   * issuer is https. @param name the extension's own, such as `tour.seen`
+   */
+  cookieName(name: string): string;
   /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
   readonly browserStateCookie: string;
   readonly interactions: Interactions;

@@ -4,6 +4,7 @@ import type { LogFields, Logger } from '../logger.js';
 import { DAY_SECONDS } from '../times/lifetime-bounds.js';
 import type {
   CibaOptions,
+  CookieOptions,
   IdentityProviderOptions,
   KeyOptions,
   LifetimeOptions,
@@ -28,7 +29,7 @@ const shown = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).
 /** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
 export const defaults = {
   keys: { rotation: { active: 90 * DAY_SECONDS, announced: DAY_SECONDS, retiring: 30 * DAY_SECONDS } },
-  cookies: {},
+  cookies: { prefix: '' },
   trustProxy: false,
   assertionAudience: 'issuer',
   paths: { own: '/idp' },
@@ -74,13 +75,14 @@ export const defaults = {
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'ciba' | 'outgoing' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'cookies' | 'paths' | 'lifetimes' | 'limits' | 'ciba' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
 /** The options, complete. What is still optional has no default, or one that whoever builds the service makes. */
 export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes>, Required<Pick<IdentityProviderOptions, Always>> {
   readonly keys: Omit<KeyOptions, 'rotation'> & { readonly rotation: Required<RotationOptions> };
+  readonly cookies: Required<Pick<CookieOptions, 'prefix'>> & CookieOptions;
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;

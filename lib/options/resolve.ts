@@ -43,7 +43,10 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
       rotation: Object.freeze({ ...defaults.keys.rotation, ...present(rotation) }),
       ...(encryption && { encryption: frozenCopy(encryption) }),
     }),
-    cookies: Object.freeze(options.cookies?.keys ? { keys: frozenCopy(options.cookies.keys) } : {}),
+    cookies: Object.freeze({
+      prefix: options.cookies?.prefix ?? defaults.cookies.prefix,
+      ...(options.cookies?.keys && { keys: frozenCopy(options.cookies.keys) }),
+    }),
     trustProxy: typeof options.trustProxy === 'function' ? options.trustProxy : Number(options.trustProxy ?? false),
     paths: Object.freeze({ ...defaults.paths, ...present(options.paths) }),
     claims: frozenCopy(options.claims ?? defaults.claims),

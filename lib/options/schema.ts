@@ -38,7 +38,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       }),
       encryption: secrets(),
     }),
-    cookies: closed<options.CookieOptions>({ keys: secrets() }),
+    cookies: closed<options.CookieOptions>({ keys: secrets(), prefix: only(values.checkCookiePrefix, true) }),
     subjectSalt: secret(16),
     trustProxy: only(values.checkTrustProxy),
     assertionAudience: oneOf('issuer', 'token-endpoint'),

@@ -64,6 +64,12 @@ export const checkHost: ValueCheck = (value) => {
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
   value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 
+/** A prefix of a cookie's name stands behind `__Host-`. @see RFC 6265bis §4.1.3 */
+export const checkCookiePrefix: ValueCheck = (value) =>
+  typeof value === 'string' && /^[a-z\d][\w.-]{0,31}$/i.test(value)
+    ? undefined
+    : 'a text of 1 to 32 letters, digits, ".", "_" and "-", of which the first is a letter or digit';
+
 export const checkPowerOfTwo: ValueCheck = (value) => (Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two');
 
 export const checkRefusedPasswords: ValueCheck = (value) =>

@@ -256,7 +256,7 @@ describe('what comes out', () => {
       secure: false,
       mountPath: '',
       keys: { rotation: { active: 90 * 24 * 60 * 60, announced: 24 * 60 * 60, retiring: 30 * 24 * 60 * 60 } },
-      cookies: {},
+      cookies: { prefix: '' },
       trustProxy: 0,
       ciba: { email: false },
       assertionAudience: 'issuer',
@@ -320,7 +320,7 @@ describe('what comes out', () => {
       oid: 'linked',
       lifetimes: { code: 30, idToken: 300 },
       locales: ['nb', 'en'],
-      cookies: given.cookies,
+      cookies: { prefix: '', ...given.cookies },
     });
   });
 

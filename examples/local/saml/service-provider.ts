@@ -40,12 +40,13 @@ interface Answered {
   readonly relayState: string;
 }
 
-const sessionCookie = 'expense_desk';
-const startedCookie = 'expense_desk_started';
 const random = () => randomBytes(32).toString('base64url');
 
 export function createServiceProvider(issuer: string, origin: string, { privateKey, certificate }: Keys): Router {
   const places = placesOf(origin);
+  // Browsers send a cookie to every port of a host.
+  const sessionCookie = `expense_desk_${new URL(origin).port}`;
+  const startedCookie = `${sessionCookie}_started`;
   const identityProvider = followMetadata(`${issuer}/idp/saml/metadata`);
   const sessions = new LRUCache<string, Profile>({ max: 1000, ttl: 12 * 60 * 60 * 1000 });
   const answered = new LRUCache<string, Answered>({ max: 1000, ttl: 60_000 });

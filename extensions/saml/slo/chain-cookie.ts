@@ -7,23 +7,22 @@ import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { chains } from './chain.js';
 import { nextPath } from './participant.js';
 
-export function createChainCookie({ own, url }: Pick<ExtensionContext, 'own' | 'url'>) {
+export function createChainCookie({ own, url, cookieName }: Pick<ExtensionContext, 'own' | 'url' | 'cookieName'>) {
   const path = new URL(url(nextPath(own))).pathname;
   // A name for each logout, because a browser can be on the way of several.
-  const nameOf = ({ secure }: Context, handle: string): string =>
-    `${secure ? '__Secure-' : ''}idp.saml-logout.${hash('sha256', handle, 'base64url').slice(0, 22)}`;
+  const nameOf = (handle: string): string => cookieName(`saml-logout.${hash('sha256', handle, 'base64url').slice(0, 22)}`);
 
   return {
     /** Several where a sibling subdomain set one of the name as well. Not by `ctx.cookies`, which keeps a pattern for each name that it was ever asked for. */
     read(ctx: Context, handle: string): readonly string[] {
-      const start = `${nameOf(ctx, handle)}=`;
+      const start = `${nameOf(handle)}=`;
       const pairs = (ctx.headers.cookie ?? '').split(';').map((pair) => pair.trim());
       return pairs.flatMap((pair) => (pair.startsWith(start) ? [pair.slice(start.length)] : []));
     },
 
     write(ctx: Context, handle: string, secret: string): void {
       const maxAge = chains.lifetimeSeconds * 1000;
-      ctx.cookies.set(nameOf(ctx, handle), secret, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge, overwrite: true });
+      ctx.cookies.set(nameOf(handle), secret, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge, overwrite: true });
     },
   };
 }

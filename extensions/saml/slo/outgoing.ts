@@ -17,7 +17,7 @@ import { nextPath } from './participant.js';
 const VALID_MS = 300_000;
 
 export interface OutgoingParts {
-  readonly context: Pick<ExtensionContext, 'own' | 'url' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'cookieName' | 'own' | 'url' | 'logger' | 'requestId'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly chains: Chains;

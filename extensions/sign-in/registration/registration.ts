@@ -49,7 +49,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
     const { tids: [tid = ''] = [], client, uid, parameters, registration: invited } = interaction;
     const id = randomUUID();
-    const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const sources = { uiLocales: chosenLanguage(ctx, context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
     const lifetimeSeconds = lifetimes.emailProof;
     const record: Waiting = {

@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
-
-const LANGUAGE_COOKIE = 'idp.locale';
+import type { ExtensionContext } from '../../contract/extension-context.js';
 
 const languageTag = /^[\w-]{1,35}$/;
 
@@ -11,14 +10,19 @@ const languageTag = /^[\w-]{1,35}$/;
  * ```ts
  * import { chosenLanguage, wantedLocale, locales } from 'tenant-idp/extension';
  *
- * export const localeOf = (ctx: Parameters<typeof chosenLanguage>[0]) => wantedLocale({ uiLocales: chosenLanguage(ctx) }, locales);
+ * export const localeOf = (...asked: Parameters<typeof chosenLanguage>) => wantedLocale({ uiLocales: chosenLanguage(...asked) }, locales);
  * ```
  * @param keptFor the path of a sign-in, for the rest of which it holds. @default nothing is kept
  */
-export function chosenLanguage(ctx: Pick<Context, 'method' | 'request' | 'query' | 'cookies'>, keptFor?: string): string | undefined {
+export function chosenLanguage(
+  ctx: Pick<Context, 'method' | 'request' | 'query' | 'cookies'>,
+  { cookieName }: Pick<ExtensionContext, 'cookieName'>,
+  keptFor?: string,
+): string | undefined {
+  const cookie = cookieName('locale');
   const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
-  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
+  if (typeof chosen !== 'string') return ctx.cookies.get(cookie, { signed: false });
   if (keptFor !== undefined && languageTag.test(chosen))
-    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: keptFor, httpOnly: true, sameSite: 'lax', overwrite: true });
+    ctx.cookies.set(cookie, chosen, { signed: false, path: keptFor, httpOnly: true, sameSite: 'lax', overwrite: true });
   return chosen;
 }

@@ -10,10 +10,10 @@ import type { Keyring } from '../../store/keyring.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { createSalt } from '../artifacts/ids.js';
 import type { BrowserState } from '../context.js';
-import { cookieName } from './cookies.js';
+import { type CookieNaming, cookieName } from './cookies.js';
 import { sessionTtl } from './sessions.js';
 
-export const browserStateCookie = (options: Pick<ResolvedOptions, 'secure' | 'mountPath'>): string => cookieName('browser-state', options);
+export const browserStateCookie = (options: CookieNaming): string => cookieName('browser-state', options);
 
 /** Errors that are found once it is known who is signed in. */
 const aboutTheSession = new Set([

@@ -3,9 +3,8 @@
  * `__Host-`: a secret in such a cookie tells browsers apart, and records keep its hash. @see RFC 6265bis §4.1.3.2, §8.6
  */
 import { hash, randomBytes } from 'node:crypto';
-import type { ResolvedOptions } from '../../options/defaults.js';
 import type { Browsers } from '../context.js';
-import { cookieName } from './cookies.js';
+import { type CookieNaming, cookieName } from './cookies.js';
 
 /** 400 days, the longest that browsers keep a cookie. @see RFC 6265bis §5.5 */
 const KEPT_SECONDS = 400 * 24 * 60 * 60;
@@ -15,7 +14,7 @@ const secretPattern = /^[\w-]{43}$/;
 
 const hashOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
-export function createBrowsers(options: Pick<ResolvedOptions, 'secure' | 'mountPath'>): Browsers {
+export function createBrowsers(options: CookieNaming): Browsers {
   const name = cookieName('browser', options);
   const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
 

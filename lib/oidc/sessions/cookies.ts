@@ -5,18 +5,21 @@ import type { ResolvedOptions } from '../../options/defaults.js';
 import { createBounded } from '../../store/caches/bounded.js';
 import type { OidcParts } from '../context.js';
 
+/** The options that name cookies. */
+export type CookieNaming = Pick<ResolvedOptions, 'secure' | 'mountPath' | 'cookies'>;
+
 /**
  * The name of a cookie that is sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs
- * another name. @see RFC 6265bis §4.1.3
+ * another name. Browsers send cookies to every port of a host, so another service on the host needs another `cookies.prefix`. @see RFC 6265bis §4.1.3, §8.5
  */
-export function cookieName(name: string, { secure, mountPath }: Pick<ResolvedOptions, 'secure' | 'mountPath'>): string {
-  const full = `${secure ? '__Host-' : ''}idp.${name}`;
+export function cookieName(name: string, { secure, mountPath, cookies }: CookieNaming): string {
+  const full = `${secure ? '__Host-' : ''}${cookies.prefix}idp.${name}`;
   return mountPath === '' ? full : `${full}.${Buffer.from(mountPath).toString('base64url')}`;
 }
 
 /** The name of a cookie that is sent to paths below the issuer's alone. @see RFC 6265bis §4.1.3 */
-export const pathCookieName = (name: string, { secure }: Pick<ResolvedOptions, 'secure'>): string =>
-  `${secure ? '__Secure-' : ''}idp.${name}`;
+export const pathCookieName = (name: string, { secure, cookies }: Pick<CookieNaming, 'secure' | 'cookies'>): string =>
+  `${secure ? '__Secure-' : ''}${cookies.prefix}idp.${name}`;
 
 /** Sets the cookie of a session outside of a request to oidc-provider; null takes it away. @param exp seconds since the epoch */
 export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>, provider: () => Provider) {
@@ -26,7 +29,7 @@ export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>,
 }
 
 /** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
-export function createActingHint(options: Pick<ResolvedOptions, 'secure' | 'mountPath'>) {
+export function createActingHint(options: CookieNaming) {
   const name = cookieName('acting', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
   return {
