@@ -126,7 +126,7 @@ export type {
 export { type InputProblem, problemsOf, referenceToken, writeJudged } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
-export { type Means, weaker } from './directory/vouchers.js';
+export { type Means, type VouchedMeans, weaker } from './directory/vouchers.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';

@@ -12,6 +12,7 @@ import { kinds } from './idempotency.js';
 import { operationRoutes } from './mount.js';
 import { openApiOf } from './openapi.js';
 import { resources } from './resources/index.js';
+import { listings } from './resources/means.js';
 
 const BASE = '/api/v1';
 const DOCUMENT = '/openapi.json';
@@ -20,7 +21,7 @@ export const admin = (): Extension => ({
   name: 'admin',
   errors: 'problem',
   errorCodes: errors.codes,
-  artifacts: kinds,
+  artifacts: [...kinds, listings],
   discovery: ({ url, own }) => ({ admin_api_endpoint: url(own + BASE) }),
   resources,
   routes,

@@ -62,12 +62,19 @@ export function createGroupSource({ collection }: ExtensionContext, book: Connec
       return all.flatMap((connection) =>
         (connection.mapping.groups?.values ?? [])
           .filter((one) => one.groupId === groupId)
-          .map((one) => ({ kind: 'connection', tid, id: connection.id, vouchedBy: voucherOf(connection, one) })),
+          .map((one) => ({
+            ...{ kind: 'connection', tid, id: connection.id, vouchedBy: voucherOf(connection, one) },
+            revision: connection.updatedAt,
+          })),
       );
     },
-    async confirm({ id: groupId, tid }, { id = '' }, vouchedBy, by) {
-      const next = (row: Connection) => ({ ...row, ...confirmedVouchers(row, groupId, vouchedBy), updatedAt: new Date().toISOString() });
-      await collection(connections, tid).update(id, next, [{ type: 'ConnectionUpdated', data: { AggregateId: id }, by }]);
+    async confirm({ id: groupId, tid }, { id = '', revision }, vouchedBy, by) {
+      // The first entry that is confirmed confirms all entries of the same revision.
+      const isAsListed = (row: Connection): boolean => row.updatedAt === revision;
+      const next = (row: Connection): Connection =>
+        isAsListed(row) ? { ...row, ...confirmedVouchers(row, groupId, vouchedBy), updatedAt: new Date().toISOString() } : row;
+      const event = { type: 'ConnectionUpdated', data: { AggregateId: id }, by } as const;
+      await collection(connections, tid).update(id, next, (row) => (isAsListed(row) ? [event] : []));
       book.forget(id);
     },
   };

@@ -647,7 +647,7 @@ export interface Operations {
     readonly body: {
       readonly ids?: readonly string[];
       readonly names?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` lists */
+      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
       readonly confirm?: boolean;
     };
     readonly answer: GroupsOfUser;
@@ -658,7 +658,7 @@ export interface Operations {
     readonly body: {
       readonly ids?: readonly string[];
       readonly names?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` lists */
+      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
       readonly confirm?: boolean;
     };
     readonly answer: GroupsOfUser;
@@ -674,7 +674,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: MeansOfUser;
   };
-  /** Vouches for the links, identities and addresses of a user, and of its parent, so that they count. Scope `idp.users:write`. */
+  /** Vouches for the links, identities and addresses of a user, and of its parent, that the caller was shown, so that they count. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/means/confirm': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: MeansOfUser;
@@ -737,7 +737,7 @@ export interface Operations {
     readonly body: {
       readonly name?: string;
       readonly permissionIds?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` lists */
+      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
       readonly confirm?: boolean;
     };
     readonly answer: Group;

@@ -39,7 +39,7 @@ const changed = new Error('the record changed');
  */
 export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
   row: R,
-  judge: (row: R) => void | Promise<void>,
+  judge: (row: R) => unknown,
   write: (check: CheckCurrent<R>, row: R) => Promise<Result>,
 ): Promise<Result> {
   for (let judged = row; ; ) {

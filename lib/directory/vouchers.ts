@@ -4,6 +4,7 @@
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { ExternalIdentity, Person, PersonWithUser, Voucher } from '../store/records/records.js';
 import type { DirectoryContext, Privilege } from './context.js';
 
@@ -67,7 +68,16 @@ export interface Means {
   readonly address?: string;
 }
 
-type VouchedMeans = Means & { readonly vouchedBy?: Voucher | undefined };
+/** A means with its voucher, as it was read. */
+export interface VouchedMeans extends Means {
+  readonly vouchedBy?: Voucher | undefined;
+  /** Changes with each write of the record behind the means, where the other members do not say all that the means does. */
+  readonly revision?: string;
+}
+
+/** Whether a means is still as it was listed. */
+export const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean =>
+  listed.some((one) => isDeepStrictEqual(one, means));
 
 /** Returns the means of a user that still work, with their vouchers. */
 export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): readonly VouchedMeans[] {
@@ -87,21 +97,23 @@ export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): r
   ];
 }
 
-/** Returns the person with the given voucher on each means whose own voucher does not cover the privileges. */
-export function withVoucher(person: PersonWithUser, privileges: readonly Privilege[], vouchedBy: Voucher): PersonWithUser {
-  const vouched = <Of extends { readonly vouchedBy?: Voucher }>(means: Of): Of =>
-    covers(means.vouchedBy, privileges) ? means : { ...means, vouchedBy };
-  const isShort = (own: Voucher | undefined): boolean => !covers(own, privileges);
-  const { invitation, passwordReset, externalIdentities, provenEmailVouchedBy } = person.user;
+/** Returns the person with the given voucher on each means that is still as it was listed. */
+export function withVoucher(person: PersonWithUser, listed: readonly VouchedMeans[], vouchedBy: Voucher): PersonWithUser {
+  const confirmed = meansOf(person).filter((means) => isListed(means, listed));
+  const isConfirmed = (members: Partial<Means>): boolean => confirmed.some((means) => isDeepStrictEqual({ ...means, ...members }, means));
+  const { invitation, passwordReset, externalIdentities, provenEmail } = person.user;
+  const hasAddress = (address: string | undefined): boolean => address !== undefined && isConfirmed({ kind: 'address', address });
   return {
     ...person,
-    ...(isShort(person.emailVouchedBy) && { emailVouchedBy: vouchedBy }),
+    ...(hasAddress(person.email) && { emailVouchedBy: vouchedBy }),
     user: {
       ...person.user,
-      externalIdentities: externalIdentities.map(vouched),
-      ...(invitation && { invitation: vouched(invitation) }),
-      ...(passwordReset && { passwordReset: vouched(passwordReset) }),
-      ...(isShort(provenEmailVouchedBy) && { provenEmailVouchedBy: vouchedBy }),
+      externalIdentities: externalIdentities.map((one) =>
+        isConfirmed({ kind: 'identity', idp: one.idp, subject: one.subject }) ? { ...one, vouchedBy } : one,
+      ),
+      ...(invitation && isConfirmed({ kind: 'invitation' }) && { invitation: { ...invitation, vouchedBy } }),
+      ...(passwordReset && isConfirmed({ kind: 'reset' }) && { passwordReset: { ...passwordReset, vouchedBy } }),
+      ...(hasAddress(provenEmail) && { provenEmailVouchedBy: vouchedBy }),
     },
   };
 }

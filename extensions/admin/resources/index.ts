@@ -11,7 +11,7 @@ import { exports } from './exports.js';
 import { groups } from './groups.js';
 import { signingKeys } from './keys.js';
 import { links } from './links.js';
-import { means } from './means.js';
+import { createMeansChecks } from './means.js';
 import { permissions } from './permissions.js';
 import { persons } from './persons.js';
 import { sessions } from './sessions.js';
@@ -20,18 +20,21 @@ import { tenants } from './tenants.js';
 import { users } from './users.js';
 
 /** The operations over the records of the directory, its keys, and the sign-ins of users. */
-export const resources = (context: ExtensionContext): readonly Operation[] => [
-  ...tenants,
-  ...subsidiaries,
-  ...persons,
-  ...exports,
-  ...users,
-  ...means,
-  ...links,
-  ...sessions(context),
-  ...groups,
-  ...permissions,
-  ...clients,
-  ...apiResources,
-  ...signingKeys(context),
-];
+export function resources(context: ExtensionContext): readonly Operation[] {
+  const means = createMeansChecks(context);
+  return [
+    ...tenants,
+    ...subsidiaries,
+    ...persons,
+    ...exports,
+    ...users(means),
+    ...means.operations,
+    ...links,
+    ...sessions(context),
+    ...groups(means),
+    ...permissions,
+    ...clients,
+    ...apiResources,
+    ...signingKeys(context),
+  ];
+}

@@ -1,18 +1,28 @@
-/** Operations on means that do not cover the privileges of an account, because their writers held less: list them, and confirm them. */
+/**
+ * Means that do not cover the privileges of an account, because their writers held less: list them, and confirm them.
+ *
+ * A confirmation covers what the same administrator was shown last. Otherwise somebody who holds less could add a means between the list and the
+ * confirmation, and the administrator would vouch for it unseen.
+ */
+import { createHash } from 'node:crypto';
 import {
+  type ArtifactKind,
   defineOperation,
+  type ExtensionContext,
   type Group,
+  type Operation,
   type OperationRequest,
   type PersonWithUser,
   type Privilege,
   Type,
   type UnconfirmedUser,
+  type VouchedMeans,
 } from '../../../lib/extension-door.js';
 import { errors } from '../errors.js';
 import { checkMayBecome } from '../privileges.js';
 import { form } from './shape/forms.js';
 
-type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
+type Request = Pick<OperationRequest<Readonly<Partial<Record<'tid' | 'id', string>>>>, 'administrator' | 'directory' | 'params'>;
 
 const MEANS = '/tenants/{tid}/users/{id}/means';
 
@@ -28,91 +38,129 @@ const Means = form({
 const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser', additionalProperties: false });
 
 /** The member of a grant that confirms the means which the grant would stop. */
-export const confirm = Type.Optional(Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` lists' }));
+export const confirm = Type.Optional(
+  Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour' }),
+);
 
-/** The means that the administrator sees: a parent may be of a tenant that it does not administer. */
-const shownTo = ({ administrator }: Request, users: readonly UnconfirmedUser[]) =>
-  users.filter(({ person }) => administrator.administers(person.tid)).flatMap(({ means }) => means.map((one) => ({ ...one })));
-
-/** Confirms the means of users. @throws IdpError `grant_exceeds_own` for a user whom the administrator may not become. */
-async function confirmUsers(request: Request, users: readonly UnconfirmedUser[]): Promise<void> {
-  for (const { person } of users) await checkMayBecome(request, person);
-  await request.directory.means.confirm(users);
-}
-
-/**
- * Looks at the means of a user who is about to get privileges.
- * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless they are confirmed
- */
-export async function checkMeans(
-  request: Request,
-  person: PersonWithUser,
-  added: readonly Privilege[],
-  isConfirmed: boolean,
-): Promise<void> {
-  if (added.length === 0) return;
-  const users = await request.directory.means.unconfirmed(person, added);
-  if (users.length === 0) return;
-  if (!isConfirmed) throw errors('means_unconfirmed', { means: shownTo(request, users) });
-  await confirmUsers(request, users);
-}
+/** Digest of the means that an administrator was shown last, of one user or group. */
+export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
 
 /** Means that one answer lists, at most. */
 const MOST_MEANS = 100;
 
-/**
- * Looks at the means of a group that is about to get these permissions: those of its members, and those that put users into the group.
- * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless they are confirmed
- */
-export async function checkMeansOfGroup(
-  request: Request,
-  group: Group,
-  permissionIds: readonly string[],
-  isConfirmed: boolean,
-): Promise<void> {
-  const { means, privileges } = request.directory;
-  const granted = { tid: group.tid, permissionIds };
-  const added = privileges.ofGroups([granted]);
-  if (added.length === 0) return;
-  const sources = await means.unconfirmedSources(group, added);
-  const listed = [...sources];
-  let isCovered = sources.length === 0;
-  for await (const user of means.unconfirmedMembers(group, added)) {
-    isCovered = false;
-    if (isConfirmed) await confirmUsers(request, [user]);
-    else if (listed.push(...shownTo(request, [user])) >= MOST_MEANS) break;
-  }
-  if (isConfirmed && sources.length > 0) {
-    if (!privileges.mayTakePermissions(request.administrator, granted)) throw errors('grant_exceeds_own');
-    await means.confirmSources(group, sources);
-  } else if (!isConfirmed && !isCovered) throw errors('means_unconfirmed', { means: listed.slice(0, MOST_MEANS) });
+/** Records that the administrator vouches for the means that were judged. Runs after the grant is written. */
+export type Confirmation = () => Promise<void>;
+
+/** Of a user, or of a group that is about to get permissions. */
+interface Found {
+  /** Id of the user or the group. */
+  readonly id: string;
+  readonly users: readonly UnconfirmedUser[];
+  readonly sources?: readonly VouchedMeans[];
 }
 
-export const means = [
-  defineOperation({
-    method: 'GET',
-    path: MEANS,
-    scope: 'idp.users:read',
-    summary: 'Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them',
-    answer: MeansList,
-    async handle(request) {
-      const { params, directory } = request;
-      const users = await directory.means.unconfirmed(await directory.forTenant(params.tid).users.require(params.id));
-      return { items: shownTo(request, users) };
+export interface MeansChecks {
+  /**
+   * Looks at the means of a user who is about to get privileges.
+   * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless the administrator was shown these and confirms them
+   */
+  ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
+  /** The same for a group that is about to have these permissions: the means of its members, and those that put users into the group. */
+  ofGroup(request: Request, group: Group, permissionIds: readonly string[], isConfirmed: boolean): Promise<Confirmation | undefined>;
+  readonly operations: readonly Operation[];
+}
+
+export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact'>): MeansChecks {
+  const shown = artifact(listings);
+  const idOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
+
+  /** Remembers what the administrator is shown now. */
+  async function list(request: Request, found: Found): Promise<Shown[]> {
+    const digest = digestOf(found);
+    await shown.update(idOf(request, found), () => digest, { lifetimeSeconds: listings.lifetimeSeconds });
+    return shownTo(request, found);
+  }
+
+  /** @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become */
+  async function check(request: Request, found: Found, isConfirmed: boolean): Promise<Confirmation | undefined> {
+    const { users, sources = [] } = found;
+    if (users.length === 0 && sources.length === 0) return undefined;
+    if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
+    if (!isConfirmed || (await shown.read(idOf(request, found))) !== digestOf(found)) {
+      const means = await list(request, found);
+      throw errors('means_unconfirmed', { means: means.slice(0, MOST_MEANS), total: means.length });
+    }
+    return () => request.directory.means.confirm(users);
+  }
+
+  const ofOne = async ({ params, directory }: Request): Promise<Found> => {
+    const { tid = '', id = '' } = params;
+    return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id)) };
+  };
+
+  return {
+    async ofUser(request, person, added, isConfirmed) {
+      if (added.length === 0 && !isConfirmed) return undefined;
+      return check(request, { id: person.user.id, users: await request.directory.means.unconfirmed(person, added) }, isConfirmed);
     },
-  }),
-  defineOperation({
-    method: 'POST',
-    path: `${MEANS}/confirm`,
-    scope: 'idp.users:write',
-    summary: 'Vouches for the links, identities and addresses of a user, and of its parent, so that they count',
-    answer: MeansList,
-    errors: ['grant_exceeds_own'],
-    async handle(request) {
-      const { params, directory } = request;
-      const users = await directory.means.unconfirmed(await directory.forTenant(params.tid).users.require(params.id));
-      await confirmUsers(request, users);
-      return { items: shownTo(request, users) };
+
+    async ofGroup(request, group, permissionIds, isConfirmed) {
+      const { means, privileges } = request.directory;
+      const granted = { tid: group.tid, permissionIds };
+      const held = privileges.ofGroups([granted]);
+      if (held.length === 0) return undefined;
+      const sources = await means.unconfirmedSources(group, held);
+      const users: UnconfirmedUser[] = [];
+      for await (const user of means.unconfirmedMembers(group, held)) users.push(user);
+      if (isConfirmed && sources.length > 0 && !privileges.mayTakePermissions(request.administrator, granted))
+        throw errors('grant_exceeds_own');
+      const ofUsers = await check(request, { id: group.id, users, sources }, isConfirmed);
+      return (
+        ofUsers &&
+        (async () => {
+          await means.confirmSources(group, sources);
+          await ofUsers();
+        })
+      );
     },
-  }),
-];
+
+    operations: [
+      defineOperation({
+        method: 'GET',
+        path: MEANS,
+        scope: 'idp.users:read',
+        summary: 'Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them',
+        answer: MeansList,
+        handle: async (request) => ({ items: await list(request, await ofOne(request)) }),
+      }),
+      defineOperation({
+        method: 'POST',
+        path: `${MEANS}/confirm`,
+        scope: 'idp.users:write',
+        summary:
+          'Vouches for the links, identities and addresses of a user, and of its parent, that the caller was shown, so that they count',
+        answer: MeansList,
+        errors: ['grant_exceeds_own', 'means_unconfirmed'],
+        async handle(request) {
+          const found = await ofOne(request);
+          await (await check(request, found, true))?.();
+          return { items: shownTo(request, found) };
+        },
+      }),
+    ],
+  };
+}
+
+type Shown = Omit<VouchedMeans, 'vouchedBy' | 'revision'>;
+
+/** The means that the administrator sees: a parent may be of a tenant that it does not administer. */
+const shownTo = ({ administrator }: Request, { users, sources = [] }: Found): Shown[] =>
+  [...sources, ...users.filter(({ person }) => administrator.administers(person.tid)).flatMap(({ means }) => means)].map(
+    ({ vouchedBy: _, revision: __, ...means }) => means,
+  );
+
+/** Digest of the means with their vouchers, whatever their order. */
+const digestOf = ({ users, sources = [] }: Found): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...sources, ...users.flatMap(({ means }) => means)].map((one) => JSON.stringify(one)).sort()))
+    .digest('base64url');

@@ -10,7 +10,7 @@ import {
   writeJudged,
 } from '../../../lib/extension-door.js';
 import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../privileges.js';
-import { confirm } from './means.js';
+import { type Confirmation, confirm, type MeansChecks } from './means.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -49,7 +49,12 @@ const grant = form({ ...recordForms.groupRefs.properties, confirm });
 const changes = { PUT: 'replace', POST: 'add', DELETE: 'remove' } as const;
 
 /** @see service specification 4.12, 3 */
-const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'addGroups' | 'removeGroups', summary: string) =>
+const regrouped = (
+  means: Pick<MeansChecks, 'ofUser'>,
+  method: 'PUT' | 'POST' | 'DELETE',
+  service: 'setGroups' | 'addGroups' | 'removeGroups',
+  summary: string,
+) =>
   defineOperation({
     ...write,
     method,
@@ -67,11 +72,15 @@ const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'ad
       const { params, directory } = request;
       const { confirm: isConfirmed = false, ...body } = request.body as Static<typeof grant>;
       const { users: all } = directory.forTenant(params.tid);
+      let confirmMeans: Confirmation | undefined;
       const changed = await writeJudged(
         await all.require(params.id),
-        (person) => checkGroups(request as never, body, { person, change: changes[method], isConfirmed }),
+        async (person) => {
+          confirmMeans = await checkGroups(request as never, body, { person, change: changes[method], means, isConfirmed });
+        },
         (check) => all[service](params.id, body, check),
       );
+      await confirmMeans?.();
       return groupsOf(directory, changed);
     },
   });
@@ -81,7 +90,7 @@ async function groupsOf({ accounts }: Directory, person: PersonWithUser) {
   return { items: groups.map(({ id, name }) => ({ id, name })) };
 }
 
-export const users = [
+export const users = (means: Pick<MeansChecks, 'ofUser'>) => [
   ...crud<UserRow>({
     name: 'users',
     noun: 'a user',
@@ -157,7 +166,7 @@ export const users = [
     answer: GroupList,
     handle: async ({ params, directory }) => groupsOf(directory, await directory.forTenant(params.tid).users.require(params.id)),
   }),
-  regrouped('PUT', 'setGroups', 'Makes these the groups of a user'),
-  regrouped('POST', 'addGroups', 'Adds a user to groups'),
-  regrouped('DELETE', 'removeGroups', 'Takes a user out of groups'),
+  regrouped(means, 'PUT', 'setGroups', 'Makes these the groups of a user'),
+  regrouped(means, 'POST', 'addGroups', 'Adds a user to groups'),
+  regrouped(means, 'DELETE', 'removeGroups', 'Takes a user out of groups'),
 ];

@@ -10,7 +10,7 @@ import type { DirectoryContext, Privilege } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
-import { covers, type Means, meansOf, voucherFor, weaker, withVoucher } from '../vouchers.js';
+import { covers, isListed, meansOf, type VouchedMeans, voucherFor, weaker, withVoucher } from '../vouchers.js';
 import type { Account } from './accounts.js';
 import type { Privileges } from './privileges.js';
 
@@ -19,15 +19,15 @@ export type GroupRef = Pick<Group, 'id' | 'tid'>;
 /** A source of group memberships besides the directory: connections, by the claims of their providers. */
 export interface GroupSource {
   /** The means of the source that give the group, with their vouchers. */
-  of(group: GroupRef): Promise<readonly (Means & { readonly vouchedBy?: Voucher | undefined })[]>;
-  confirm(group: GroupRef, means: Means, vouchedBy: Voucher, by: Attribution): Promise<void>;
+  of(group: GroupRef): Promise<readonly VouchedMeans[]>;
+  /** Records the voucher, unless the means is no longer as it was listed. The write itself compares it. */
+  confirm(group: GroupRef, means: VouchedMeans, vouchedBy: Voucher, by: Attribution): Promise<void>;
 }
 
 /** A user with means whose vouchers do not cover the user's privileges, as they were compared. */
 export interface UnconfirmedUser {
   readonly person: PersonWithUser;
-  readonly privileges: readonly Privilege[];
-  readonly means: readonly Means[];
+  readonly means: readonly VouchedMeans[];
 }
 
 export interface AccountMeans {
@@ -49,10 +49,10 @@ export interface AccountMeans {
   /** Returns such users among the members of a group that is about to get privileges, and their parents. */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
   /** Returns means that put users into the group and do not cover its privileges. */
-  unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly Means[]>;
-  /** Records that the caller vouches for the means of these users. */
+  unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]>;
+  /** Records that the caller vouches for the means of these users. A means that was written since it was listed keeps its voucher. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
-  confirmSources(group: GroupRef, means: readonly Means[]): Promise<void>;
+  confirmSources(group: GroupRef, listed: readonly VouchedMeans[]): Promise<void>;
   /** Adds a source of group memberships. */
   addSource(source: GroupSource): void;
 }
@@ -74,8 +74,8 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     const all = meansOf(person).filter(isTenants);
     if (all.length === 0) return [];
     const held = [...(await privileges.of(person)), ...added];
-    const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held)).map(shown);
-    return means.length === 0 ? [] : [{ person, privileges: held, means }];
+    const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
+    return means.length === 0 ? [] : [{ person, means }];
   }
 
   const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
@@ -84,11 +84,11 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     (await Promise.all((await holdersOf(person)).map((holder) => ofHolder(holder, added)))).flat();
 
   const confirm: AccountMeans['confirm'] = async (users) => {
-    for (const { person, privileges: held } of users) {
+    for (const { person, means } of users) {
       const vouchedBy = await voucherFor(context, person.tid, person);
       const event = pendingEvent('PersonUpdated', person.tid, { AggregateId: person.id });
       await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
-        withEvents({ ...withVoucher(row, held, vouchedBy), updatedAt: new Date() }, event),
+        withEvents({ ...withVoucher(row, means, vouchedBy), updatedAt: new Date() }, event),
       );
     }
   };
@@ -117,18 +117,15 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
 
     async unconfirmedSources(group, added) {
       const given = (await Promise.all(sources.map((source) => source.of(group)))).flat();
-      return given.filter(({ vouchedBy }) => !covers(vouchedBy, added)).map(shown);
+      return given.filter(({ vouchedBy }) => !covers(vouchedBy, added));
     },
 
-    async confirmSources(group, means) {
+    async confirmSources(group, listed) {
       const vouchedBy = await voucherFor(context, group.tid);
       for (const source of sources)
-        for (const each of await source.of(group))
-          if (means.some(({ kind, id }) => kind === each.kind && id === each.id)) await source.confirm(group, each, vouchedBy, context.by);
+        for (const each of await source.of(group)) if (isListed(each, listed)) await source.confirm(group, each, vouchedBy, context.by);
     },
 
     addSource: (source) => void sources.push(source),
   };
 }
-
-const shown = ({ vouchedBy: _, ...means }: Means & { readonly vouchedBy?: Voucher | undefined }): Means => means;

@@ -103,6 +103,12 @@ const ok = (answer: AdminAnswer) => {
   return answer;
 };
 
+/** Confirms the means of a user whom the writer looked at. */
+const confirm = async (writer: AdminClient, path: string): Promise<AdminAnswer> => {
+  ok(await writer(path));
+  return writer.post(`${path}/confirm`);
+};
+
 const linked = async (url: string, isIn: () => Promise<boolean>) => {
   const agent = new Agent();
   const page = await agent.get(url);
@@ -282,7 +288,7 @@ describe.each(cases)('T3-PRIV-INVITED, T3-POS-IDENTITY: %s, then %s', (name, way
     expect(await use()).toEqual({ title, isIn: false });
     expect((await by('low').post(`${at}/confirm`)).json.code).toBe('grant_exceeds_own');
     expect((await by('low')(at)).json.items).toEqual([expect.objectContaining({ kind, userId: target.userId })]);
-    expect((await by('holder').post(`${at}/confirm`)).status).toBe(200);
+    expect((await confirm(by('holder'), at)).status).toBe(200);
     expect((await by('low')(at)).json.items).toEqual([]);
     expect(await use()).toMatchObject({ isIn: true });
   });
@@ -318,7 +324,7 @@ describe('a family', () => {
     const { parent, give } = await family('low');
     await give();
     expect(await at('home')()).toEqual({ title: 'Your account at Home must be confirmed first', isIn: false });
-    expect((await by('holder').post(`/tenants/${home}/users/${parent.userId}/means/confirm`)).status).toBe(200);
+    expect((await confirm(by('holder'), `/tenants/${home}/users/${parent.userId}/means`)).status).toBe(200);
     expect(await at('home')()).toMatchObject({ isIn: true });
   });
 
@@ -441,7 +447,7 @@ describe('an address', () => {
     const agent = new Agent();
     expect(titleOf(await agent.get(link))).toBe('This link must be confirmed first');
     expect(await listed(target)).toEqual(['reset', 'address'].map((kind) => expect.objectContaining({ kind, userId: target.userId })));
-    ok(await by('holder').post(`/tenants/${org}/users/${target.userId}/means/confirm`));
+    ok(await confirm(by('holder'), `/tenants/${org}/users/${target.userId}/means`));
     expect(titleOf(await agent.get(link))).toBe('Choose a new password');
   });
 
@@ -478,15 +484,14 @@ describe('an address', () => {
   });
 });
 
-test('a process that ends between the confirmation and the grant leaves a means that counts, and no privilege', async () => {
+test('a process that ends between the grant and the confirmation leaves a means that does not count, until the request is repeated', async () => {
   const target = await member(org, 'active');
   const email = await address(by('low'), target);
-  const { means, privileges } = service.idp.directory;
-  const found = () => service.idp.tenant(org).users.require(target.userId);
-  await means.confirm(await means.unconfirmed(await found(), [{ tid: org, permissionId: GRANTED }]));
-  expect(await privileges.of(await found())).toEqual([]);
-  const granted = await by('root').post(`/tenants/${org}/users/${target.userId}/groups`, { names: ['Privileged'] });
-  expect(granted.status).toBe(200);
+  const path = `/tenants/${org}/users/${target.userId}/groups`;
+  expect((await by('root').post(path, { names: ['Privileged'] })).status).toBe(409);
+  await service.idp.tenant(org).users.addGroups(target.userId, { names: ['Privileged'] });
+  expect(await forgotten(target, email)()).toEqual({ title: 'no mail', isIn: false });
+  expect((await by('root').post(path, { names: ['Privileged'], confirm: true })).status).toBe(200);
   expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
 });
 
@@ -496,6 +501,7 @@ test('a grant without privileges, or that repeats one, asks nothing', async () =
   const path = `/tenants/${org}/users/${target.userId}/groups`;
   const { id } = await service.idp.tenant(org).groups.create({ name: 'Plain' });
   expect((await by('low').post(path, { ids: [id] })).status).toBe(200);
+  expect((await by('root').post(path, { names: ['Privileged'] })).status).toBe(409);
   expect((await by('root').post(path, { names: ['Privileged'], confirm: true })).status).toBe(200);
   expect((await by('root').post(path, { names: ['Privileged'] })).status).toBe(200);
 });
@@ -565,12 +571,14 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     expect(await comes()).toEqual([true, false]);
     // Confirmed by somebody who holds the permission, without another grant.
     expect((await by('low').patch(group, { confirm: true })).json.code).toBe('grant_exceeds_own');
+    expect((await by('holder').patch(group, { confirm: true })).status).toBe(409);
     expect((await by('holder').patch(group, { confirm: true })).status).toBe(200);
     expect(await comes()).toEqual([true, true]);
   });
 
   test('is confirmed with the grant', async () => {
     const { grant, comes } = await mapping('low');
+    expect((await grant()).status).toBe(409);
     expect((await grant({ confirm: true })).status).toBe(200);
     expect(await comes()).toEqual([true, true]);
   });

@@ -58,8 +58,8 @@ interface CrudOptions<Row extends Stored> {
   /** Errors of removal, beside those that every operation has. */
   readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
-  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
-  readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void>;
+  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. May return what follows the write of a change. */
+  readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void | (() => Promise<void>)>;
   /** Throws where the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
   readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;
 }
@@ -96,17 +96,20 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
   async function change(request: Request): Promise<Fields> {
     const membersOf = (row: Row): Fields => mergedMembers(row as unknown as Fields, request.body);
-    return view(
-      await writeJudged(
-        await found(request),
-        (row) => guard?.(request, row, membersOf(row)),
-        (check, row) =>
-          service(request).update(idOf(request), membersOf(row), (current) => {
-            request.checkMatch(view(current));
-            check(current);
-          }),
-      ),
+    let follow: undefined | (() => Promise<void>);
+    const changed = await writeJudged(
+      await found(request),
+      async (row) => {
+        follow = (await guard?.(request, row, membersOf(row))) ?? undefined;
+      },
+      (check, row) =>
+        service(request).update(idOf(request), membersOf(row), (current) => {
+          request.checkMatch(view(current));
+          check(current);
+        }),
     );
+    await follow?.();
+    return view(changed);
   }
 
   async function remove(request: Request): Promise<void> {

@@ -1,7 +1,7 @@
 /** Users as they are made and answered, within their person and by themselves. */
 import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
-import { checkMeans } from '../means.js';
+import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
 import { instant, without } from './forms.js';
 
@@ -45,6 +45,7 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
 interface Regrouped {
   readonly person: PersonWithUser;
   readonly change: 'replace' | 'add' | 'remove';
+  readonly means: Pick<MeansChecks, 'ofUser'>;
   /** Whether the caller vouches for means that do not cover the privileges of the groups. */
   readonly isConfirmed: boolean;
 }
@@ -54,12 +55,14 @@ interface Regrouped {
  * @param regrouped absent for a new user
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
  * `means_unconfirmed` where somebody may sign in as the user by a means whose writer held less.
+ * @returns what confirms these means, after the groups are written
  */
 export async function checkGroups(
   request: Pick<Request, 'directory' | 'params' | 'administrator'>,
   { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
-  { person, change, isConfirmed = false }: Partial<Regrouped> = {},
-): Promise<void> {
+  regrouped?: Regrouped,
+): Promise<Confirmation | undefined> {
+  const { person, change } = regrouped ?? {};
   const { tid = '' } = request.params;
   const named = await request.directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
   const given = [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
@@ -68,5 +71,6 @@ export async function checkGroups(
   const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));
   await checkGrant(request, { tid, groupIds: added }, person?.user);
   await checkTaking(request, { tid, groupIds: taken });
-  if (person) await checkMeans(request, person, await request.directory.privileges.ofGroupIds({ tid, groupIds: added }), isConfirmed);
+  const privileges = await request.directory.privileges.ofGroupIds({ tid, groupIds: added });
+  return regrouped?.means.ofUser(request, regrouped.person, privileges, regrouped.isConfirmed);
 }

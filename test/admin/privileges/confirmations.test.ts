@@ -1,0 +1,203 @@
+/**
+ * A confirmation covers the means that the same administrator was shown last: not those that somebody wrote since, not those of a request that is refused,
+ * and none that nobody looked at.
+ */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Person } from 'tenant-idp';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+
+import {
+  type AdminAnswer,
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../../support/administration/admin.js';
+import { captureMail } from '../../support/administration/invitations.js';
+import { useIdp } from '../../support/service/use-idp.js';
+
+const GRANTED = 'idp.exports:read';
+const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
+const store = memoryDirectory();
+const service = useIdp(() => ({
+  seed: {
+    ...adminSeed,
+    tenants: [...adminSeed.tenants, { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] }],
+    clients: [...adminSeed.clients, adminClient('low', ['Org'], lowScopes)],
+    extensions: {
+      connections: [{ id: 'up', tenant: 'Org', name: 'Up', clientId: 'c', clientSecret: 's'.repeat(32), issuer: 'https://up.test' }],
+    },
+  } as never,
+  directory: store,
+  mail: captureMail().mail,
+  limits: { adminRequestsPerMinute: 1_000_000 },
+}));
+
+let org: string;
+let root: AdminClient;
+let low: AdminClient;
+beforeAll(async () => {
+  root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+  low = administer(service.issuer, await adminToken(service.issuer, 'low', lowScopes.join(' ')));
+  org = (await tenantIds(root)).Org as string;
+});
+
+const ok = (answer: AdminAnswer): AdminAnswer => {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
+  return answer;
+};
+
+let count = 0;
+interface Target {
+  readonly personId: string;
+  readonly userId: string;
+  readonly path: string;
+}
+async function member(): Promise<Target> {
+  count += 1;
+  const user = { userName: `member-${count}@org.test`, status: 'active' } as const;
+  const made = await service.idp.tenant(org).persons.create({ givenName: 'M', familyName: 'M', user });
+  const userId = made.user?.id as string;
+  return { personId: made.id, userId, path: `/tenants/${org}/users/${userId}` };
+}
+
+const identity = (subject: string) => ({ idp: 'up', subject: `${subject} ${count}` });
+/** Each writes one more means that somebody else can use. */
+const writes = {
+  'an identity': async ({ path }: Target, name: string) => {
+    const before = ok(await low(path)).json.externalIdentities as object[];
+    ok(await low.patch(path, { externalIdentities: [...before, identity(name)] }));
+  },
+  'another identity in the place of the one before': async ({ path }: Target, name: string) =>
+    void ok(await low.patch(path, { externalIdentities: [identity(name)] })),
+  'an address': async ({ personId }: Target, name: string) =>
+    void ok(await low.patch(`/tenants/${org}/persons/${personId}`, { email: `${name}-${count}@other.test` })),
+};
+
+async function vouchersOf({ personId }: Target): Promise<readonly (Person['emailVouchedBy'] | undefined)[]> {
+  const { emailVouchedBy, email, user } = (await store.collection<Person>('persons').get(personId)) as Person;
+  return [...(user?.externalIdentities ?? []).map(({ vouchedBy }) => vouchedBy), ...(email === undefined ? [] : [emailVouchedBy])];
+}
+const counts = async (target: Target): Promise<readonly boolean[]> => (await vouchersOf(target)).map((one) => one?.by !== 'tenant');
+
+/** Each confirms, with a grant or without one. `look` answers what the administrator sees before it. */
+const confirmations = {
+  'a group of the user': async (target: Target) => {
+    const grant = (more: object) => root.post(`${target.path}/groups`, { names: ['Privileged'], ...more });
+    return { look: () => grant({}), confirm: () => grant({ confirm: true }), listed: (answer: AdminAnswer) => answer.json.means };
+  },
+  'a permission of a group of the user': async (target: Target) => {
+    const { groups, users } = service.idp.tenant(org);
+    const { id } = await groups.create({ name: `Group ${++count}` });
+    await users.addGroups(target.userId, { ids: [id] });
+    const grant = (more: object) => root.patch(`/tenants/${org}/groups/${id}`, { permissionIds: [GRANTED], ...more });
+    return { look: () => grant({}), confirm: () => grant({ confirm: true }), listed: (answer: AdminAnswer) => answer.json.means };
+  },
+  'the list of the user': async (target: Target) => {
+    await service.idp.tenant(org).users.addGroups(target.userId, { names: ['Privileged'] });
+    return {
+      look: () => root(`${target.path}/means`),
+      confirm: () => root.post(`${target.path}/means/confirm`),
+      listed: (answer: AdminAnswer) => answer.json.items ?? answer.json.means,
+    };
+  },
+};
+
+const cases = Object.keys(confirmations).flatMap((way) =>
+  Object.keys(writes).map((name) => [way as keyof typeof confirmations, name as keyof typeof writes] as const),
+);
+
+describe.each(cases)('a confirmation by %s', (way, name) => {
+  test(`does not cover ${name} that was written after the list, and lists it`, async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const { look, confirm, listed } = await confirmations[way](target);
+    expect(listed(await look())).toHaveLength(1);
+    // Nobody who holds less writes to the user while the user has the privilege.
+    const { users } = service.idp.tenant(org);
+    const groupIds = [...(await users.require(target.userId)).user.groupIds];
+    await users.removeGroups(target.userId, { ids: groupIds });
+    await writes[name](target, 'later');
+    await users.addGroups(target.userId, { ids: groupIds });
+    const refused = await confirm();
+    expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
+    expect(JSON.stringify(refused.json.means)).toContain('later');
+    expect(await counts(target)).not.toContain(true);
+    expect((await confirm()).status).toBe(200);
+    expect(await counts(target)).not.toContain(false);
+  });
+});
+
+describe.each(Object.keys(confirmations) as (keyof typeof confirmations)[])('a confirmation by %s', (way) => {
+  test('without a list, or after the list of somebody else, lists the means', async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const { confirm } = await confirmations[way](target);
+    await low(`${target.path}/means`);
+    expect((await confirm()).json.code).toBe('means_unconfirmed');
+    expect(await counts(target)).toEqual([false]);
+    expect((await confirm()).status).toBe(200);
+    expect(await counts(target)).toEqual([true]);
+  });
+});
+
+test('a means that is written between the comparison and the write of the confirmation does not count', async () => {
+  const target = await member();
+  await writes['an identity'](target, 'first');
+  const { means } = service.idp.directory;
+  const found = () => service.idp.tenant(org).users.require(target.userId);
+  const unconfirmed = await means.unconfirmed(await found(), [{ tid: org, permissionId: GRANTED }]);
+  await writes['an identity'](target, 'later');
+  await writes['an address'](target, 'later');
+  await means.confirm(unconfirmed);
+  expect(await counts(target)).toEqual([true, false, false]);
+});
+
+describe('a request that is refused', () => {
+  test('for a group that does not exist confirms nothing', async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const unknown = '0197a000-0000-7000-8000-00000000dead';
+    const { id } = (await service.idp.tenant(org).groups.list({ name: 'Privileged' })).items[0] as { id: string };
+    const grant = (more: object) => root.post(`${target.path}/groups`, { ids: [id, unknown], ...more });
+    await grant({});
+    const refused = await grant({ confirm: true });
+    expect([refused.status, refused.json.code]).toEqual([422, 'group_unknown']);
+    expect(await counts(target)).toEqual([false]);
+  });
+
+  test('by If-Match confirms nothing', async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const { groups, users } = service.idp.tenant(org);
+    const { id } = await groups.create({ name: `Matched ${++count}` });
+    await users.addGroups(target.userId, { ids: [id] });
+    const path = `/tenants/${org}/groups/${id}`;
+    await root.patch(path, { permissionIds: [GRANTED] });
+    const refused = await root.patch(path, { permissionIds: [GRANTED], confirm: true }, { 'If-Match': '"another"' });
+    expect([refused.status, refused.json.code]).toEqual([412, 'precondition_failed']);
+    expect(await counts(target)).toEqual([false]);
+  });
+});
+
+test('a list of more than a hundred says how many there are, and one confirmation covers all of them', async () => {
+  const { groups, users } = service.idp.tenant(org);
+  const { id } = await groups.create({ name: 'Large' });
+  const targets: Target[] = [];
+  for (let index = 0; index < 102; index += 1) {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    await users.addGroups(target.userId, { ids: [id] });
+    targets.push(target);
+  }
+  const path = `/tenants/${org}/groups/${id}`;
+  const refused = await root.patch(path, { permissionIds: [GRANTED] });
+  expect([refused.status, refused.json.total, (refused.json.means as unknown[]).length]).toEqual([409, 102, 100]);
+  await writes['an identity'](targets[101] as Target, 'later');
+  expect((await root.patch(path, { permissionIds: [GRANTED], confirm: true })).json.total).toBe(103);
+  expect((await root.patch(path, { permissionIds: [GRANTED], confirm: true })).status).toBe(200);
+  expect((await Promise.all(targets.map(counts))).flat()).not.toContain(false);
+});
