@@ -123,7 +123,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { type InputProblem, problemsOf, referenceToken, writeJudged } from './directory/input.js';
+export { answerProblem, type InputProblem, line, problemsOf, referenceToken, writeJudged } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
 export { type Means, type VouchedMeans, weaker } from './directory/vouchers.js';
@@ -172,6 +172,8 @@ export type {
 } from './store/records/records.js';
 export { canParseUrl } from './text/can-parse-url.js';
 export { isEmailAddress } from './text/email-address.js';
+export { initialOf } from './text/initials.js';
+export { cleanCode, cleanText, type TextKind } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';

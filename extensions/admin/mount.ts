@@ -3,6 +3,7 @@ import type Router from '@koa/router';
 import {
   ADMIN_API,
   answerJson,
+  answerProblem,
   type BearerState,
   type CallerState,
   type Context,
@@ -11,7 +12,6 @@ import {
   IdpError,
   type Middleware,
   type MountedOperation,
-  problemsOf,
 } from '../../lib/extension-door.js';
 import { administratorOf, checkReach, countRequest } from './administrators.js';
 import { errors, withPointers } from './errors.js';
@@ -81,7 +81,7 @@ function send(ctx: Context, { status, answer, location, refusal }: Outcome): voi
 
 /** Nothing of a record goes out that nobody thought of. */
 function checkAnswer({ method, path, answer: schema }: MountedOperation, answer: unknown): void {
-  const [error] = schema ? problemsOf(schema, answer) : [];
+  const error = schema && answerProblem(schema, answer);
   if (error) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
 }
 

@@ -1,11 +1,7 @@
-import { defineClaims } from '../../lib/extension-door.js';
+import { defineClaims, initialOf } from '../../lib/extension-door.js';
 
 /** The first letter of each name: `Åsa Öberg` → `ÅÖ`. */
-const initials = (...names: readonly string[]): string =>
-  names
-    .map((name) => Array.from(name.trim().normalize())[0] ?? '')
-    .join('')
-    .toUpperCase();
+const initials = (...names: readonly string[]): string => names.map(initialOf).join('');
 
 /** An empty text is no value. @see OpenID Connect Core §5.3.2 */
 const text = (value: string): string | undefined => value || undefined;

@@ -172,7 +172,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     outbox,
     keyCompletion,
     tenantRemoval,
-    problems: trials.problems,
+    problems: () => [...trials.problems(), ...keyCompletion.problems()],
     async close() {
       await keyCompletion.close();
       await tenantRemoval.close();

@@ -2,6 +2,7 @@
 import type { Attribution } from '../events.js';
 import type { Logger } from '../logger.js';
 import type { Keyring } from '../store/keyring.js';
+import type { HealthProblem } from '../store/outages/health.js';
 import type { CheckedDirectory } from '../store/records/checked-directory.js';
 import type { ApiResource } from '../store/records/records.js';
 import type { AccountEvents } from './accounts/account-events.js';
@@ -29,7 +30,6 @@ import type { IdpNames } from './name-space.js';
 import type { Deliveries } from './outbox/deliveries.js';
 import type { EventFeed } from './outbox/event-feed.js';
 import type { Events } from './outbox/event-listeners.js';
-import type { EventTrials } from './outbox/event-trials.js';
 import type { Outbox } from './outbox/outbox.js';
 import type { OnPersonExport } from './persons/person-export.js';
 import type { Persons } from './persons/persons.js';
@@ -167,7 +167,7 @@ export interface Directory {
   /** @internal */
   readonly tenantRemoval: Pick<TenantRemoval, 'start' | 'nudge'>;
   /** @internal */
-  readonly problems: EventTrials['problems'];
+  problems(): readonly HealthProblem[];
   /** Dispatches the events that are left, and waits for deliveries under way. */
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import { v7, validate, version } from 'uuid';
 import { IdpError } from '../errors.js';
-import { comparedText } from '../store/records/derived-keys.js';
+import type { User } from '../store/records/records.js';
+import { comparedAddress } from '../text/compared.js';
+import { withoutUnseen } from '../text/kinds.js';
 import { normalForm } from '../text/normal-form.js';
 
 export const newId = (): string => v7();
@@ -22,16 +24,20 @@ export function idFor(given: string | undefined): string {
 }
 
 /** A user name as it is compared. */
-export const userNameKey = comparedText;
+export const userNameKey = comparedAddress;
+
+/** Returns whether the text, such as an e-mail address, is the user's name. */
+export const isNameOf = ({ userName }: Pick<User, 'userName'>, text: string | undefined): boolean =>
+  text !== undefined && userNameKey(text) === userNameKey(userName);
 
 /**
  * The name or number of an organisation as it is compared. People write it in any case and width, with or without spaces and full stops. Invisible
  * letters do not count.
  */
 export const organisationKey = (text: string): string =>
-  normalForm(text, 'NFKC')
+  normalForm(withoutUnseen(text), 'NFKC')
     .toLowerCase()
-    .replace(/[\s.\p{Default_Ignorable_Code_Point}]+/gu, '');
+    .replace(/[\s.]+/g, '');
 
 /** Characters, at most. */
 export const USER_NAME_LENGTH = 256;

@@ -8,6 +8,8 @@ import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
 import { isImageAddress } from '../text/image-address.js';
+import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
+import { ownMember } from '../text/own-member.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
 export type Patch<Input> = {
@@ -60,8 +62,34 @@ export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
 
 const strict = { additionalProperties: false } as const;
 
-/** One line, without control characters. */
-export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+/** The member of a schema that says of which kind a text is. Input alone is held to the kind, because a stored text may be older than its rule. */
+export const TEXT_KIND = 'x-text';
+
+const textOf = (kind: TextKind, maxLength: number, description?: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: kind === 'text' ? '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f]*$' : '^[^\\u0000-\\u001f\\u007f]*$',
+    [TEXT_KIND]: kind,
+    ...(description !== undefined && { description }),
+  });
+
+/**
+ * The schema of one line of text: a name of a record, a description.
+ * @example
+ * ```ts
+ * import { line, Type } from 'tenant-idp/extension';
+ *
+ * export const Room = Type.Object({ name: line(100) }, { additionalProperties: false });
+ * ```
+ */
+export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
+/** A given name or a surname. */
+export const personName = () => textOf('personName', 200);
+/** A text of another service or of the caller's own, which is compared and handed back byte by byte. */
+export const opaqueText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', [TEXT_KIND]: 'opaque' });
+export const userNameText = (maxLength: number) => textOf('userName', maxLength);
 
 /** The kind of schema for an e-mail address. It is no typebox format, because the host may have registered another format under the same name. */
 const ADDRESS = 'e-mail address';
@@ -118,7 +146,8 @@ export interface InputProblem {
 const MOST_PROBLEMS = 20;
 
 /**
- * What is wrong with a value, as it is told to who sent it: the first problem of each place, twenty at most, none where the value fits.
+ * Returns what is wrong with input, for the caller that sent it: the first problem of each place, twenty at most, none if the input fits. Texts are of the
+ * kind that the schema says, and every text and number can be stored.
  * @example
  * ```ts
  * import { IdpError, problemsOf, Type } from 'tenant-idp/extension';
@@ -132,14 +161,91 @@ const MOST_PROBLEMS = 20;
  */
 export function problemsOf(schema: TSchema, value: unknown): readonly InputProblem[] {
   const problems: InputProblem[] = [];
-  // Much cheaper than a look for errors.
-  if (Value.Check(schema, value)) return problems;
-  for (const { path, message } of Value.Errors(schema, value)) {
+  for (const problem of [...formProblems(schema, value), ...textProblems(schema, value), ...unstorableParts(value)]) {
     if (problems.length === MOST_PROBLEMS) break;
     // Where a member is missing, typebox says next that it is no string.
-    if (!problems.some((known) => known.path === path)) problems.push({ path, expected: expectedOf(message) });
+    if (!problems.some(({ path }) => path === problem.path)) problems.push(problem);
   }
   return problems;
+}
+
+/**
+ * Returns the first problem of an answer. Texts of answers are stored, so they are not held to their kind.
+ * @example
+ * ```ts
+ * import { answerProblem, Type } from 'tenant-idp/extension';
+ *
+ * const Badge = Type.Object({ number: Type.String() }, { additionalProperties: false });
+ * export const isBadge = (answer: unknown): boolean => answerProblem(Badge, answer) === undefined;
+ * ```
+ */
+export const answerProblem = (schema: TSchema, answer: unknown): InputProblem | undefined => formProblems(schema, answer)[0];
+
+function formProblems(schema: TSchema, value: unknown): readonly InputProblem[] {
+  // Much cheaper than a look for errors.
+  if (Value.Check(schema, value)) return [];
+  return [...Value.Errors(schema, value)].map(({ path, message }) => ({ path, expected: expectedOf(message) }));
+}
+
+interface SchemaParts {
+  readonly [TEXT_KIND]?: TextKind | 'opaque';
+  readonly anyOf?: readonly TSchema[];
+  readonly allOf?: readonly TSchema[];
+  readonly items?: TSchema;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly patternProperties?: Readonly<Record<string, TSchema>>;
+}
+
+/** Returns each text that has a character which its kind refuses, and each that shows nothing. */
+export function textProblems(schema: TSchema, value: unknown, path = ''): readonly InputProblem[] {
+  const { [TEXT_KIND]: kind, anyOf = [], allOf = [], items, properties, patternProperties } = schema as SchemaParts;
+  const branches = [...anyOf, ...allOf];
+  const within = branches.flatMap((branch) => textProblems(branch, value, path));
+  if (typeof value === 'string') return [...within, ...ofKind(kind, value, path)];
+  if (typeof value !== 'object' || value === null) return within;
+  const [byAnyName] = Object.values(patternProperties ?? {});
+  const ofMembers = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const inner = Array.isArray(value) ? items : (ownMember(properties ?? {}, name) ?? byAnyName);
+    return inner ? textProblems(inner, member, `${path}/${referenceToken(name)}`) : [];
+  });
+  return [...within, ...ofMembers];
+}
+
+function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: string): readonly InputProblem[] {
+  if (kind === undefined || kind === 'opaque' || text === '') return [];
+  const problem = textProblem(kind, text);
+  if (problem) return [{ path, expected: withoutCharacter(problem) }];
+  return isBlank(text) ? [{ path, expected: 'a text that can be seen' }] : [];
+}
+
+const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof textProblem>>): string =>
+  `a text without ${character}: remove the character at position ${position}`;
+
+/** Levels of objects and lists within each other. */
+const MOST_DEPTH = 32;
+
+/** Returns what JSON and stores have no form for: texts with half of a character, and numbers that are not finite. */
+function unstorableParts(value: unknown, path = '', depth = 0): readonly InputProblem[] {
+  if (typeof value === 'string') return halfCharacter(value, path);
+  if (typeof value === 'number' && !Number.isFinite(value)) return [{ path, expected: 'a number below 1.8e308' }];
+  if (typeof value !== 'object' || value === null) return [];
+  if (depth === MOST_DEPTH) return [{ path, expected: `at most ${MOST_DEPTH} levels` }];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const at = `${path}/${referenceToken(name)}`;
+    return [...halfCharacter(name, at), ...unstorableParts(member, at, depth + 1)];
+  });
+}
+
+function halfCharacter(text: string, path: string): readonly InputProblem[] {
+  const found = /\p{Cs}/u.exec(text);
+  if (!found) return [];
+  const character = `U+${found[0].charCodeAt(0).toString(16).toUpperCase()}`;
+  return [
+    {
+      path: path.replace(/\p{Cs}/gu, '\ufffd'),
+      expected: withoutCharacter({ character, position: [...text.slice(0, found.index)].length + 1 }),
+    },
+  ];
 }
 
 /** typebox tells it in sentences: "Expected required property". */

@@ -6,7 +6,7 @@
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
-import { userNameKey } from '../identifiers.js';
+import { isNameOf } from '../identifiers.js';
 
 /** Someone who can sign in: a user, in a tenant. */
 export interface Account {
@@ -79,8 +79,7 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
  * });
  * ```
  */
-export const isEmailVerified = ({ email, user }: PersonWithUser): boolean =>
-  user.emailVerified && email !== undefined && userNameKey(email) === user.userNameKey;
+export const isEmailVerified = ({ email, user }: PersonWithUser): boolean => user.emailVerified && isNameOf(user, email);
 
 /**
  * Whether a tenant's administrator recorded the identity for the account, and the person has not said yet that the account is theirs. A sign-in method of the

@@ -1,9 +1,9 @@
 /** Whom a name or an address that somebody typed can mean. */
-import { comparedText } from '../../store/records/derived-keys.js';
 import type { PersonWithUser } from '../../store/records/records.js';
+import { comparedAddress, comparedUserNames } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import type { DirectoryContext } from '../context.js';
-import { organisationKey, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
+import { organisationKey, USER_NAME_LENGTH } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS } from './accounts.js';
 
@@ -39,7 +39,11 @@ interface Parts extends Pick<Accounts, 'findByOid' | 'subsidiary'> {
 type Candidates = Pick<Accounts, 'candidates' | 'candidatesAmong' | 'withEmail'>;
 
 export function createCandidates({ persons, accounts, findByOid, subsidiary }: Parts): Candidates {
-  async function* usableByName(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
+  async function* usableByName(keys: readonly string[], tids: readonly string[] | undefined): AsyncGenerator<Account> {
+    for (const key of keys) yield* usableByKey(key, tids);
+  }
+
+  async function* usableByKey(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
     if (tids && tids.length <= MANY_TENANTS) {
       const rows = await Promise.all(tids.map((tid) => persons.find({ byUserName: [tid, key] })));
       for (const account of await accounts(rows.flat().filter(hasUser))) if (isUsable(account)) yield account;
@@ -66,13 +70,12 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
 
   return {
     async candidates(userName, { tids, organisation = '', method } = {}) {
-      const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
-      if (key === '') return [];
+      const keys = userName.length > USER_NAME_LENGTH ? [] : comparedUserNames(userName).filter((key) => key !== '');
       const ranked = [
         { known: [] as Account[], selfMade: [] as Account[] },
         { known: [] as Account[], selfMade: [] as Account[] },
       ] as const;
-      for await (const account of usableByName(key, tids)) {
+      for await (const account of usableByName(keys, tids)) {
         const rank = allows(account, method) ? await rankOf(account, organisation) : undefined;
         if (rank === undefined) continue;
         ranked[rank][isSelfMade(account) ? 'selfMade' : 'known'].push(account);
@@ -84,7 +87,7 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
 
     async withEmail(email, tids) {
       if (!isEmailAddress(email.trim())) return [];
-      const key = comparedText(email);
+      const key = comparedAddress(email);
       const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
       const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
         (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));
@@ -101,11 +104,11 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
     },
 
     async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {
-      const key = userNameKey(userName);
+      const keys = comparedUserNames(userName);
       const found = await Promise.all(oids.map(findByOid));
       const named = found.flatMap((account) =>
         account &&
-        account.person.user.userNameKey === key &&
+        keys.includes(account.person.user.userNameKey) &&
         isUsable(account) &&
         allows(account, method) &&
         (tids?.includes(account.tenant.id) ?? true)

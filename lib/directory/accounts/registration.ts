@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
 import type { PersonWithUser, Tenant } from '../../store/records/records.js';
 import type { SignInMeans } from '../context.js';
 import { PASSWORD_MINIMUM, type PasswordRule } from '../credentials/password-rules.js';
 import { newId, USER_NAME_LENGTH } from '../identifiers.js';
-import { email, line } from '../input.js';
+import { email, line, problemsOf } from '../input.js';
 import { type Persons, personProperties } from '../persons/persons.js';
 import { hasUser } from '../persons/user-record.js';
 import type { Users } from '../persons/users.js';
@@ -122,7 +121,7 @@ export function createRegistration({ tenants, persons, users, credentials, means
 
     async problems(input, { hidesTaken = false } = {}) {
       const { email, password } = input;
-      const fields = (['givenName', 'familyName', 'email'] as const).filter((name) => !Value.Check(formOf[name], input[name]));
+      const fields = (['givenName', 'familyName', 'email'] as const).filter((name) => problemsOf(formOf[name], input[name]).length > 0);
       const problem = await credentials.problemOf({ userName: email }, password);
       const isTaken = !hidesTaken && !fields.includes('email') && (await users.findByUserName(email)) !== undefined;
       return [

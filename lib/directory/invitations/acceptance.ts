@@ -9,7 +9,7 @@ import type { AccountMeans } from '../accounts/means.js';
 import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
-import { newId, userNameKey } from '../identifiers.js';
+import { isNameOf, newId } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { withEmailVoucher } from '../persons/email-addresses.js';
@@ -240,7 +240,7 @@ function activated(
   const { invitation: open, ...user } = row.user;
   // Who has the link has the mail, unless somebody else saw the link.
   const hasMail = open?.send === true && !open.isFetched && row.email !== undefined && isEmailAddress(row.email);
-  const isProven = hasMail && userNameKey(row.email ?? '') === user.userNameKey;
+  const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
   const next: PersonWithUser = {
     ...(hasMail ? withEmailVoucher(row) : row),

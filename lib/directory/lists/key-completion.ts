@@ -1,7 +1,8 @@
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import type { HealthProblem } from '../../store/outages/health.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
-import { KEYS_VERSION, type KeyedCollection, keyedCollections, withKeys } from '../../store/records/derived-keys.js';
+import { KEYS_VERSION, type KeyedCollection, keyedCollections, withEveryKey, withKeys } from '../../store/records/derived-keys.js';
 import type { Named } from '../../store/records/records.js';
 import type { Collections } from '../context.js';
 
@@ -9,6 +10,8 @@ import type { Collections } from '../context.js';
 export interface KeyCompletion {
   /** Whether all rows of the collection have them. Until then, lists do without the indexes over them. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
+  /** Users whose names are compared as the name of another user since the comparison changed. Both can sign in. */
+  problems(): readonly HealthProblem[];
   start(): void;
   close(): Promise<void>;
 }
@@ -21,6 +24,8 @@ export interface KeyCompletionParts {
 }
 
 const PAGE = 100;
+/** Duplicates that `health()` names, at most. */
+const REMEMBERED = 1_000;
 /** Milliseconds, while records lack their keys and another node may have stopped giving them. */
 const RETRY_MS = 2_000;
 /** Milliseconds between two looks at all records: nodes of a version without the keys may have written some. */
@@ -29,6 +34,7 @@ const INTERVAL_MS = 3_600_000;
 export function createKeyCompletion({ collections, lease, logger }: KeyCompletionParts): KeyCompletion {
   const { upkeep } = collections;
   const complete = new Set<KeyedCollection>();
+  const duplicates = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let isClosed = false;
@@ -42,17 +48,40 @@ export function createKeyCompletion({ collections, lease, logger }: KeyCompletio
     return true;
   };
 
+  /** Returns whether another user has the key of the user name. Then the row keeps the key from before. */
+  async function isDuplicate(rows: CheckedCollection<Named>, collection: KeyedCollection, id: string): Promise<boolean> {
+    try {
+      await rows.update(id, (row) => withEveryKey(collection, row));
+      return false;
+    } catch (error) {
+      if (!IdpError.is(error, 'conflict')) throw error;
+      await rows.update(id, (row) => withKeys(collection, row));
+      return true;
+    }
+  }
+
+  function note(found: ReadonlySet<string>): void {
+    for (const id of duplicates) if (!found.has(id)) duplicates.delete(id);
+    for (const id of found) {
+      if (duplicates.has(id) || duplicates.size >= REMEMBERED) continue;
+      duplicates.add(id);
+      logger.warn({ person: id }, 'two users of a tenant have names that look the same; both can sign in; rename one of them');
+    }
+  }
+
   /** False when it was given up: the lease is another node's, or the service closes. */
   async function complement(collection: KeyedCollection): Promise<boolean> {
     const rows = collections[collection] as unknown as CheckedCollection<Named>;
+    const found = new Set<string>();
     for (let after: string | undefined; ; ) {
       if (isClosed || !(await lease())) return false;
       const page = await rows.find({}, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-      for (const { id } of page.filter((row) => withKeys(collection, row) !== row))
-        await rows.update(id, (row) => withKeys(collection, row)).catch(IdpError.unless('record_unreadable'));
+      for (const { id } of page.filter((row) => withEveryKey(collection, row) !== row))
+        if (await isDuplicate(rows, collection, id).catch(IdpError.unless('record_unreadable'))) found.add(id);
       after = page.at(-1)?.id;
       if (page.length < PAGE) break;
     }
+    if (collection === 'persons') note(found);
     await upkeep.upsert(rowId(collection), (row) =>
       row && row.done >= KEYS_VERSION ? row : { ...row, id: rowId(collection), done: KEYS_VERSION },
     );
@@ -80,6 +109,7 @@ export function createKeyCompletion({ collections, lease, logger }: KeyCompletio
 
   return {
     isKeyed,
+    problems: () => [...duplicates].map((id) => ({ code: 'user_name_duplicate', collection: 'persons', id })),
     start: () => next(0),
     async close() {
       isClosed = true;

@@ -1,7 +1,7 @@
 /** What becomes of a user when the e-mail address of its person changes. */
 import type { Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
-import { userNameKey } from '../identifiers.js';
+import { isNameOf } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser, withNewLink } from './user-record.js';
 
@@ -63,7 +63,7 @@ const MOST = 5;
 export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy?: Voucher): PersonWithUser {
   if (address !== person.email || !isEmailAddress(address)) return person;
   const { provenEmail: _, provenEmailVouchedBy: __, ...user } = person.user;
-  const emailVerified = user.emailVerified || userNameKey(address) === user.userNameKey;
+  const emailVerified = user.emailVerified || isNameOf(user, address);
   return withEmailVoucher({ ...person, user: { ...user, emailVerified } }, vouchedBy);
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { comparedText } from '../../store/records/derived-keys.js';
 import type { Person, PersonWithUser } from '../../store/records/records.js';
+import { comparedAddress, comparedUserNames } from '../../text/compared.js';
 import type { DirectoryContext } from '../context.js';
 import { inputSchema } from '../input.js';
 import { type Along, createList, inOrder, type Listed, listQuery, ofStatus } from '../lists/list.js';
@@ -62,9 +62,9 @@ const partsOf = (rows: PersonRows, tid: string) =>
     range: rows.range,
     all: () => rows.find('byTenant', []),
     lookUp({ email, userName, externalId }: PersonQuery) {
-      if (userName !== undefined) return rows.getByUserName(comparedText(userName)).then((person) => (person ? [person] : []));
+      if (userName !== undefined) return rows.getByUserName(userName).then((person) => (person ? [person] : []));
       if (externalId !== undefined) return rows.find('byExternalId', [externalId]);
-      return email === undefined ? undefined : byEmail(rows, comparedText(email));
+      return email === undefined ? undefined : byEmail(rows, comparedAddress(email));
     },
   }) as const;
 
@@ -74,6 +74,6 @@ async function byEmail(rows: PersonRows, key: string): Promise<readonly Person[]
 }
 
 const fits = ({ emailKey, secondEmailKey, externalId, user }: Person, query: PersonQuery): boolean =>
-  (query.email === undefined || [emailKey, secondEmailKey].includes(comparedText(query.email))) &&
-  (query.userName === undefined || user?.userNameKey === comparedText(query.userName)) &&
+  (query.email === undefined || [emailKey, secondEmailKey].includes(comparedAddress(query.email))) &&
+  (query.userName === undefined || (user !== undefined && comparedUserNames(query.userName).includes(user.userNameKey))) &&
   (query.externalId === undefined || externalId === query.externalId);

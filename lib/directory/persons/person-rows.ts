@@ -2,6 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { Unsaved } from '../../store/directory-store.js';
 import { collections as specs } from '../../store/records/collections.js';
 import type { Person, PersonWithUser } from '../../store/records/records.js';
+import { comparedUserNames } from '../../text/compared.js';
 import type { DirectoryContext } from '../context.js';
 import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
 import { hasUser } from './user-record.js';
@@ -11,7 +12,7 @@ export interface PersonRows extends TenantScope<Person> {
   getByUser(userId: string): Promise<PersonWithUser | undefined>;
   /** @throws IdpError `not_found`. */
   requireByUser(userId: string): Promise<PersonWithUser>;
-  getByUserName(userNameKey: string): Promise<PersonWithUser | undefined>;
+  getByUserName(userName: string): Promise<PersonWithUser | undefined>;
   /** @throws IdpError `not_found`. */
   updateByUser(userId: string, change: (row: PersonWithUser) => Unsaved<Person>): Promise<PersonWithUser>;
 }
@@ -27,7 +28,13 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
     if (person === undefined) throw new IdpError('not_found');
     return person;
   };
-  const getByUserName = async (userNameKey: string) => withUser(await first('byUserName', [userNameKey]));
+  const getByUserName = async (userName: string) => {
+    for (const key of comparedUserNames(userName)) {
+      const found = withUser(await first('byUserName', [key]));
+      if (found) return found;
+    }
+    return undefined;
+  };
 
   const written = async (write: () => Promise<Person>, given: () => Partial<Person>, userIdPath: string): Promise<Person> => {
     const row = await write().catch(async (error: unknown) => {
@@ -40,7 +47,7 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
   /** The store does not say which value was taken. */
   const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>, userIdPath: string): Promise<IdpError> => {
     const taken = (holder: Person | undefined) => holder !== undefined && holder.id !== id;
-    if (user && taken(await getByUserName(user.userNameKey))) return new IdpError('user_name_taken');
+    if (user && taken(await first('byUserName', [user.userNameKey]))) return new IdpError('user_name_taken');
     if (externalId !== undefined && taken(await first('byExternalId', [externalId]))) {
       return new IdpError('conflict', { path: '/externalId' });
     }

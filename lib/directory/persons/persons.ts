@@ -24,6 +24,7 @@ import {
   type Patch,
   patched,
   patchSchema,
+  personName,
 } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -40,8 +41,8 @@ import { type JudgeChild, newUser, userInput } from './user-record.js';
 
 export const personProperties = {
   subsidiaryId: Type.Optional(Type.String()),
-  givenName: line(),
-  familyName: line(),
+  givenName: personName(),
+  familyName: personName(),
   email: Type.Optional(email()),
   secondEmail: Type.Optional(email()),
   phoneNumber: Type.Optional(line(40)),

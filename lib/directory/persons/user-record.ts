@@ -3,16 +3,16 @@ import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
-import { inputSchema, line, patchSchema } from '../input.js';
+import { inputSchema, line, opaqueText, patchSchema, userNameText } from '../input.js';
 import { vouchedIdentities, weaker } from '../vouchers.js';
 
 /** Identities in one request. A user who has more keeps them. */
 const MOST_IDENTITIES = 100;
 
 const fields = {
-  userName: line(USER_NAME_LENGTH),
+  userName: userNameText(USER_NAME_LENGTH),
   emailVerified: Type.Boolean(),
-  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: line(1000) }), { maxItems: MOST_IDENTITIES }),
+  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: opaqueText(1000) }), { maxItems: MOST_IDENTITIES }),
 };
 /** What a user may be made with; unless it is said, `invited`. */
 export const userStatus = () => Type.Union([Type.Literal('invited'), Type.Literal('active')]);

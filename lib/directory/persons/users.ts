@@ -3,7 +3,6 @@ import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User, Vouc
 import type { DirectoryContext, NextNotBefore } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
-import { userNameKey } from '../identifiers.js';
 import { type CheckCurrent, checkInput, type Patch, patched } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -150,7 +149,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     get: rows.getByUser,
     require: rows.requireByUser,
     list: createUserList(context, rows, tid),
-    findByUserName: (userName) => rows.getByUserName(userNameKey(userName)),
+    findByUserName: rows.getByUserName,
 
     async create(personId, input, as) {
       checkInput(userInput, input);

@@ -10,7 +10,7 @@ import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
-import { userNameKey } from '../identifiers.js';
+import { isNameOf, userNameKey } from '../identifiers.js';
 import { checkInput, email } from '../input.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -211,7 +211,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
 }
 
 /** Whether people sign in by the address of the record. */
-const isUserName = ({ email, user }: PersonWithUser): boolean => email !== undefined && userNameKey(email) === user.userNameKey;
+const isUserName = ({ email, user }: PersonWithUser): boolean => isNameOf(user, email);
 
 function proven(row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
   const { address } = proof;

@@ -6,7 +6,7 @@ import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
 import { USER_NAME_LENGTH } from '../identifiers.js';
-import { expectedOf, inputSchema, line, strings } from '../input.js';
+import { expectedOf, inputSchema, line, opaqueText, strings, textProblems, userNameText } from '../input.js';
 import { personProperties } from '../persons/persons.js';
 import { userStatus } from '../persons/user-record.js';
 import { subsidiaryInput } from '../tenants/subsidiaries.js';
@@ -17,10 +17,10 @@ const { subsidiaryId: _, ...personFields } = personProperties;
 
 const seedUser = inputSchema({
   id,
-  userName: line(USER_NAME_LENGTH),
+  userName: userNameText(USER_NAME_LENGTH),
   emailVerified: Type.Optional(Type.Boolean()),
   /** Who the user is at connections and other sign-in methods. */
-  externalIdentities: Type.Optional(Type.Array(inputSchema({ idp: line(), subject: line(1000) }))),
+  externalIdentities: Type.Optional(Type.Array(inputSchema({ idp: line(), subject: opaqueText(1000) }))),
   /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
   status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
@@ -82,8 +82,10 @@ export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: Read
     return [{ path: seedPath('extensions', name), expected: `an extension that has a seed: ${[...forms.keys()].join(', ')}` }];
   });
 
-const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] =>
-  [...Value.Errors(schema, value)].map((error) => toProblem(error, within));
+const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] => [
+  ...[...Value.Errors(schema, value)].map((error) => toProblem(error, within)),
+  ...textProblems(schema, value).map(({ path, expected }) => ({ path: seedPath(...within, ...path.split('/').slice(1)), expected })),
+];
 
 function toProblem({ type, path, message, schema }: ValueError, within: readonly string[]): ConfigProblem {
   const parts = [...within, ...path.split('/').slice(1)];

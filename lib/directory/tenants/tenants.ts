@@ -7,8 +7,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import { comparedText } from '../../store/records/derived-keys.js';
 import type { Tenant } from '../../store/records/records.js';
+import { comparedText } from '../../text/compared.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor, organisationKey } from '../identifiers.js';

@@ -2,7 +2,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import { formatProblems } from '../../contract/schema-formats.js';
-import { problemsOf } from '../../directory/input.js';
+import { answerProblem, problemsOf } from '../../directory/input.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { createBodyParser } from './body-parser.js';
 
@@ -93,7 +93,7 @@ export function json<In extends TSchema, Out extends TSchema>(
       if (problems.length > 0) throw new IdpError('invalid_record', { ...problems[0], problems });
     }
     const result: unknown = await handle(ctx, given as Static<In>);
-    const [error] = answer ? problemsOf(answer, result) : [];
+    const error = answer && answerProblem(answer, result);
     if (error) throw new TypeError(`the answer of ${ctx.method} ${ctx.path} is not of its form at ${error.path || '/'}: ${error.expected}`);
     ctx.status = status;
     if (!answer) return;

@@ -1,20 +1,18 @@
 /** Members that are derived from others, for look-ups and lists. Each write of a row makes them anew, so no service has to. */
-import { normalForm } from '../../text/normal-form.js';
+import { comparedAddress, comparedText } from '../../text/compared.js';
 import type { Row } from '../directory-store.js';
 import { isAdminScope } from './admin-scopes.js';
 import type { CollectionName } from './collections.js';
 
-/** One more with each change of what is derived: then all rows are due to be written anew. */
-export const KEYS_VERSION = 2;
-
-/** A text as it is compared. @see Unicode Standard Annex #15 (NFKC) */
-export const comparedText = (text: string): string => normalForm(text, 'NFKC').trim().toLowerCase();
+/** One more with each change of what is derived, `user.userNameKey` included: then all rows are due to be written again. */
+export const KEYS_VERSION = 3;
 
 /** The members of a row that may be malformed, as a store has it. */
 type Members = Readonly<Record<string, unknown>>;
 type Keys = Readonly<Record<string, string | undefined>>;
 
 const keyOf = (value: unknown): string | undefined => (typeof value === 'string' ? comparedText(value) : undefined);
+const addressKeyOf = (value: unknown): string | undefined => (typeof value === 'string' ? comparedAddress(value) : undefined);
 const named = ({ name }: Members): Keys => ({ nameKey: keyOf(name) });
 
 const derivations = {
@@ -22,8 +20,8 @@ const derivations = {
   subsidiaries: named,
   persons: ({ givenName, familyName, email, secondEmail, user }: Members): Keys => ({
     nameKey: keyOf(`${givenName} ${familyName}`),
-    emailKey: keyOf(email),
-    secondEmailKey: keyOf(secondEmail),
+    emailKey: addressKeyOf(email),
+    secondEmailKey: addressKeyOf(secondEmail),
     hasUser: user === undefined ? undefined : 'yes',
     isLinked: typeof (user as Members | undefined)?.parentUserId === 'string' ? 'yes' : undefined,
   }),
@@ -52,6 +50,18 @@ export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row
   const next: Record<string, unknown> = { ...row, ...keys };
   for (const [name, key] of Object.entries(keys)) if (key === undefined) delete next[name];
   return next as R;
+}
+
+/**
+ * The row with its derived members, the key of the user name among them. That key is unique: two stored names can fall together when the comparison changes.
+ * So a write of other members leaves the key, and only a write of the name or the completion of keys derives it.
+ */
+export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
+  const keyed = withKeys(collection, row);
+  const { user } = keyed as { readonly user?: Members };
+  if (collection !== 'persons' || typeof user?.userName !== 'string') return keyed;
+  const userNameKey = comparedAddress(user.userName);
+  return userNameKey === user.userNameKey ? keyed : { ...keyed, user: { ...user, userNameKey } };
 }
 
 const hasKeys = (keys: Keys, row: object): boolean => Object.entries(keys).every(([name, key]) => (row as Members)[name] === key);

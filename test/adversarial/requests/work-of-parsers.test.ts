@@ -15,7 +15,7 @@ import { basicCredentials } from '../../../lib/http/clients/basic-credentials.js
 import { addressBlock, createAddressOf } from '../../../lib/http/clients/client-address.js';
 import { loggedPath } from '../../../lib/http/requests/request-id.js';
 import { carryParameters, customMembers } from '../../../lib/oidc/authorize/parameters.js';
-import { comparedText } from '../../../lib/store/records/derived-keys.js';
+import { comparedText } from '../../../lib/text/compared.js';
 import { normalForm } from '../../../lib/text/normal-form.js';
 import { badTexts } from '../../support/requests/work/bad-texts.js';
 import { silentLogger } from '../../support/service/test-directory.js';

@@ -41,7 +41,7 @@ describe('persons (design §3)', () => {
     [{ ...alice, user: { userName: 'x', passwordHash: 'x' } }, '/user/passwordHash'],
     [{ ...alice, user: { userName: 'x', parentUserId: 'x' } }, '/user/parentUserId'],
     [{ ...alice, user: { userName: 'a\u0000b' } }, '/user/userName'],
-    [{ ...alice, user: { userName: '\u3000' } }, '/userName'],
+    [{ ...alice, user: { userName: '\u3000' } }, '/user/userName'],
     [{ ...alice, subsidiaryId: '00000000-0000-7000-8000-000000000000' }, '/subsidiaryId'],
   ])('%j is refused at %s', async (input, path) => {
     await using t = await testDirectory();

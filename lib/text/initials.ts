@@ -1,0 +1,23 @@
+import { normalForm } from './normal-form.js';
+
+/** Letters as people count them. An emoji of several characters, and a letter with its signs, is one. @see Unicode Standard Annex #29 §3 */
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/** Maximum UTF-16 code units of a letter. The family emoji with skin tones has 27. */
+const LONGEST = 40;
+
+/**
+ * Returns the first letter of a name, as a capital if its script has them. Empty for an empty name.
+ * @example
+ * ```ts
+ * import { initialOf } from 'tenant-idp/extension';
+ *
+ * console.log(initialOf('åsa'), initialOf('👨‍👩‍👧 Family')); // Å 👨‍👩‍👧
+ * ```
+ */
+export function initialOf(name: string): string {
+  const [first] = graphemes.segment(normalForm(name.trim().slice(0, 2 * LONGEST), 'NFC'));
+  const letter = first?.segment ?? '';
+  const [base = ''] = letter;
+  return (letter.length > LONGEST ? base : letter).toUpperCase();
+}
