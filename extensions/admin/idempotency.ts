@@ -1,30 +1,33 @@
 /** Requests that come again with the same `Idempotency-Key`: done once, answered the same. @see draft-ietf-httpapi-idempotency-key-header */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { v7 } from 'uuid';
 import type { Administrator, ArtifactKind, Context, ExtensionContext } from '../../lib/extension-door.js';
 import { IdpError } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 const DAY_SECONDS = 86_400;
-/** Seconds after which a request that was not answered counts as lost, and the next one with its key goes on in its place. */
+/** Seconds that an attempt holds the turn of its key. An attempt that ends gives the turn back, so only one whose node died holds it to the end. */
 const TURN_SECONDS = 30;
+/** Milliseconds between two tries to give a turn back, because the store is often what ended the attempt. */
+const GIVE_BACK_MS = 250;
 /** Milliseconds that a request waits for the answer of the one with the same key, and between two looks. */
 const WAIT_MS = 5_000;
 const LOOK_MS = 50;
 /** Records that one request makes, at most. */
 const IDS = 4;
 
-/** What a key stands for. */
+/** What a key stands for, and whose turn it is. */
 const claims: ArtifactKind = { name: 'admin.claims', lifetimeSeconds: DAY_SECONDS };
-/** Who is answering the request of a key. */
-const turns: ArtifactKind = { name: 'admin.turns', lifetimeSeconds: TURN_SECONDS };
 const answers: ArtifactKind = { name: 'admin.answers', lifetimeSeconds: DAY_SECONDS };
 
-export const kinds = [claims, turns, answers] as const;
+export const kinds = [claims, answers] as const;
 
 interface Claim {
   readonly fingerprint: string;
   readonly ids: readonly string[];
+  /** The attempt whose turn it is, and until when, in milliseconds since the epoch. Absent where the last attempt failed. */
+  readonly turn?: { readonly holder: string; readonly until: number };
 }
 
 /** An answer as it is kept: what was refused is refused again. */
@@ -45,17 +48,52 @@ type Run = (attempt: Attempt) => Promise<Outcome>;
 /** @param body of the request, as it was read. */
 export type Once = (ctx: Context, administrator: Administrator, body: unknown, run: Run) => Promise<Outcome>;
 
-export function createOnce({ artifact }: Pick<ExtensionContext, 'artifact'>): Once {
-  const stored = { claims: artifact(claims), turns: artifact(turns), answers: artifact(answers) };
+export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): Once {
+  const stored = { claims: artifact(claims), answers: artifact(answers) };
+  const turnOf = (holder: string) => ({ holder, until: now() + TURN_SECONDS * 1000 });
+  const isFree = ({ turn }: Claim): boolean => turn === undefined || turn.until <= now();
+  const readAnswer = async (id: string): Promise<Outcome | undefined> => (await stored.answers.read(id)) as Outcome | undefined;
+  const changeClaim = async (id: string, change: (claim: Claim) => Claim): Promise<Claim | undefined> =>
+    (await stored.claims.update(id, (claim) => claim && change(claim as Claim))) as Claim | undefined;
 
-  /** The answer of whoever is at it, or undefined once nobody is. */
+  /** False where another attempt was faster. */
+  async function takeTurn(id: string, holder: string): Promise<boolean> {
+    const claim = await changeClaim(id, (held) => (isFree(held) ? { ...held, turn: turnOf(holder) } : held));
+    // The day of the key has just ended.
+    if (!claim) throw errors('idempotency_conflict');
+    return claim.turn?.holder === holder;
+  }
+
+  async function giveBack(id: string, holder: string): Promise<void> {
+    const freed = ({ turn, ...claim }: Claim): Claim => claim;
+    for (const until = Date.now() + TURN_SECONDS * 1000; Date.now() < until; await sleep(GIVE_BACK_MS, undefined, { ref: false })) {
+      try {
+        await changeClaim(id, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
+        return;
+      } catch {
+        // The outage is in the log already.
+      }
+    }
+  }
+
+  /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
   async function wait(id: string): Promise<Outcome | undefined> {
-    for (const until = Date.now() + WAIT_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
-      const outcome = (await stored.answers.read(id)) as Outcome | undefined;
-      if (outcome) return outcome;
-      if ((await stored.turns.read(id)) === undefined) return undefined;
+    for (const until = Date.now() + WAIT_MS; Date.now() < until; await sleep(LOOK_MS)) {
+      const outcome = await readAnswer(id);
+      const claim = outcome ? undefined : ((await stored.claims.read(id)) as Claim | undefined);
+      if (outcome || !claim || isFree(claim)) return outcome;
     }
     throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
+  }
+
+  /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
+  async function answerOrTurn(id: string, holder: string): Promise<Outcome | undefined> {
+    for (;;) {
+      const outcome = await wait(id);
+      if (outcome) return outcome;
+      // The attempt before may have answered between the look for its answer and the end of its turn.
+      if (await takeTurn(id, holder)) return readAnswer(id);
+    }
   }
 
   return async (ctx, { actor }, body, run) => {
@@ -67,23 +105,36 @@ export function createOnce({ artifact }: Pick<ExtensionContext, 'artifact'>): On
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([ctx.path, body]))
       .digest('base64url');
-    const given: Claim = { fingerprint, ids: Array.from({ length: IDS }, () => v7()) };
-    const isFirst = await stored.claims.put(id, given);
-    const claim = isFirst ? given : ((await stored.claims.read(id)) as Claim | undefined);
-    if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
-    while (!(await stored.turns.put(id, true))) {
-      const outcome = await wait(id);
-      if (outcome) return replayed(ctx, outcome);
+    // Of this attempt alone, so that it gives back no turn of another one.
+    const holder = randomUUID();
+    const given: Claim = { fingerprint, ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
+    try {
+      const isFirst = await stored.claims.put(id, given);
+      const claim = isFirst ? given : ((await stored.claims.read(id)) as Claim | undefined);
+      if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
+      const before = isFirst ? undefined : await answerOrTurn(id, holder);
+      if (before) return replayed(ctx, before);
+      const outcome = await attempt(run, withIds(claim.ids, !isFirst));
+      await stored.answers.put(id, outcome);
+      return outcome;
+    } catch (error) {
+      // The client does not wait for it: an attempt that comes sooner waits for the turn.
+      void giveBack(id, holder);
+      throw error;
     }
-    const before = isFirst ? undefined : ((await stored.answers.read(id)) as Outcome | undefined);
-    if (before) return replayed(ctx, before);
-    const outcome = await run(withIds(claim.ids, !isFirst)).catch(refused);
-    await stored.answers.put(id, outcome);
-    return outcome;
   };
 }
 
 const withIds = (ids: readonly string[], isRetry: boolean): Attempt => ({ newId: (index = 0) => ids[index] ?? v7(), isRetry });
+
+/**
+ * Runs a request. A retry that is refused runs again: the write of the attempt before may have reached the store after the retry had looked for it, and
+ * then it is what refuses the retry.
+ */
+async function attempt(run: Run, ids: Attempt): Promise<Outcome> {
+  const outcome = await run(ids).catch(refused);
+  return ids.isRetry && outcome.refusal ? run(ids).catch(refused) : outcome;
+}
 
 /** @throws what is no refusal: it may be another answer next time. */
 function refused(error: unknown): Outcome {
