@@ -87,7 +87,7 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
-export type { AccountMeans, GroupRef, GroupSource, UnconfirmedUser } from './directory/accounts/means.js';
+export type { AccountMeans, GroupRef, GroupSource, SignInRef, UnconfirmedUser } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
@@ -162,6 +162,7 @@ export type {
   ApiResource,
   Branding,
   Client,
+  CredentialRef,
   ExternalIdentity,
   Group,
   Person,

@@ -157,7 +157,8 @@ export function createChallenge(
       const given = readAnswer<AuthenticationResponseJSON>(ctx);
       const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
       const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
-      if (!row || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
+      const isCounted = step.own.passkeys.some(({ id }) => id === row?.id);
+      if (!row || !isCounted || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
         refused(ctx, step, 'wrong passkey');
         return show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
       }

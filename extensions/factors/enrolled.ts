@@ -9,8 +9,9 @@ import {
   type ExtensionContext,
   IdpError,
   type SignedIn,
+  type Voucher,
 } from '../../lib/extension-door.js';
-import { createFactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
+import { createFactorRows, idOf, type OwnFactors, refOf, used } from './factor-rows.js';
 import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
 import { createRecoveryCodes } from './recovery-codes.js';
 import { readCode, stepOf } from './totp.js';
@@ -28,6 +29,8 @@ export interface Added {
   readonly session?: string;
   /** Whether the user had no factor before. A first factor ends the other sign-ins. */
   readonly isFirst: boolean;
+  /** Voucher of the sign-in. The factor counts for no more. */
+  readonly vouchedBy: Voucher | undefined;
 }
 
 /** The user whose credentials sign in to the account now. */
@@ -69,11 +72,13 @@ export function createEnrolled(context: ExtensionContext) {
   async function addIn(
     owner: Account,
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
-    { by, isFirst, session, addedIn }: Added,
+    { by, isFirst, session, addedIn, vouchedBy }: Added,
   ): Promise<void> {
+    // A factor that does not count gives way, because the user could not set up the first one that counts.
+    for (const gone of (await of(owner)).refused) if (isFirst || gone.slot === row.slot) await rows.remove(owner, gone, by);
     const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
     const held = first && (await deliver(FIRST, { ...first }));
-    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...(addedIn === undefined ? {} : { addedIn }) }, by);
+    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...(addedIn === undefined ? {} : { addedIn }) }, vouchedBy, by);
     if (first) await enrolled.endOthers(first, by);
     held?.release();
   }
@@ -148,6 +153,9 @@ export function createEnrolled(context: ExtensionContext) {
       return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
     },
 
+    /** Whether the factor, of the account that owns the credentials, counts for the privileges of the account now. */
+    counts: (account: Account, id: string): Promise<boolean> => directory.means.admits(account, refOf(id)),
+
     /** The passkey with this credential id, if it is the owner's. */
     async passkeyOf(owner: Account, credentialId: string): Promise<FactorRow | undefined> {
       const [row] = await rowsOf(owner).find('bySlot', [slotOf.passkey(credentialId)]);
@@ -173,8 +181,8 @@ export function createEnrolled(context: ExtensionContext) {
 
     /** Removes a factor, readable or not. The last other factor takes the recovery codes with it. @throws IdpError `not_found`. */
     async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
-      const { all, unreadable } = await of(owner);
-      const row = all.find((one) => one.id === id);
+      const { all, unreadable, refused } = await of(owner);
+      const row = [...all, ...refused].find((one) => one.id === id);
       if (!row && !unreadable.includes(id)) throw new IdpError('not_found');
       const isLast = all.every((one) => one === row || one.kind === 'recovery') && unreadable.every((one) => one === id);
       for (const gone of [row ?? { id }, ...(isLast ? all.filter((one) => one !== row) : [])]) await rows.remove(owner, gone, by);
@@ -182,8 +190,8 @@ export function createEnrolled(context: ExtensionContext) {
 
     /** Removes all of them. */
     async removeAll(owner: Account, by?: Attribution): Promise<void> {
-      const { all, unreadable } = await of(owner);
-      for (const gone of [...all, ...unreadable.map((id) => ({ id }))]) await rows.remove(owner, gone, by);
+      const { all, unreadable, refused } = await of(owner);
+      for (const gone of [...all, ...refused, ...unreadable.map((id) => ({ id }))]) await rows.remove(owner, gone, by);
     },
   };
   return enrolled;

@@ -45,7 +45,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
   async function firstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
     const { owner, added } = enrolling;
     const { codes = newRecoveryCodes() } = await pendingOf(enrolling);
-    return (await enrolled.recoveryCodes.add(owner, codes, added.by)) ? { codes } : {};
+    return (await enrolled.recoveryCodes.add(owner, codes, added.vouchedBy, added.by)) ? { codes } : {};
   }
 
   return {

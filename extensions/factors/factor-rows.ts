@@ -1,6 +1,13 @@
 /** The rows of a user's factors. */
 import { randomUUID } from 'node:crypto';
-import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type Attribution,
+  type CredentialRef,
+  type ExtensionContext,
+  IdpError,
+  type Voucher,
+} from '../../lib/extension-door.js';
 import { type Factor, type FactorKind, type FactorRow, factors } from './records.js';
 
 /** Factors of one user, at most. */
@@ -18,6 +25,8 @@ export interface OwnFactors {
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;
   readonly all: readonly FactorRow[];
+  /** Factors that do not count: the user has privileges now that the sign-in which added the factor did not open. They are in no other member. */
+  readonly refused: readonly FactorRow[];
 }
 
 export type FactorRows = ReturnType<typeof createFactorRows>;
@@ -25,6 +34,9 @@ export type FactorRows = ReturnType<typeof createFactorRows>;
 type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: string };
 
 export const idOf = ({ person }: Account): string => person.user.id;
+
+/** How the vouchers of a user call a factor. */
+export const refOf = (id: string): CredentialRef => ({ kind: 'factor', id });
 
 /** Whether the row belongs to the account: user, person and tenant of the row are those of the account. */
 const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
@@ -67,21 +79,37 @@ export function createFactorRows(
     return isSound;
   }
 
+  /** Forgets the voucher of a factor that is gone. */
+  async function forget({ person }: Account, id: string): Promise<void> {
+    const now = await directory.accounts.findByOid(person.user.id);
+    if (now) await directory.means.vouchFor(now.person, refOf(id), undefined);
+  }
+
   return {
+    /**
+     * Records the voucher of a factor whose proof changes. A voucher with limits is recorded before the change, and another one after it, so that a crash in
+     * between leaves no factor that counts for more.
+     */
+    async vouchFor({ person }: Account, id: string, vouchedBy: Voucher | undefined, at: 'before' | 'after'): Promise<void> {
+      if ((vouchedBy?.by === 'tenant') === (at === 'before')) await directory.means.vouchFor(person, refOf(id), vouchedBy);
+    },
     rowsOf,
     fits,
     async of(owner: Account): Promise<OwnFactors> {
       const rows = collectionOfAllTenants(factors);
       const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
       const found = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
-      const all = found.filter((row) => isProvable(row, owner));
-      const others = found.filter((row) => !all.includes(row)).map(({ id }) => id);
+      const provable = found.filter((row) => isProvable(row, owner));
+      const others = found.filter((row) => !provable.includes(row)).map(({ id }) => id);
+      const refusedIds = (await directory.means.refused(owner.person)).map(({ id }) => id);
+      const refused = provable.filter(({ id }) => refusedIds.includes(id));
+      const all = provable.filter((row) => !refused.includes(row));
       const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...others])];
       const totp = all.find(({ kind }) => kind === 'totp');
       const recovery = all.find(({ kind }) => kind === 'recovery');
       const passkeys = all.filter(({ kind }) => kind === 'passkey');
       const isEnrolled = totp !== undefined || passkeys.length > 0 || unreadable.length > 0;
-      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all };
+      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all, refused };
     },
 
     /** Problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
@@ -96,13 +124,23 @@ export function createFactorRows(
       return [...useless].map((id) => ({ code: 'factor_unreadable', id }));
     },
 
-    /** @throws IdpError `conflict` where there is such a factor, or there are too many. */
-    async add(owner: Account, { id = randomUUID(), ...row }: New, by?: Attribution): Promise<FactorRow> {
+    /**
+     * @param vouchedBy of the sign-in that adds the factor
+     * @throws IdpError `conflict` where there is such a factor, or there are too many.
+     */
+    async add(owner: Account, { id = randomUUID(), ...row }: New, vouchedBy: Voucher | undefined, by?: Attribution): Promise<FactorRow> {
       const { id: userId } = owner.person.user;
       if ((await rowsOf(owner).find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
       const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
       const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date(now()).toISOString() };
-      return rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
+      await directory.means.vouchFor(owner.person, refOf(id), vouchedBy);
+      try {
+        return await rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
+      } catch (error) {
+        // A form that was sent twice finds the factor that the first one added.
+        if (vouchedBy?.by === 'tenant' && !(await rowsOf(owner).get(id))) await forget(owner, id);
+        throw error;
+      }
     },
 
     /** A change that some other may have come before; false where there is no such factor any more. */
@@ -131,6 +169,7 @@ export function createFactorRows(
         await (isElsewhere ? collection(factors, row.tid) : rowsOf(owner)).remove(id, isElsewhere ? [] : [event]);
         // The event is of the user's tenant, and not of the one that the row names.
         if (isElsewhere) await emit('FactorRemoved', owner, data, id, by);
+        await forget(owner, id);
       } catch (error) {
         if (!IdpError.is(error, 'not_found')) throw error;
       }

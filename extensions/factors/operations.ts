@@ -70,8 +70,8 @@ export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrol
         { additionalProperties: false },
       ),
       async handle(request) {
-        const { all, unreadable } = await enrolled.of(await ownerIn(request));
-        return { items: all.map(describedFactor), ...(unreadable.length > 0 ? { unreadable: [...unreadable] } : {}) };
+        const { all, refused, unreadable } = await enrolled.of(await ownerIn(request));
+        return { items: [...all, ...refused].map(describedFactor), ...(unreadable.length > 0 ? { unreadable: [...unreadable] } : {}) };
       },
     }),
     defineOperation({

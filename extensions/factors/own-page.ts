@@ -37,7 +37,11 @@ export const createOwnPageClients = (context: ExtensionContext): InternalClients
 
 /** A factor by its id; without `kind` if its record cannot be read. */
 type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
-const removableOf = ({ all, unreadable }: OwnFactors): readonly Removable[] => [...all, ...unreadable.map((id) => ({ id }))];
+const removableOf = ({ all, refused, unreadable }: OwnFactors): readonly Removable[] => [
+  ...all,
+  ...refused,
+  ...unreadable.map((id) => ({ id })),
+];
 
 /** A browser that may change factors. */
 interface Here {
@@ -62,7 +66,8 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     }
     const { session, authTime } = found;
     const own = await enrolled.of(owner);
-    const added = { by: attributionOf(found), session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled };
+    const vouchedBy = await directory.means.ofSignIn(found, owner);
+    const added = { by: attributionOf(found), session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled, vouchedBy };
     return { signedIn: found, enrolling: { owner, own, key: `own ${session} ${authTime}`, added } };
   }
 
@@ -87,7 +92,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     const { own, owner } = found.enrolling;
     const passkey = enrolment.passkeyPart(found.enrolling, url(`${base}/passkey`), 'factors.own.addPasskey');
     const rank = ({ kind, createdAt }: FactorRow): string => `${kind === 'recovery' ? 1 : 0} ${createdAt}`;
-    const rows = own.all.toSorted((one, other) => rank(one).localeCompare(rank(other)));
+    const rows = [...own.all, ...own.refused].toSorted((one, other) => rank(one).localeCompare(rank(other)));
     const unreadable = own.unreadable.map((id) => {
       const title = 'factors.kind.unreadable';
       return { title, lines: [], action: { text: 'factors.own.remove', about: title, name: 'remove', value: id } };
@@ -95,7 +100,8 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     const readable = rows.map((row) => {
       const title = nameOf(row);
       const action = { text: 'factors.own.remove', about: title, name: 'remove', value: row.id };
-      return { title, lines: [stateOf(row)], ...(row.kind === 'recovery' ? {} : { action }) };
+      const lines = [stateOf(row), ...(own.refused.includes(row) ? ['factors.kind.refused'] : [])];
+      return { title, lines, ...(row.kind === 'recovery' ? {} : { action }) };
     });
     const entries = [...readable, ...unreadable];
     await page(ctx, owner, {
@@ -152,7 +158,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       signedIn: { oid, amr, idp },
       enrolling: {
         owner,
-        added: { by },
+        added: { by, vouchedBy },
       },
     }: Here,
     id: string,
@@ -162,6 +168,9 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');
     const proof = await directory.credentials.proofOf(account);
+    // The proof may be of the factor that is gone. Without its voucher, the next sign-in would count for more.
+    if (vouchedBy?.by === 'tenant')
+      return ownPage.signIn(ctx, base, undefined, { prompt: 'login', loginHint: account.person.user.userName });
     const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
     await ownPage.signIn(ctx, base, undefined, {
       prompt: 'login',
@@ -202,7 +211,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       if (row) return showRemoval(ctx, found, row);
       if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
       if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
-        return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, added.by));
+        return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, added.vouchedBy, added.by));
       return redirectByGet(ctx, url(base));
     });
 

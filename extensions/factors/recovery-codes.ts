@@ -1,6 +1,6 @@
 /** Recovery codes, which stand in for a factor that was lost. Each is good once. */
 import { randomBytes } from 'node:crypto';
-import { type Account, type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type Account, type Attribution, type ExtensionContext, IdpError, type Voucher } from '../../lib/extension-door.js';
 import { type FactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
 import { type FactorRow, slotOf } from './records.js';
 
@@ -32,17 +32,19 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
 
   return {
     /** Recovery codes for who has none. Whether they are the owner's now: false where others were there. */
-    async add(owner: Account, made: readonly string[], by?: Attribution): Promise<boolean> {
+    async add(owner: Account, made: readonly string[], vouchedBy: Voucher | undefined, by?: Attribution): Promise<boolean> {
       const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));
-      const isAdded = await rows.add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, by).catch(IdpError.unless('conflict'));
+      const isAdded = await rows
+        .add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, vouchedBy, by)
+        .catch(IdpError.unless('conflict'));
       if (isAdded) return true;
       const [there] = await rows.rowsOf(owner).find('bySlot', [slot]);
       return there?.recovery?.codes.join() === hashes.join();
     },
 
     /** Ten new recovery codes: those from before are void. */
-    async renew(owner: Account, by?: Attribution): Promise<readonly string[]> {
+    async renew(owner: Account, vouchedBy: Voucher | undefined, by?: Attribution): Promise<readonly string[]> {
       const made = newRecoveryCodes();
       const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));
@@ -52,7 +54,9 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
           const data = { AggregateId: idOf(owner), FactorId: before.id, Kind: 'recovery' as const };
           const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date().toISOString() });
           try {
+            await rows.vouchFor(owner, before.id, vouchedBy, 'before');
             await rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]);
+            await rows.vouchFor(owner, before.id, vouchedBy, 'after');
             return made;
           } catch (error) {
             if (left === 0 || !IdpError.is(error, 'not_found')) throw error;
@@ -60,7 +64,7 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
           }
         }
         try {
-          await rows.add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, by);
+          await rows.add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, vouchedBy, by);
           return made;
         } catch (error) {
           if (left === 0 || !IdpError.is(error, 'conflict')) throw error;

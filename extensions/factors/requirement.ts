@@ -20,13 +20,20 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
   const challenge = createChallenge(context, { enrolled, steps, webauthn });
   const enrolment = createEnrolment(context, enrolled, webauthn);
 
-  const enrollingOf = ({ owner, own: factors, key, account, interaction: { session, authTime = 0 } }: Step): Enrolling => ({
+  const enrollingOf = async ({
+    owner,
+    own: factors,
+    key,
+    account,
+    interaction: { session, authTime = 0, signedInBy = { idp: 'local' } },
+  }: Step): Promise<Enrolling> => ({
     owner,
     own: factors,
     key,
     added: {
       by: attributionOf({ oid: account.person.user.id }),
       isFirst: !factors.isEnrolled,
+      vouchedBy: await context.directory.means.ofSignIn(signedInBy, owner),
       ...(session === undefined ? {} : { session, addedIn: signInName(session, authTime) }),
     },
   });
@@ -46,7 +53,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
   ): Promise<void> {
     if (!isFresh(step)) return signInAgain(ctx, step);
     const { interaction } = step;
-    const enrolling = enrollingOf(step);
+    const enrolling = await enrollingOf(step);
     const passkey = enrolment.passkeyPart(enrolling, steps.at(interaction, '/factors/enrol-passkey'), 'factors.enrol.passkey');
     await view(ctx, {
       interaction,
@@ -114,7 +121,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
       if (!step) return;
       if (!step.isGenuine) return showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
       const before = await steps.provenIn(step);
-      const enrolling = enrollingOf(step);
+      const enrolling = await enrollingOf(step);
       // Who has a factor proves it: this page is for those who have none.
       if (before !== undefined || (step.own.isEnrolled && !(await enrolment.wasAdded(enrolling))))
         return redirectByGet(ctx, steps.at(step.interaction));

@@ -88,6 +88,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
         ref,
         { tid: parent.tenant.id, userId: parent.person.user.id },
         directory.privileges.checkNone,
+        await directory.means.ofSignIn(here, here.account),
       );
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
       // The parent's credentials, which were proven a moment ago, are those of the child by now.

@@ -48,14 +48,14 @@ export function createLinkRequests({ artifact, csrf, directory, isSufficient, ma
       return id;
     },
 
-    /** The account that began the link, if its sign-in still meets its requirements and the browser has a newer sign-in. */
-    async first(ctx: Context, id: string, here: BrowserSignIn): Promise<Account | undefined> {
+    /** The sign-in that began the link, if it still meets the requirements of its account and the browser has a newer sign-in. */
+    async first(ctx: Context, id: string, here: BrowserSignIn): Promise<BrowserSignIn | undefined> {
       const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
       if (!kept || here.authTime < kept.at) return undefined;
       const account = await directory.accounts.findByOid(kept.signIn.oid);
       if (!account || !(await directory.credentials.holds(account, kept.proof))) return undefined;
       const first = { ...kept.signIn, account };
-      return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? account : undefined;
+      return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? first : undefined;
     },
 
     /** Ends it; true for one caller. */

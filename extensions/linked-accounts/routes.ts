@@ -13,6 +13,8 @@ import {
   formField,
   IdpError,
   redirectByGet,
+  type Voucher,
+  weaker,
 } from '../../lib/extension-door.js';
 import { createLinkRequests, pageOf } from './link-request.js';
 import { createPages, subjects } from './pages.js';
@@ -76,11 +78,16 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
   });
 
-  /** The two accounts that are proven; undefined once something else was shown. */
-  async function proven(ctx: Context): Promise<{ readonly one: Account; readonly other: Account } | undefined> {
+  /** The two accounts that are proven, and the voucher of both sign-ins; undefined once something else was shown. */
+  async function proven(
+    ctx: Context,
+  ): Promise<{ readonly one: Account; readonly other: Account; readonly vouchedBy: Voucher | undefined } | undefined> {
     const here = await presentToLink(ctx, confirmOf(linkOf(ctx)));
-    const one = here && (await requests.first(ctx, linkOf(ctx), here));
-    if (here && one) return { one, other: here.account };
+    const first = here && (await requests.first(ctx, linkOf(ctx), here));
+    if (here && first) {
+      const [one, other] = await Promise.all([first, here].map((signIn) => directory.means.ofSignIn(signIn, signIn.account)));
+      return { one: first.account, other: here.account, vouchedBy: weaker(one, other) };
+    }
     if (here) await pages.lost(ctx);
     return undefined;
   }
@@ -98,7 +105,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
   router.post(`${path}/confirm`, form, async (ctx: Context) => {
     const both = await proven(ctx);
     if (!both) return;
-    const { one, other } = both;
+    const { one, other, vouchedBy } = both;
     if (!csrf.check(ctx, subjects.link(one, other), formField(ctx, 'csrf'))) return pages.lost(ctx);
     const pairings = await pairingsOf(context, one, other);
     if (typeof pairings === 'string') return pages.refused(ctx, other, pairings);
@@ -107,7 +114,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     const { parent, child } = chosen;
     if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
     try {
-      const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)));
+      const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)), vouchedBy);
       const { linking } = by.forTenant(child.tenant.id);
       await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
     } catch (error) {

@@ -84,7 +84,7 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
         return ownPage.signIn(ctx, pathOf(ctx), undefined, ask);
       }
       try {
-        await emailProofs.accept(ref, here?.oid === ref.id ? directory.means.ofSignIn(here.idp, here.account) : undefined);
+        await emailProofs.accept(ref, here?.oid === ref.id ? await directory.means.ofSignIn(here, here.account) : undefined);
       } catch (error) {
         if (!IdpError.is(error, 'proof_over')) throw error;
         const now = await emailProofs.open(ref);

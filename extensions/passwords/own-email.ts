@@ -92,7 +92,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const id = randomUUID();
     const locale = wantedLocale({ uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') }, context.locales);
     const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
-    const vouchedBy = directory.means.ofSignIn(here.idp, here.account);
+    const vouchedBy = await directory.means.ofSignIn(here, here.account);
     await artifact(wanted).put(id, {
       oid: here.oid,
       address,

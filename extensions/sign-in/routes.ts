@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
+  type Account,
   type ExtensionContext,
   form,
   formField,
@@ -98,6 +99,12 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     return { userName: here.account.person.user.userName, tenantName: tenant.name };
   }
 
+  /** Returns the accounts that the password and their account links open now. */
+  async function admitted(accounts: readonly Account[]): Promise<readonly Account[]> {
+    const isAdmitted = await Promise.all(accounts.map((account) => directory.means.admits(account, { kind: 'password' })));
+    return accounts.filter((_, index) => isAdmitted[index]);
+  }
+
   /** Asks for the password of a name, unless a sign-in method knows the name. */
   async function askPassword(ctx: Context, interaction: Interaction, identifier: string): Promise<void> {
     const idp = await interactions.idpOf(interaction, identifier);
@@ -168,8 +175,9 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
       ctx.set('Retry-After', String(outcome.retryAfterSeconds));
       return page(ctx, interaction, view({ problem: 'busy' }), 503);
     }
-    const { accounts } = outcome;
+    const accounts = await admitted(outcome.accounts);
     const [account, ...others] = accounts;
+    if (!account && outcome.accounts.length > 0) return page(ctx, interaction, view({ problem: 'account.unconfirmed' }), 403);
     if (!account) return page(ctx, interaction, view({ problem: 'credentials.mismatch', organisation: named }), 400);
     if (others.length > 0) return page(ctx, interaction, await organisation.view(ctx, interaction, accounts, postedAt));
     return signIn(ctx, interaction, account.person.user.id, await directory.credentials.proofOf(account, postedAt));

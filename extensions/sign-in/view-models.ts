@@ -7,6 +7,7 @@ export type Problem =
   | 'identifier.missing'
   | 'password.missing'
   | 'credentials.mismatch'
+  | 'account.unconfirmed'
   | 'attempts.exceeded'
   | 'organisation.missing'
   | 'busy';
@@ -93,7 +94,7 @@ interface PageModels {
     readonly restart: string;
     /** What the person calls their organisation; asked for when it is there, if empty. */
     readonly organisation?: string;
-  } & Problems<'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'>;
+  } & Problems<'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'account.unconfirmed' | 'attempts.exceeded' | 'busy'>;
   /** Posts `choice`, or `forget`; `other` leads to the identifier. */
   accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
   /** Posts `givenName`, `familyName`, `email` and `password`, of so many characters at least; `signIn` is for who has an account. */

@@ -18,6 +18,7 @@ export {
 } from './accounts/accounts.js';
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
+export type { SignInRef } from './accounts/means.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
@@ -70,5 +71,6 @@ export {
   wrongMemberOf,
 } from './tenants/extension-collections.js';
 export { createExtensionData, type ExtensionData } from './tenants/extension-rows.js';
+export { PASSWORD } from './tenants/sign-in-policy.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './tenants/subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants/tenants.js';

@@ -5,8 +5,9 @@
  * A means without a voucher counts, because a row may have been written by another program.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ExternalIdentity, Person, PersonWithUser, Voucher } from '../store/records/records.js';
+import type { CredentialRef, ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../store/records/records.js';
 import type { DirectoryContext, Privilege } from './context.js';
+import { newId } from './identifiers.js';
 
 /**
  * Returns the voucher for a means that the context's caller writes now.
@@ -54,13 +55,28 @@ export function weaker(one: Voucher | undefined, other: Voucher | undefined): Vo
   return { by: 'tenant', tids: shared(one.tids, other.tids), permissionIds: shared(one.permissionIds, other.permissionIds) };
 }
 
+const isSame = (one: CredentialRef, other: CredentialRef): boolean => one.kind === other.kind && one.id === other.id;
+
+/** Returns the voucher that the user's record has for a credential. */
+export const credentialVoucherOf = ({ credentialVouchers = [] }: User, credential: CredentialRef): Voucher | undefined =>
+  credentialVouchers.find((one) => isSame(one, credential))?.vouchedBy;
+
+/** Returns the user with the voucher of a credential that was set now. Only a voucher that has limits is recorded. */
+export function withCredentialVoucher(user: User, { kind, id }: CredentialRef, vouchedBy: Voucher | undefined): User {
+  const { credentialVouchers = [], ...rest } = user;
+  const credential = { kind, ...(id !== undefined && { id }) };
+  const others = credentialVouchers.filter((one) => !isSame(one, credential));
+  const all = vouchedBy?.by === 'tenant' ? [...others, { ...credential, revision: newId(), vouchedBy }] : others;
+  return { ...rest, ...(all.length > 0 && { credentialVouchers: all }) };
+}
+
 /** A means that lets somebody in, or puts users into a group. */
 export interface Means {
-  /** `invitation`, `reset`, `identity` or `address` of a user; an extension has names of its own. */
+  /** `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user; an extension has names of its own. */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
-  /** Of an invitation, or of the record that an extension keeps. */
+  /** Of an invitation, of the parent of an account link, or of the record that an extension keeps. */
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
@@ -82,6 +98,7 @@ export const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): 
 /** Returns the means of a user that still work, with their vouchers. */
 export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): readonly VouchedMeans[] {
   const { id: userId, invitation, passwordReset, externalIdentities, provenEmail, provenEmailVouchedBy, status, statusBefore } = user;
+  const { parentUserId, parentVouchedBy, credentialVouchers = [] } = user;
   const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > Date.now();
   const isInvited = status === 'invited' || statusBefore === 'invited';
   return [
@@ -94,6 +111,8 @@ export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): r
     ...externalIdentities.map(({ idp, subject, vouchedBy }) => ({ kind: 'identity', tid, userId, idp, subject, vouchedBy })),
     ...(email === undefined ? [] : [{ kind: 'address', tid, userId, address: email, vouchedBy: emailVouchedBy }]),
     ...(provenEmail === undefined ? [] : [{ kind: 'address', tid, userId, address: provenEmail, vouchedBy: provenEmailVouchedBy }]),
+    ...credentialVouchers.map((one) => ({ ...one, tid, userId })),
+    ...(parentUserId === undefined ? [] : [{ kind: 'link', tid, userId, id: parentUserId, vouchedBy: parentVouchedBy }]),
   ];
 }
 
@@ -101,7 +120,7 @@ export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): r
 export function withVoucher(person: PersonWithUser, listed: readonly VouchedMeans[], vouchedBy: Voucher): PersonWithUser {
   const confirmed = meansOf(person).filter((means) => isListed(means, listed));
   const isConfirmed = (members: Partial<Means>): boolean => confirmed.some((means) => isDeepStrictEqual({ ...means, ...members }, means));
-  const { invitation, passwordReset, externalIdentities, provenEmail } = person.user;
+  const { invitation, passwordReset, externalIdentities, provenEmail, credentialVouchers } = person.user;
   const hasAddress = (address: string | undefined): boolean => address !== undefined && isConfirmed({ kind: 'address', address });
   return {
     ...person,
@@ -114,6 +133,13 @@ export function withVoucher(person: PersonWithUser, listed: readonly VouchedMean
       ...(invitation && isConfirmed({ kind: 'invitation' }) && { invitation: { ...invitation, vouchedBy } }),
       ...(passwordReset && isConfirmed({ kind: 'reset' }) && { passwordReset: { ...passwordReset, vouchedBy } }),
       ...(hasAddress(provenEmail) && { provenEmailVouchedBy: vouchedBy }),
+      ...(credentialVouchers && {
+        credentialVouchers: credentialVouchers.map(({ vouchedBy: former, ...one }) => ({
+          ...one,
+          vouchedBy: isConfirmed(one) ? vouchedBy : former,
+        })),
+      }),
+      ...(isConfirmed({ kind: 'link' }) && { parentVouchedBy: vouchedBy }),
     },
   };
 }

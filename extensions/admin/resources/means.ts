@@ -27,10 +27,13 @@ type Request = Pick<OperationRequest<Readonly<Partial<Record<'tid' | 'id', strin
 const MEANS = '/tenants/{tid}/users/{id}/means';
 
 const Means = form({
-  kind: Type.String({ description: '`invitation`, `reset`, `identity`, `address`, or `connection` for a mapping to a group' }),
+  kind: Type.String({
+    description:
+      '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group',
+  }),
   tid: Type.String(),
   userId: Type.Optional(Type.String()),
-  id: Type.Optional(Type.String({ description: 'of the invitation or the connection' })),
+  id: Type.Optional(Type.String({ description: 'of the invitation, the factor, the parent of the account link, or the connection' })),
   idp: Type.Optional(Type.String()),
   subject: Type.Optional(Type.String()),
   address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),

@@ -16,6 +16,7 @@ import {
   IdpError,
   type Interaction,
   isClaimed,
+  type SignInRef,
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
@@ -44,14 +45,14 @@ export interface People {
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** Whether the writer of the identity held all privileges that the identity opens now. */
+  /** Whether the writers of the identity, and of the account link of a linked account, held all privileges that the identity opens now. */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
   /** Whether the person may record the identity for the account that they signed in to. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
-  /** Records the identity for the account. @param signedInBy the `idp` of the sign-in to the account */
-  link(connection: Connection, subject: string, account: Account, signedInBy: string): Promise<void>;
+  /** Records the identity for the account. @param signedInBy the sign-in to the account */
+  link(connection: Connection, subject: string, account: Account, signedInBy: SignInRef): Promise<void>;
 }
 
 /** Maximum claimed accounts that a person is shown: first one of each tenant, then a second one of each. */
@@ -77,7 +78,8 @@ export function createPeople(context: ExtensionContext): People {
     return { account, identity, isClaim: !isHeld, ...(isHeld && { heldTo: tid }) };
   }
 
-  const opens: People['opens'] = ({ account, identity }) => directory.means.opens(identity, (account.owner ?? account).person);
+  const opens: People['opens'] = async ({ account, identity }) =>
+    (await directory.means.opens(identity, (account.owner ?? account).person)) && directory.means.admits(account);
 
   /** Accounts that own their credentials, in tenants that the connection is for. */
   async function recorded(connection: Connection, subject: string, narrowed: Narrowed): Promise<readonly Opening[]> {
@@ -281,7 +283,7 @@ export function createPeople(context: ExtensionContext): People {
 
     async link({ id }, subject, { person, tenant }, signedInBy) {
       // The person proved no more than the identity by which they signed in.
-      const vouchedBy = directory.means.ofSignIn(signedInBy, { person, tenant });
+      const vouchedBy = await directory.means.ofSignIn(signedInBy, { person, tenant });
       const { users } = directory.as(attributionOf({ oid: person.user.id }), vouchedBy).forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');

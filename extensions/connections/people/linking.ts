@@ -90,7 +90,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     // An incomplete sign-in goes on where it stopped, for example at the second factor.
     if (found && !here) return void (await toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
     if (!found || !here || !isForLink(here, found.connection)) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    if (await mayChange(here)) return { ...found, account: here.account, signedInBy: here.idp };
+    if (await mayChange(here)) return { ...found, account: here.account, signedInBy: here };
     const { account } = here;
     const loginHint = account.person.user.userName;
     return void (await toSignIn(ctx, interaction, found.connection, name, { loginHint, acrValues: `mfa tenant:${account.tenant.id}` }));

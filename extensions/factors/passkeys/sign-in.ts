@@ -22,6 +22,8 @@ export const PASSKEY = 'passkey';
 
 interface Choosing {
   readonly owner: string;
+  /** Id of the passkey's record. */
+  readonly factorId: string;
   /** The proof of each account by the passkey, by `oid`. “Sign out everywhere” before the choice ends a proof. */
   readonly proofs: Readonly<Record<string, Proof>>;
 }
@@ -77,7 +79,24 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     );
   }
 
-  async function signIn(ctx: Context, interaction: Interaction, oid: string, proof: Proof): Promise<void> {
+  /** A page for a passkey, or an account link, that somebody must confirm because the user got privileges since. */
+  async function unconfirmed(ctx: Context, interaction: Interaction, user: string): Promise<void> {
+    logger.info(
+      { requestId: requestId(ctx), reason: 'unconfirmed', client: interaction.client.id, user, method: PASSKEY },
+      'sign-in refused',
+    );
+    await view(ctx, {
+      interaction,
+      title: 'factors.unconfirmed.title',
+      problem: 'factors.unconfirmed.text',
+      status: 403,
+      parts: [{ part: 'link', text: 'factors.signIn.again', href: `${at(interaction)}?restart=yes` }],
+    });
+  }
+
+  async function signIn(ctx: Context, interaction: Interaction, account: Account, factorId: string, proof: Proof): Promise<void> {
+    const { id: oid } = account.person.user;
+    if (!(await enrolled.counts(account, factorId))) return unconfirmed(ctx, interaction, oid);
     const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pop', 'mfa'], idp: 'local', method: PASSKEY, proof });
     return target === undefined ? refused(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
   }
@@ -131,13 +150,11 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
       const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
       if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
-      const proven = async (each: Account): Promise<[string, Proof]> => [
-        each.person.user.id,
-        await directory.credentials.proofOf(each, provenAt),
-      ];
-      if (others.length === 0) return signIn(ctx, interaction, ...(await proven(account)));
+      const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
+      if (others.length === 0) return signIn(ctx, interaction, account, row.id, await proofOf(account));
+      const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
       const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
-      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, proofs } satisfies Choosing);
+      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, factorId: row.id, proofs } satisfies Choosing);
       return choice(ctx, interaction, [account, ...others]);
     });
 
@@ -146,10 +163,10 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       if (!interaction) return;
       const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
       const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
-      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'))?.person.user.id;
-      const proof = chosen === undefined ? undefined : kept?.proofs[chosen];
-      if (chosen === undefined || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
-      return signIn(ctx, interaction, chosen, proof);
+      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
+      const proof = chosen && kept?.proofs[chosen.person.user.id];
+      if (!kept || !chosen || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
+      return signIn(ctx, interaction, chosen, kept.factorId, proof);
     });
   }
 

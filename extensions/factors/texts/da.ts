@@ -52,6 +52,9 @@ export const da = {
   'factors.signIn.refusedText': 'Denne adgangsnøgle kan ikke bruges her. Log ind på en anden måde.',
   'factors.signIn.again': 'Prøv igen',
   'factors.signIn.choose': 'Vælg en organisation',
+  'factors.unconfirmed.title': 'Din adgangsnøgle skal bekræftes først',
+  'factors.unconfirmed.text':
+    'Den blev tilføjet i et login, som en administrator med færre rettigheder gjorde muligt, eller kontiene blev sammenkædet af en sådan. Bed en administrator, der har alle kontoens rettigheder, om at bekræfte den.',
   'factors.own.title': 'Dine loginfaktorer',
   'factors.own.lead': 'De beviser, at det er dig, sammen med adgangskoden eller i stedet for den.',
   'factors.own.summary': 'Godkendelsesapps, adgangsnøgler og gendannelseskoder: tilføj dem, og fjern dem.',
@@ -64,6 +67,7 @@ export const da = {
   'factors.own.back': 'Tilbage',
   'factors.kind.totp': 'Godkendelsesapp',
   'factors.kind.passkey': 'Adgangsnøgle',
+  'factors.kind.refused': 'Skal bekræftes af en administrator',
   'factors.kind.unreadable': 'En faktor, der ikke kan læses',
   'factors.kind.recovery': 'Gendannelseskoder',
   'factors.kind.added': 'Tilføjet {date}',

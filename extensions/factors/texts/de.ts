@@ -54,6 +54,9 @@ export const de = {
   'factors.signIn.refusedText': 'Dieser Passkey kann hier nicht verwendet werden. Melden Sie sich anders an.',
   'factors.signIn.again': 'Noch einmal versuchen',
   'factors.signIn.choose': 'Organisation wählen',
+  'factors.unconfirmed.title': 'Ihr Passkey muss erst bestätigt werden',
+  'factors.unconfirmed.text':
+    'Er wurde in einer Anmeldung hinzugefügt, die jemand mit weniger Berechtigungen aus der Administration ermöglicht hat, oder die Konten wurden so verknüpft. Bitten Sie jemanden aus der Administration mit allen Berechtigungen des Kontos, ihn zu bestätigen.',
   'factors.own.title': 'Ihre Anmeldefaktoren',
   'factors.own.lead': 'Sie beweisen, dass Sie es sind, neben dem Passwort oder an seiner Stelle.',
   'factors.own.summary': 'Authentifizierungs-Apps, Passkeys und Wiederherstellungscodes hinzufügen und entfernen.',
@@ -66,6 +69,7 @@ export const de = {
   'factors.own.back': 'Zurück',
   'factors.kind.totp': 'Authentifizierungs-App',
   'factors.kind.passkey': 'Passkey',
+  'factors.kind.refused': 'Muss von der Administration bestätigt werden',
   'factors.kind.unreadable': 'Ein Faktor, der nicht lesbar ist',
   'factors.kind.recovery': 'Wiederherstellungscodes',
   'factors.kind.added': 'Hinzugefügt {date}',

@@ -52,6 +52,9 @@ export const en = {
   'factors.signIn.refusedText': 'This passkey cannot be used here. Sign in another way.',
   'factors.signIn.again': 'Try again',
   'factors.signIn.choose': 'Choose an organisation',
+  'factors.unconfirmed.title': 'Your passkey must be confirmed first',
+  'factors.unconfirmed.text':
+    'It was added in a sign-in that an administrator with fewer permissions made possible, or the accounts were linked by one. Ask an administrator who holds all permissions of the account to confirm it.',
   'factors.own.title': 'Your sign-in factors',
   'factors.own.lead': 'These prove that it is you, beside your password or in its place.',
   'factors.own.summary': 'Authenticator apps, passkeys and recovery codes: add them, and remove them.',
@@ -64,6 +67,7 @@ export const en = {
   'factors.own.back': 'Back',
   'factors.kind.totp': 'Authenticator app',
   'factors.kind.passkey': 'Passkey',
+  'factors.kind.refused': 'Must be confirmed by an administrator',
   'factors.kind.unreadable': 'A factor that cannot be read',
   'factors.kind.recovery': 'Recovery codes',
   'factors.kind.added': 'Added {date}',

@@ -53,6 +53,9 @@ export const fi = {
   'factors.signIn.refusedText': 'Tätä avainkoodia ei voi käyttää täällä. Kirjaudu toisella tavalla.',
   'factors.signIn.again': 'Yritä uudelleen',
   'factors.signIn.choose': 'Valitse organisaatio',
+  'factors.unconfirmed.title': 'Avainkoodisi on ensin vahvistettava',
+  'factors.unconfirmed.text':
+    'Se lisättiin kirjautumisessa, jonka mahdollisti ylläpitäjä, jolla on vähemmän oikeuksia, tai tällainen ylläpitäjä linkitti tilit. Pyydä ylläpitäjää, jolla on kaikki tilin oikeudet, vahvistamaan se.',
   'factors.own.title': 'Kirjautumistunnisteesi',
   'factors.own.lead': 'Ne todistavat, että se olet sinä, salasanan lisäksi tai sen sijaan.',
   'factors.own.summary': 'Todennussovellukset, avainkoodit ja palautuskoodit: lisää niitä ja poista niitä.',
@@ -65,6 +68,7 @@ export const fi = {
   'factors.own.back': 'Takaisin',
   'factors.kind.totp': 'Todennussovellus',
   'factors.kind.passkey': 'Avainkoodi',
+  'factors.kind.refused': 'Ylläpitäjän on vahvistettava',
   'factors.kind.unreadable': 'Tunniste, jota ei voi lukea',
   'factors.kind.recovery': 'Palautuskoodit',
   'factors.kind.added': 'Lisätty {date}',

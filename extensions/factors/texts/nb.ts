@@ -53,6 +53,9 @@ export const nb = {
   'factors.signIn.refusedText': 'Denne passnøkkelen kan ikke brukes her. Logg inn på en annen måte.',
   'factors.signIn.again': 'Prøv igjen',
   'factors.signIn.choose': 'Velg en organisasjon',
+  'factors.unconfirmed.title': 'Passnøkkelen din må bekreftes først',
+  'factors.unconfirmed.text':
+    'Den ble lagt til i en pålogging som en administrator med færre rettigheter gjorde mulig, eller kontoene ble koblet sammen av en slik. Be en administrator som har alle rettighetene til kontoen, om å bekrefte den.',
   'factors.own.title': 'Dine faktorer for innlogging',
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
   'factors.own.summary': 'Autentiseringsapper, passnøkler og gjenopprettingskoder: legg dem til, og fjern dem.',
@@ -65,6 +68,7 @@ export const nb = {
   'factors.own.back': 'Tilbake',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Passnøkkel',
+  'factors.kind.refused': 'Må bekreftes av en administrator',
   'factors.kind.unreadable': 'En faktor som ikke kan leses',
   'factors.kind.recovery': 'Gjenopprettingskoder',
   'factors.kind.added': 'Lagt til {date}',

@@ -53,6 +53,9 @@ export const sv = {
   'factors.signIn.refusedText': 'Den här nyckeln kan inte användas här. Logga in på ett annat sätt.',
   'factors.signIn.again': 'Försök igen',
   'factors.signIn.choose': 'Välj en organisation',
+  'factors.unconfirmed.title': 'Din nyckel måste bekräftas först',
+  'factors.unconfirmed.text':
+    'Den lades till i en inloggning som en administratör med färre behörigheter gjorde möjlig, eller så länkades kontona av en sådan. Be en administratör som har kontots alla behörigheter att bekräfta den.',
   'factors.own.title': 'Dina inloggningsfaktorer',
   'factors.own.lead': 'De bevisar att det är du, tillsammans med lösenordet eller i stället för det.',
   'factors.own.summary': 'Autentiseringsappar, nycklar och återställningskoder: lägg till dem och ta bort dem.',
@@ -65,6 +68,7 @@ export const sv = {
   'factors.own.back': 'Tillbaka',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Nyckel',
+  'factors.kind.refused': 'Måste bekräftas av en administratör',
   'factors.kind.unreadable': 'En faktor som inte kan läsas',
   'factors.kind.recovery': 'Återställningskoder',
   'factors.kind.added': 'Tillagd {date}',

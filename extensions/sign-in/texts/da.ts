@@ -24,6 +24,8 @@ export const da: Texts = {
   'password.organisation': 'Organisation (valgfrit)',
   'password.missing': 'Indtast din adgangskode.',
   'credentials.mismatch': 'E-mailen og adgangskoden passer ikke sammen.',
+  'account.unconfirmed':
+    'Før du kan logge ind her, skal din adgangskode eller forbindelsen mellem dine konti bekræftes. Spørg en administrator, der har alle kontoens rettigheder.',
   'attempts.exceeded': 'For mange forsøg. Prøv igen om {duration}.',
   busy: 'Mange logger ind lige nu. Prøv igen om et øjeblik.',
 

@@ -24,6 +24,8 @@ export const de: Texts = {
   'password.organisation': 'Organisation (optional)',
   'password.missing': 'Geben Sie Ihr Passwort ein.',
   'credentials.mismatch': 'E-Mail-Adresse und Passwort passen nicht zusammen.',
+  'account.unconfirmed':
+    'Bevor Sie sich hier anmelden können, muss Ihr Passwort oder die Verknüpfung Ihrer Konten bestätigt werden. Fragen Sie jemanden aus der Administration mit allen Berechtigungen des Kontos.',
   'attempts.exceeded': 'Zu viele Versuche. Versuchen Sie es in {duration} erneut.',
   busy: 'Gerade melden sich viele Personen an. Versuchen Sie es gleich noch einmal.',
 

@@ -23,6 +23,8 @@ export const en = {
   'password.organisation': 'Organisation (optional)',
   'password.missing': 'Enter your password.',
   'credentials.mismatch': 'That e-mail and password don’t match.',
+  'account.unconfirmed':
+    'Before you can sign in here, your password or the link between your accounts must be confirmed. Ask an administrator who holds all permissions of the account.',
   'attempts.exceeded': 'Too many attempts. Try again in {duration}.',
   busy: 'Many people are signing in right now. Try again in a moment.',
 

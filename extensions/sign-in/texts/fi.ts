@@ -24,6 +24,8 @@ export const fi: Texts = {
   'password.organisation': 'Organisaatio (valinnainen)',
   'password.missing': 'Anna salasana.',
   'credentials.mismatch': 'Sähköposti ja salasana eivät täsmää.',
+  'account.unconfirmed':
+    'Ennen kuin voit kirjautua tänne, salasanasi tai tiliesi välinen linkki on vahvistettava. Kysy ylläpitäjältä, jolla on kaikki tilin oikeudet.',
   'attempts.exceeded': 'Liian monta yritystä. Odota ennen uutta yritystä: {duration}.',
   busy: 'Moni kirjautuu juuri nyt. Yritä hetken kuluttua uudelleen.',
 

@@ -24,6 +24,8 @@ export const nb: Texts = {
   'password.organisation': 'Organisasjon (valgfritt)',
   'password.missing': 'Skriv inn passordet ditt.',
   'credentials.mismatch': 'E-posten og passordet stemmer ikke overens.',
+  'account.unconfirmed':
+    'Før du kan logge inn her, må passordet ditt eller koblingen mellom kontoene dine bekreftes. Spør en administrator som har alle rettighetene til kontoen.',
   'attempts.exceeded': 'For mange forsøk. Prøv igjen om {duration}.',
   busy: 'Mange logger inn akkurat nå. Prøv igjen om et øyeblikk.',
 

@@ -24,6 +24,8 @@ export const sv: Texts = {
   'password.organisation': 'Organisation (valfritt)',
   'password.missing': 'Ange ditt lösenord.',
   'credentials.mismatch': 'E-posten och lösenordet stämmer inte överens.',
+  'account.unconfirmed':
+    'Innan du kan logga in här måste ditt lösenord eller länken mellan dina konton bekräftas. Fråga en administratör som har alla kontots behörigheter.',
   'attempts.exceeded': 'För många försök. Försök igen om {duration}.',
   busy: 'Många loggar in just nu. Försök igen om en stund.',
 

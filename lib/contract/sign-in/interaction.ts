@@ -4,7 +4,7 @@
  * This file is the interaction, a sign-in that waits for a person, and what its page can learn of it. `interactions` are the steps that a page
  * may take with it.
  */
-import type { Account, Proof } from '../../directory/index.js';
+import type { Account, Proof, SignInRef } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 
 /** Accounts that invited users may create for one internal client. */
@@ -83,6 +83,8 @@ export interface Interaction {
   readonly authTime?: number;
   /** The user whose credential that sign-in rests on. */
   readonly owner?: string;
+  /** The way of that sign-in. */
+  readonly signedInBy?: SignInRef;
   /** Who acts as that user. */
   readonly act?: SignIn['act'];
   /** Whether the application can be sent a response: its redirect URI is still registered. */

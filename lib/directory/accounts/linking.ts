@@ -12,12 +12,13 @@
  */
 import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
-import type { Person, PersonWithUser, User } from '../../store/records/records.js';
+import type { Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { type CheckCurrent, writeJudged } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser, type JudgeChild } from '../persons/user-record.js';
 import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
+import { voucherFor } from '../vouchers.js';
 
 export interface ParentRef {
   readonly tid: string;
@@ -55,6 +56,8 @@ export interface LinkRules {
   /** A change of the child that is written with its link, or not at all. It throws where the child is not to be linked. */
   readonly joined?: JoinedChange;
   readonly judge?: JudgeChild | undefined;
+  /** Voucher of the link. @default that of the context's caller */
+  readonly vouchedBy?: Voucher | undefined;
 }
 
 /** Links between any tenants: for services of the directory that are bound to the tenant they name. */
@@ -70,7 +73,12 @@ export interface Links {
   judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
-export function createLinks({ collections: { persons, tenants }, nudge, withCutoff }: DirectoryContext): Links {
+export function createLinks(context: DirectoryContext): Links {
+  const {
+    collections: { persons, tenants },
+    nudge,
+    withCutoff,
+  } = context;
   const all = persons.withUnreadable();
   const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
@@ -78,7 +86,8 @@ export function createLinks({ collections: { persons, tenants }, nudge, withCuto
     return person;
   };
 
-  async function link(childRef: ParentRef, parentRef: ParentRef, { joined = same, judge }: LinkRules = {}): Promise<PersonWithUser> {
+  async function link(childRef: ParentRef, parentRef: ParentRef, rules: LinkRules = {}): Promise<PersonWithUser> {
+    const { joined = same, judge, vouchedBy = await voucherFor(context, childRef.tid) } = rules;
     let entered = false;
     try {
       for (let swept = false; ; ) {
@@ -100,7 +109,7 @@ export function createLinks({ collections: { persons, tenants }, nudge, withCuto
         await judge?.(child);
         entered = true;
         await enter(parent, child.user.id);
-        const linked = await giveParent(changed, parent);
+        const linked = await giveParent(changed, parent, vouchedBy);
         if (linked) {
           nudge();
           return linked;
@@ -140,9 +149,9 @@ export function createLinks({ collections: { persons, tenants }, nudge, withCuto
   }
 
   /** Second step; undefined when the child was written since it was read. */
-  async function giveParent(child: PersonWithUser, parent: PersonWithUser): Promise<PersonWithUser | undefined> {
+  async function giveParent(child: PersonWithUser, parent: PersonWithUser, parentVouchedBy: Voucher): Promise<PersonWithUser | undefined> {
     const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
-    const user: User = { ...child.user, parentUserId: parent.user.id };
+    const user: User = { ...child.user, parentUserId: parent.user.id, parentVouchedBy };
     const linked = withEvents({ ...child, user, updatedAt: new Date() }, pendingEvent('UserClaimAdded', child.tid, event));
     const row = await persons
       .update(child.id, (current) => (current.version === child.version ? linked : current))
@@ -158,7 +167,7 @@ export function createLinks({ collections: { persons, tenants }, nudge, withCuto
       persons.update(id, (row) => {
         if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
         check?.(row as PersonWithUser);
-        const { parentUserId: _, ...rest } = row.user;
+        const { parentUserId: _, parentVouchedBy: __, ...rest } = row.user;
         const now = new Date();
         const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
         return withEvents(

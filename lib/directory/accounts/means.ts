@@ -5,12 +5,23 @@
  * administrator can confirm the means that would stop working. Only a voucher of a tenant's administrator has limits, so privileges are read only for it.
  */
 import type { Attribution } from '../../events.js';
-import type { ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
+import type { CredentialRef, ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, Privilege } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
-import { covers, isListed, meansOf, type VouchedMeans, voucherFor, weaker, withVoucher } from '../vouchers.js';
+import { PASSWORD } from '../tenants/sign-in-policy.js';
+import {
+  covers,
+  credentialVoucherOf,
+  isListed,
+  meansOf,
+  type VouchedMeans,
+  voucherFor,
+  weaker,
+  withCredentialVoucher,
+  withVoucher,
+} from '../vouchers.js';
 import type { Account } from './accounts.js';
 import type { Privileges } from './privileges.js';
 
@@ -22,6 +33,13 @@ export interface GroupSource {
   of(group: GroupRef): Promise<readonly VouchedMeans[]>;
   /** Records the voucher, unless the means is no longer as it was listed. The write itself compares it. */
   confirm(group: GroupRef, means: VouchedMeans, vouchedBy: Voucher, by: Attribution): Promise<void>;
+}
+
+/** What a sign-in says of the way that the person took. */
+export interface SignInRef {
+  readonly idp: string;
+  /** As in `SignIn`. @default the password, for a `local` sign-in */
+  readonly method?: string | undefined;
 }
 
 /** A user with means whose vouchers do not cover the user's privileges, as they were compared. */
@@ -37,8 +55,24 @@ export interface AccountMeans {
   open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
   /** Whether an identity opens the account now, by the voucher that the person's record has for the identity. */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
-  /** Returns the voucher of a sign-in to the account: no more than the identity by which the person signed in. @param idp of the sign-in */
-  ofSignIn(idp: string, account: Account): Voucher | undefined;
+  /**
+   * Returns the voucher of a sign-in to the account: no more than the identity, the password or the factors by which the person signed in, and than the
+   * account link of a linked account.
+   */
+  ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
+  /**
+   * Whether the account's credentials sign in to it now, by the vouchers of the credential and, of a linked account, of its account link. Reads the store only
+   * if a tenant's administrator vouched for one of them.
+   * @param credential of the account that owns the credentials; absent where another rule judges the credential
+   */
+  admits(account: Account, credential?: CredentialRef): Promise<boolean>;
+  /** Returns the credentials of a user that do not count now. */
+  refused(owner: PersonWithUser): Promise<readonly CredentialRef[]>;
+  /**
+   * Records the voucher of a credential that is set now. An extension calls it before it keeps the credential, so that no crash leaves a credential that
+   * counts for more. @param vouchedBy absent for a credential that was removed
+   */
+  vouchFor(owner: PersonWithUser, credential: CredentialRef, vouchedBy: Voucher | undefined): Promise<void>;
   /** Whether a means with this voucher may put users into the group. */
   give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
   /**
@@ -58,6 +92,8 @@ export interface AccountMeans {
 }
 
 const PAGE = 200;
+/** The `idp` of sign-ins by credentials of this service. */
+const LOCAL = 'local';
 
 export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: GroupSource[]): AccountMeans {
   const { persons } = context.collections;
@@ -80,6 +116,29 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
 
   const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
 
+  const admits: AccountMeans['admits'] = async ({ person, owner = { person } }, credential) => {
+    const { user } = owner.person;
+    return (
+      (credential === undefined || (await open(credentialVoucherOf(user, credential), owner.person))) &&
+      (await open(person.user.parentVouchedBy, person))
+    );
+  };
+
+  const refused: AccountMeans['refused'] = async (owner) => {
+    const all = (owner.user.credentialVouchers ?? []).filter(isTenants);
+    if (all.length === 0) return [];
+    const held = await privileges.of(owner);
+    return all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
+  };
+
+  const vouchFor: AccountMeans['vouchFor'] = async ({ tid, user }, credential, vouchedBy) => {
+    if (vouchedBy?.by !== 'tenant' && credentialVoucherOf(user, credential) === undefined) return;
+    await createPersonRows(context, tid).updateByUser(user.id, (row) => ({
+      ...row,
+      user: withCredentialVoucher(row.user, credential, vouchedBy),
+    }));
+  };
+
   const unconfirmed: AccountMeans['unconfirmed'] = async (person, added = []) =>
     (await Promise.all((await holdersOf(person)).map((holder) => ofHolder(holder, added)))).flat();
 
@@ -98,10 +157,18 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     open,
     opens: ({ idp, subject }, person) =>
       open(person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject)?.vouchedBy, person),
-    ofSignIn: (idp, { owner, person }) =>
-      (owner?.person ?? person).user.externalIdentities
-        .filter((one) => one.idp === idp)
-        .reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' }),
+    async ofSignIn({ idp, method = PASSWORD }, { owner, person }) {
+      const { externalIdentities, credentialVouchers = [] } = (owner?.person ?? person).user;
+      const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
+      const used = idp === LOCAL ? credentialVouchers.filter(isUsed) : externalIdentities.filter((one) => one.idp === idp);
+      return [...used, { vouchedBy: person.user.parentVouchedBy }].reduce<Voucher | undefined>(
+        (least, { vouchedBy }) => weaker(least, vouchedBy),
+        { by: 'person' },
+      );
+    },
+    admits,
+    refused,
+    vouchFor,
     give: (voucher, group) => covers(voucher, privileges.ofGroups([group])),
     unconfirmed,
     confirm,

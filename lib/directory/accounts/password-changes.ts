@@ -4,13 +4,15 @@
  * It is kept under an id of its own first, then the person's document names it: that write decides among several at once, voids the sign-ins that end with
  * it, and raises the event. Afterwards it becomes the user's. What a crash leaves undone is finished by the delivery that was enqueued before.
  */
-import type { Delivery, Person, PersonWithUser } from '../../store/records/records.js';
+import type { Delivery, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { newId } from '../identifiers.js';
 import { newRecord } from '../input.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser } from '../persons/user-record.js';
+import { PASSWORD } from '../tenants/sign-in-policy.js';
+import { withCredentialVoucher } from '../vouchers.js';
 
 /** The kind of delivery that goes on where a node left a change off. */
 const KIND = 'new-password';
@@ -24,6 +26,8 @@ export interface PasswordChange {
   readonly passwordHash: string;
   /** Whether the sign-ins of the user, and of users that are linked to it, end. */
   readonly endsSignIns: boolean;
+  /** Voucher of the password, by the user's document before the change. @default the operator */
+  readonly vouchedBy?: (row: PersonWithUser) => Voucher | undefined;
   /** The user's document with what else the write changes; undefined where the password is not to be set any more. It may be called again. */
   readonly decide: (row: PersonWithUser) => PersonWithUser | undefined;
 }
@@ -77,7 +81,7 @@ export function createPasswordChanges(
     if (named !== credentialId) await credentials.remove(credentialId);
   });
 
-  return async ({ userId, passwordHash, endsSignIns, decide }) => {
+  return async ({ userId, passwordHash, endsSignIns, decide, vouchedBy }) => {
     const startedAt = Date.now();
     const person = await byUser(userId);
     if (person === undefined) return false;
@@ -91,7 +95,7 @@ export function createPasswordChanges(
         const decided = isInTime && hasUser(row) && row.user.id === userId ? decide(row) : undefined;
         isOurs = decided !== undefined;
         if (decided === undefined) return row;
-        const { user } = decided;
+        const user = withCredentialVoucher(decided.user, { kind: PASSWORD }, vouchedBy?.(row as PersonWithUser));
         const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns };
         const next = { ...decided, user: { ...user, ...notBefore(user), newPassword }, updatedAt: new Date() };
         return withEvents(

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
-import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
+import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
@@ -17,6 +17,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
+import { weaker, withCredentialVoucher } from '../vouchers.js';
 import { onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
@@ -69,9 +70,10 @@ export interface Acceptance {
   /**
    * Makes the user active, and links it to the parent, in one write. With the same parent it succeeds again.
    * @param judge throws where the user is not to be linked
+   * @param vouchedBy of the sign-in to the parent. The account link gets no more than this voucher and that of the invitation link. @default the person
    * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant`, `link_not_allowed` …
    */
-  acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild): Promise<AcceptedAccount>;
+  acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild, vouchedBy?: Voucher): Promise<AcceptedAccount>;
   /**
    * Makes an invited user active who proved to have an external identity that is recorded for them; an invitation that is open is accepted by that. A user
    * of another status stays as they are.
@@ -183,7 +185,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account) }) };
     },
 
-    async acceptLinked(ref, parent, judge) {
+    async acceptLinked(ref, parent, judge, ofSignIn) {
       const opened = await open(ref);
       if (opened?.state === 'accepted' && opened.takes === 'link' && opened.person.user.parentUserId === parent.userId) {
         await settling.settle(ref.id);
@@ -197,7 +199,11 @@ export function createAcceptance({ context, tenants, credentials, settling, link
         if (!isOpen(child.user, ref) || !hasSameGroups(child.user, person.user)) throw new IdpError('invitation_over');
         return activated(child, invitation);
       };
-      const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, { joined, judge });
+      const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, {
+        joined,
+        judge,
+        vouchedBy: weaker(ofSignIn, person.user.invitation?.vouchedBy) ?? { by: 'person' },
+      });
       await settling.settle(ref.id);
       return { person: linked };
     },
@@ -242,9 +248,11 @@ function activated(
   const hasMail = open?.send === true && !open.isFetched && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
+  // Somebody else may have opened the link, so the password counts for no more than the link.
+  const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, open?.vouchedBy);
   const next: PersonWithUser = {
-    ...(hasMail ? withEmailVoucher(row) : row),
-    user: { ...user, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
+    ...(hasMail ? withEmailVoucher(row, open.vouchedBy) : row),
+    user: { ...vouched, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
     updatedAt: new Date(),
   };
   const data = { AggregateId: user.id, InvitationId: invitation.id };

@@ -176,14 +176,16 @@ export function createPasswordResets({
         userId: ref.id,
         passwordHash,
         endsSignIns: true,
+        // An administrator may have the mailbox, so the password counts for no more than the link.
+        vouchedBy: ({ user }) => user.passwordReset?.vouchedBy,
         decide: (row) => {
           const { passwordReset } = row.user;
           if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }) !== 'pending') return undefined;
           // The user may have joined a group since, with privileges that the link does not open.
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
-          // Who has the link has the mail.
-          return withProvenEmail(used, accountEmailOf(row) ?? '');
+          // Who has the link has the mail. The mailbox may be that of the administrator who vouched for the link.
+          return withProvenEmail(used, accountEmailOf(row) ?? '', passwordReset.vouchedBy);
         },
       });
       if (!isMade) throw new IdpError('reset_over');

@@ -14,10 +14,10 @@ interface SignedIn {
 }
 
 /**
- * The accounts that this sign-in is good for, the current one first: those linked to it whose `sub` it proved, which are usable, and whose tenants
- * allow its method. What else a tenant asks is asked after the switch.
+ * The accounts that this sign-in is good for, the current one first: those linked to it whose `sub` it proved, which are usable, whose tenants
+ * allow its method, and whose account links count. What else a tenant asks is asked after the switch.
  */
-export async function reachableAccounts({ accounts }: Directory, session: SignedIn): Promise<readonly Account[]> {
+export async function reachableAccounts({ accounts, means }: Directory, session: SignedIn): Promise<readonly Account[]> {
   const { accountId, loginTs = 0, sub, act } = session;
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
   const since = new Date(loginTs * 1000);
@@ -27,11 +27,14 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   // Who acts as somebody does not go on as somebody else.
   if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
-  return family.filter(
+  const reached = family.filter(
     (account) =>
       account.person.user.id === accountId ||
       (subOf(account.person.user) === sub && isUsable(account, since, owner, name) && isAllowedMethod(account, session)),
   );
+  // A permission may have been granted since the account was linked.
+  const admitted = await Promise.all(reached.map((account) => account.person.user.id === accountId || means.admits(account)));
+  return reached.filter((_, index) => admitted[index]);
 }
 
 /** Members of a sign-in that depend on its account. */

@@ -75,7 +75,9 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
-        ...(signedIn?.accountId ? { owner: signedIn.owner ?? signedIn.accountId } : {}),
+        ...(signedIn?.accountId
+          ? { owner: signedIn.owner ?? signedIn.accountId, signedInBy: { idp: signedIn.idp ?? 'local', method: signedIn.method } }
+          : {}),
         ...(signedIn?.act ? { act: signedIn.act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };

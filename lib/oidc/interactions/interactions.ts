@@ -7,11 +7,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import type { Interaction } from '../../contract/sign-in/interaction.js';
+import type { Interaction, SignIn } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
-import { credentialOwner, notBeforeOf, subOf } from '../../directory/index.js';
+import { credentialOwner, notBeforeOf, PASSWORD, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
+import type { CredentialRef } from '../../store/records/records.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { amrFor, signInAs } from '../accounts/linked-accounts.js';
@@ -51,6 +52,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const signIn = account && { ...named, amr: amrFor(account, { amr: named.amr, mfaIn }) };
       if (!signIn || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
       if (!(await directory.credentials.holds(account, proof))) return undefined;
+      if (!named.act && !(await directory.means.admits(account, passwordOf(named)))) return undefined;
       const notBefore = notBeforeOf(account);
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
       if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
@@ -172,5 +174,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
 
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
+
+/** The credential of a sign-in by password. Methods of other names judge theirs. */
+const passwordOf = ({ idp, method = PASSWORD }: SignIn): CredentialRef | undefined =>
+  idp === 'local' && method === PASSWORD ? { kind: PASSWORD } : undefined;
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

@@ -100,6 +100,21 @@ export interface Voucher {
   readonly permissionIds?: readonly string[];
 }
 
+/** The voucher of a credential that a user set in a sign-in, or by a link, whose own voucher has limits. */
+export interface CredentialVoucher extends CredentialRef {
+  /** Another one each time that the credential is set. */
+  readonly revision: string;
+  readonly vouchedBy: Voucher;
+}
+
+/** A credential of a user: the password, or a factor that an extension keeps. */
+export interface CredentialRef {
+  /** `password`; an extension has names of its own. */
+  readonly kind: string;
+  /** Of the record that an extension keeps. */
+  readonly id?: string;
+}
+
 export interface User {
   /** The claim `oid`. */
   readonly id: string;
@@ -110,6 +125,10 @@ export interface User {
   /** Whether the person made it, and nobody who knows them. */
   readonly isSelfRegistered?: true;
   readonly parentUserId?: string;
+  /** Voucher of the account link to the parent: of who made it, and of the sign-ins and links by which it was made. */
+  readonly parentVouchedBy?: Voucher;
+  /** Vouchers of credentials. A credential without one counts. */
+  readonly credentialVouchers?: readonly CredentialVoucher[];
   /** Whether {@link childUserIds} has any. */
   readonly isParent: boolean;
   /** Children, and users about to be linked or just unlinked: a child is entered before it gets its parent, and removed after it lost the parent. */

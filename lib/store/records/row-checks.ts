@@ -104,6 +104,10 @@ const user = record<records.User>({
   userNameKey: text,
   emailVerified: flag,
   parentUserId: optional(text),
+  parentVouchedBy: voucher,
+  credentialVouchers: optional(
+    listOf(record<records.CredentialVoucher>({ kind: text, id: optional(text), revision: text, vouchedBy: voucher })),
+  ),
   isParent: flag,
   childUserIds: optional(texts),
   groupIds: texts,

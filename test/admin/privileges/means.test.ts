@@ -383,40 +383,48 @@ describe('an address', () => {
     expect(await forgotten(target, target.email.toUpperCase())()).toEqual({ title: 'no mail', isIn: false });
   });
 
-  test.each([
-    [
-      'the person, signed in, proved it',
-      async (agent: Agent, email: string) => {
-        const url = linkIn(await mailOfKind(captured, email, 'email-proof'));
-        return agent.follow(await agent.submit(await agent.get(url), {}));
-      },
-    ],
-    [
-      'the person chose a password by a link that went there',
-      async (agent: Agent, email: string, target: Target) => {
-        await forgotten(target, email)();
-        return agent.get(`${service.issuer}/idp/email`);
-      },
-    ],
-  ])('counts after %s', async (_, prove) => {
+  test('counts after the person, signed in, proved it', async () => {
     const target = await member(org, 'active');
     const email = await address(by('low'), target);
     const agent = new Agent();
     await signIn(agent, authorizeUrl(service.issuer, pkce), target.email, 'old');
-    await prove(agent, email, target);
+    const url = linkIn(await mailOfKind(captured, email, 'email-proof'));
+    await agent.follow(await agent.submit(await agent.get(url), {}));
     await give(target);
     expect(await listed(target)).toEqual([]);
     expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
   });
 
-  test('of the invitation counts after the person accepted the link that was mailed there', async () => {
-    const target = await member(org, 'invited');
-    const email = `invited-${target.userId}@other.test`;
-    ok(await by('low').patch(`/tenants/${org}/persons/${target.personId}`, { email }));
-    await invite(by('low'), target, true);
-    const { use } = await invitationLink(target, await mailTo(email, /https?:\S+\/invitations\/\S+/));
-    expect(await use()).toMatchObject({ isIn: true });
+  test.each([
+    [
+      'a link of “Forgotten password?”',
+      'active',
+      async (target: Target) => {
+        const email = await address(by('low'), target);
+        expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
+        return email;
+      },
+    ],
+    [
+      'the link of an invitation',
+      'invited',
+      async (target: Target) => {
+        const email = `invited-${target.userId}@other.test`;
+        ok(await by('low').patch(`/tenants/${org}/persons/${target.personId}`, { email }));
+        await invite(by('low'), target, true);
+        const { use } = await invitationLink(target, await mailTo(email, /https?:\S+\/invitations\/\S+/));
+        expect(await use()).toMatchObject({ isIn: true });
+        return email;
+      },
+    ],
+  ] as const)('counts for no more after somebody chose a password by %s that went there', async (_, status, choose) => {
+    const target = await member(org, status);
+    const email = await choose(target);
     await give(target);
+    expect(await listed(target)).toEqual(['address', 'password'].map((kind) => expect.objectContaining({ kind, userId: target.userId })));
+    expect(await forgotten(target, email)()).toEqual({ title: 'no mail', isIn: false });
+    await by('holder')(`/tenants/${org}/users/${target.userId}/means`);
+    ok(await by('holder').post(`/tenants/${org}/users/${target.userId}/means/confirm`));
     expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
   });
 
