@@ -18,6 +18,7 @@ import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
+import { refuseBroken } from './requests/broken-requests.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
@@ -67,7 +68,7 @@ export function createApp(options: AppOptions): App {
 
   const around = aroundEndpoints(extensions, contextOf, protocol.routes);
   const build = ({ middleware }: ProtocolApp['app']): Middleware =>
-    compose([onError, methodNotAllowed(methodsOf), around, protocol.middleware, ...middleware]);
+    compose([onError, methodNotAllowed(methodsOf), refuseBroken, around, protocol.middleware, ...middleware]);
   const built = new WeakMap<object, Middleware>();
   /** On the oidc-provider that the request's context is of, whichever is the current one by now. */
   const runProtocol = (ctx: Context): Promise<void> => {
@@ -76,7 +77,7 @@ export function createApp(options: AppOptions): App {
     built.set(app, run);
     return run(ctx, nothing);
   };
-  const extensionChain = compose([onError, methodNotAllowed(methodsOf), routed]);
+  const extensionChain = compose([onError, methodNotAllowed(methodsOf), refuseBroken, routed]);
   const run = (ctx: Context, path: string): Promise<void> => (protocolMethodsOf(path) ? runProtocol(ctx) : extensionChain(ctx, nothing));
   const isDocument = (path: string): boolean => path === protocol.routes.jwks || path.startsWith('/.well-known/');
   const refuse = compose([onError, tooMany]);

@@ -15,6 +15,7 @@ import { commitRequest } from './sessions/sessions.js';
 import { notCached, type PlainDoor } from './tokens/doors/plain-door.js';
 import { nameRefreshToken } from './tokens/introspection.js';
 import type { ProviderHooks } from './upstream/provider.js';
+import { refuseBrokenForm } from './upstream/request.js';
 
 export interface MiddlewareParts {
   readonly parts: OidcParts;
@@ -77,6 +78,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
+    if (ctx.method === 'POST') refuseBrokenForm(ctx.req);
     const changing = before(ctx);
     if (changing !== undefined) {
       await changing;

@@ -15,8 +15,10 @@ afterEach(() => {
 async function startReading(): Promise<string> {
   const app = new Koa();
   const parser = createBodyParser({
-    enableTypes: ['form'],
-    onerror() {
+    types: ['application/x-www-form-urlencoded'],
+    limit: '1kb',
+    parse: (body) => Object.fromEntries(new URLSearchParams(body.toString())),
+    onError() {
       throw Object.assign(new Error('undecodable'), { status: 400, expose: true });
     },
   });

@@ -1,22 +1,43 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
-import type bodyParser from 'koa-bodyparser';
+
+export interface BodyFormat {
+  /** Media types of the format. A body of another type is left unread. */
+  readonly types: readonly string[];
+  /** Bytes, at most: `56kb`. */
+  readonly limit: string;
+  /** Reads a body. An empty one is read too. @throws anything, which is passed to `onError` */
+  readonly parse: (body: Buffer) => object;
+  /** Throws what the caller is told. */
+  readonly onError: (error: unknown) => never;
+}
 
 /** Reads bodies. The first body loads the parser: its packages cost a tenth of the start of a service, which may never be sent one. */
-export function createBodyParser(options: bodyParser.Options): Middleware {
+export function createBodyParser({ types, limit, parse, onError }: BodyFormat): Middleware {
   let read: Middleware | undefined;
   return async function readBody(ctx, next) {
-    if (isWithoutBody(ctx.req)) {
+    if (isWithoutBody(ctx.req) || !ctx.is(...types)) {
       ctx.request.body ??= {};
       return next();
     }
+    if (ctx.request.body !== undefined) return next();
     // The function is kept, not the promise, so that the next body tries again where loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
-      // The first of several bodies at once makes it, because `create` takes `onerror` out of the options: a second parser would not have it.
-      read ??= create(options);
+      // One character for each byte: the library would decode what is no UTF-8 to other text, and say nothing.
+      const bytewise = { encoding: 'binary' };
+      read ??= create({ ...bytewise, enableTypes: ['text'], extendTypes: { text: [...types] }, textLimit: limit, onerror: onError });
     }
-    return read(ctx, next);
+    await read(ctx, async () => {});
+    const { request } = ctx as { request: { body?: unknown; rawBody?: unknown } };
+    const bytes = Buffer.from(typeof request.body === 'string' ? request.body : '', 'binary');
+    try {
+      request.body = parse(bytes);
+    } catch (error) {
+      onError(error);
+    }
+    request.rawBody = bytes.toString();
+    return next();
   };
 }
 

@@ -3,7 +3,9 @@
  *
  * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
  */
+import { parse } from 'node:querystring';
 import type { Context } from 'koa';
+import { decodeForm } from '../../text/decode.js';
 import { createBodyParser } from './body-parser.js';
 
 /** Bytes of a form of ours; the OAuth endpoints take as many. */
@@ -27,14 +29,21 @@ const FORM_LIMIT = '56kb';
  * ```
  */
 export const form = createBodyParser({
-  enableTypes: ['form'],
-  formLimit: FORM_LIMIT,
-  onerror(error) {
+  types: ['application/x-www-form-urlencoded'],
+  limit: FORM_LIMIT,
+  parse(body) {
+    const text = decodeForm(body);
+    if (text === undefined) throw undecodable(400, 'the form is not UTF-8 in percent-encoding');
+    return { ...parse(text) };
+  },
+  onError(error) {
     const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
     // Decompression that fails has no status, and a coding that is not known has words of its library. @see RFC 9110 §8.4
-    throw expose === undefined ? Object.assign(new Error('the body cannot be decoded'), { status, expose: true }) : error;
+    throw expose === undefined ? undecodable(status, 'the body cannot be decoded') : error;
   },
 });
+
+const undecodable = (status: number, message: string): Error => Object.assign(new Error(message), { status, expose: true });
 
 /** Maximum characters of a field that somebody types: a name, a password, a reason. Tokens of the service are shorter. */
 const LONGEST_FIELD = 1024;

@@ -4,6 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { formatProblems } from '../../contract/schema-formats.js';
 import { answerProblem, problemsOf } from '../../directory/input.js';
 import { ConfigError, IdpError } from '../../errors.js';
+import { decodeUtf8 } from '../../text/decode.js';
 import { createBodyParser } from './body-parser.js';
 
 /** What a route takes and gives, as schemas of typebox. */
@@ -36,20 +37,37 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
  */
 export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promise<unknown> {
   const read = createBodyParser({
-    enableTypes: ['json'],
-    jsonLimit: `${maxKilobytes}kb`,
-    strict: true,
-    extendTypes: { json: ['application/merge-patch+json'] },
-    onerror(error) {
+    types: jsonTypes,
+    limit: `${maxKilobytes}kb`,
+    parse: parseJson,
+    onError(error) {
       const { status } = error as { status?: number };
-      throw status === 413 ? error : new IdpError('invalid_request', { path: '', expected: 'JSON' });
+      throw status === 413 ? error : new IdpError('invalid_request', { path: '', expected: 'JSON in UTF-8' });
     },
   });
   return async (ctx) => {
-    if (!ctx.is('json', 'application/merge-patch+json')) throw new IdpError('unsupported_media_type');
+    if (!ctx.is(...jsonTypes)) throw new IdpError('unsupported_media_type');
     await read(ctx, async () => {});
     return ctx.request.body;
   };
+}
+
+const jsonTypes = ['json', 'application/merge-patch+json'];
+
+/** An object or a list; an empty body is an empty object. @see RFC 8259 §8.1 */
+function parseJson(body: Buffer): object {
+  if (body.length === 0) return {};
+  const text = decodeUtf8(body);
+  const value: unknown = text === undefined ? undefined : JSON.parse(text, withoutPrototypes);
+  if (typeof value !== 'object' || value === null) throw new SyntaxError('it is no object and no list, or not in UTF-8');
+  return value;
+}
+
+/** Members that change the prototype of an object which code copies them into. */
+function withoutPrototypes(name: string, value: unknown): unknown {
+  const isHostile = name === '__proto__' || (name === 'constructor' && Object.hasOwn(Object(value) as object, 'prototype'));
+  if (isHostile) throw new SyntaxError('a member of a name that objects inherit');
+  return value;
 }
 
 const read = createJsonReader(56);

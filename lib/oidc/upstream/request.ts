@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
+import { decodeForm } from '../../text/decode.js';
 
 /** Where the client's address comes from. */
 export type AddressOf = (req: IncomingMessage) => string;
@@ -19,4 +20,20 @@ export function pinUrlsToIssuer(provider: Provider, addressOf: AddressOf): void 
       return addressOf(this.req);
     },
   });
+}
+
+/**
+ * Makes a form that cannot be decoded as it was meant fail to be read. oidc-provider would repair it: a byte that is not UTF-8 becomes U+FFFD, and a lone
+ * `%` stays. It answers `invalid_request` for a body that fails to be read.
+ */
+export function refuseBrokenForm(req: IncomingMessage): void {
+  const read = req.iterator.bind(req);
+  req.iterator = async function* (options) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of read(options)) {
+      chunks.push(chunk as Buffer);
+      yield chunk;
+    }
+    if (decodeForm(Buffer.concat(chunks)) === undefined) throw new Error('the form is not UTF-8 in percent-encoding');
+  } as typeof req.iterator;
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
 import { basicCredentials } from '../../../http/clients/basic-credentials.js';
+import { decodeForm } from '../../../text/decode.js';
 
 /** Headers of browsers, and of authentication by other means. */
 const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
@@ -41,7 +42,8 @@ export function plainForm({ req }: Context): PlainForm | undefined | Promise<Pla
 }
 
 function formOf(req: IncomingMessage, body: Buffer | null, length: number): PlainForm | undefined {
-  const fields = body?.length === length ? singleFields(body.toString()) : undefined;
+  const text = body?.length === length ? decodeForm(body) : undefined;
+  const fields = text === undefined ? undefined : singleFields(text);
   const credentials = fields && credentialsOf(req, fields);
   return credentials && { clientId: credentials.clientId, secret: credentials.secret, fields };
 }

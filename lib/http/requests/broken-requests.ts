@@ -1,0 +1,26 @@
+import type { Middleware } from 'koa';
+import { isPercentEncoded } from '../../text/decode.js';
+
+/** Characters of a query. @see RFC 3986 §3.4 */
+const ascii = /^[!-~]*$/;
+
+/**
+ * Refuses a query that a decoder would repair, and credentials that another program on the way may read in another way.
+ * @throws Error with status 400 that says what to do
+ */
+export const refuseBroken: Middleware = (ctx, next) => {
+  const { querystring, req } = ctx;
+  if (!ascii.test(querystring) || !isPercentEncoded(querystring))
+    refuse('the query is not UTF-8 in percent-encoding: encode every character outside ASCII, and a percent sign as %25');
+  if (req.headers.authorization !== undefined && headerCount(req.rawHeaders, 'authorization') > 1)
+    refuse('there is more than one Authorization header: send one');
+  return next();
+};
+
+/** Node drops all but the first `Authorization`. */
+const headerCount = (rawHeaders: readonly string[], name: string): number =>
+  rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length;
+
+function refuse(message: string): never {
+  throw Object.assign(new Error(message), { status: 400, expose: true });
+}

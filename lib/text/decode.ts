@@ -1,0 +1,44 @@
+/** Decoders that refuse what they cannot read. The decoders of Node repair it: a byte that is not UTF-8 becomes U+FFFD, and a lone `%` stays. */
+import { isUtf8 } from 'node:buffer';
+
+/** Returns the text, without a byte order mark. Undefined for bytes that are not UTF-8. @see RFC 3629 §3 */
+export function decodeUtf8(bytes: Buffer): string | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString();
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+/** Returns whether each `%` begins an escape, and the escapes are UTF-8. @see RFC 3986 §2.1, URL Standard §5.1 */
+export function isPercentEncoded(text: string): boolean {
+  if (!text.includes('%')) return true;
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns a form as text. Undefined for a form that cannot be decoded as it was meant. */
+export function decodeForm(bytes: Buffer): string | undefined {
+  const text = decodeUtf8(bytes);
+  return text !== undefined && isPercentEncoded(text) ? text : undefined;
+}
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** Returns the text that base64 encodes. Undefined for another alphabet, a length that no encoder writes, and bytes that are not UTF-8. @see RFC 4648 §4 */
+export function decodeBase64(text: string): string | undefined {
+  const digits = text.replace(/=+$/, '');
+  const padding = text.length - digits.length;
+  const isWhole = digits.length % 4 !== 1 && (padding === 0 || (digits.length + padding) % 4 === 0);
+  return base64.test(text) && isWhole ? decodeUtf8(Buffer.from(digits, 'base64')) : undefined;
+}
+
+const base64url = /^[\w-]+$/;
+
+/** Returns whether the parts of a signed JWT are base64url, and header and claims are UTF-8. @see RFC 7515 §3.1, RFC 7519 §7.2 */
+export const isWholeJwt = (token: string): boolean => {
+  const parts = token.split('.', 6);
+  return parts.length === 3 && parts.slice(0, 2).every((part) => base64url.test(part) && isUtf8(Buffer.from(part, 'base64url')));
+};
