@@ -29,6 +29,13 @@ export const covers = (voucher: Voucher | undefined, privileges: readonly Privil
     ({ tid, permissionId }) => permissionId !== undefined && voucher.tids?.includes(tid) && voucher.permissionIds?.includes(permissionId),
   );
 
+/** Whether a voucher covers every privilege that another one covers. */
+export const isAtLeast = (voucher: Voucher, other: Voucher): boolean =>
+  voucher.by !== 'tenant' || (other.by === 'tenant' && covers(voucher, privilegesOf(other)));
+
+const privilegesOf = ({ tids = [], permissionIds = [] }: Voucher): readonly Privilege[] =>
+  tids.flatMap((tid) => permissionIds.map((permissionId) => ({ tid, permissionId })));
+
 /** Identities that are new get the voucher. Identities that were recorded before keep theirs. */
 export const vouchedIdentities = (
   given: readonly ExternalIdentity[],

@@ -12,7 +12,7 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { isNameOf, newId } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { withEmailVoucher } from '../persons/email-addresses.js';
+import { ofLink, withEmailVoucher } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
@@ -251,7 +251,7 @@ function activated(
   // Somebody else may have opened the link, so the password counts for no more than the link.
   const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, open?.vouchedBy);
   const next: PersonWithUser = {
-    ...(hasMail ? withEmailVoucher(row, open.vouchedBy) : row),
+    ...(hasMail ? withEmailVoucher(row, ofLink(open.vouchedBy)) : row),
     user: { ...vouched, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
     updatedAt: new Date(),
   };

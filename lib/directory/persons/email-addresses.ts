@@ -3,6 +3,7 @@ import type { Person, PersonWithUser, User, Voucher } from '../../store/records/
 import { isEmailAddress } from '../../text/email-address.js';
 import { isNameOf } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { isAtLeast, weaker } from '../vouchers.js';
 import { hasUser, withNewLink } from './user-record.js';
 
 /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
@@ -60,16 +61,24 @@ export function withChangedEmail(before: Person, next: Person, vouchedBy: Vouche
 const MOST = 5;
 
 /** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
-export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy?: Voucher): PersonWithUser {
+export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy: Voucher): PersonWithUser {
   if (address !== person.email || !isEmailAddress(address)) return person;
   const { provenEmail: _, provenEmailVouchedBy: __, ...user } = person.user;
   const emailVerified = user.emailVerified || isNameOf(user, address);
   return withEmailVoucher({ ...person, user: { ...user, emailVerified } }, vouchedBy);
 }
 
-/** Returns the person with a new voucher for an address that a tenant's administrator vouched for. Other vouchers stay. @param vouchedBy @default the person */
-export const withEmailVoucher = (person: PersonWithUser, vouchedBy: Voucher = { by: 'person' }): PersonWithUser =>
-  person.emailVouchedBy?.by === 'tenant' ? { ...person, emailVouchedBy: vouchedBy } : person;
+/**
+ * Returns the person with a new voucher for an address that a tenant's administrator vouched for. The voucher stays if it covers something that the new one
+ * does not cover.
+ */
+export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): PersonWithUser {
+  const { emailVouchedBy: before } = person;
+  return before?.by === 'tenant' && isAtLeast(vouchedBy, before) ? { ...person, emailVouchedBy: vouchedBy } : person;
+}
+
+/** Returns the voucher of a person who used a mailed link: no more than the writer of the link vouches for. */
+export const ofLink = (link: Voucher | undefined): Voucher => weaker(link, { by: 'person' }) ?? { by: 'person' };
 
 /** Returns the user without the formerly proven address, if `emailVerified` says that the present address is verified. */
 export function withoutDoubt(user: User): User {

@@ -217,7 +217,7 @@ function proven(row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by
   const { address } = proof;
   const named = isUserName(row) && address !== row.email ? changedUser({ userName: address }) : {};
   const user = { ...row.user, ...named, emailProof: { ...proof, usedAt: new Date() } };
-  const vouchedBy = weaker(proof.vouchedBy, openedBy);
+  const vouchedBy = weaker(proof.vouchedBy, openedBy) ?? openedBy;
   const changed = withChangedEmail(row, { ...row, email: address, user, updatedAt: new Date() }, vouchedBy) as PersonWithUser;
   const verified = withProvenEmail(changed, address, vouchedBy);
   return withEvents(verified, pendingEvent('UserEmailVerified', row.tid, { AggregateId: user.id }));

@@ -16,7 +16,7 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { accountEmailOf, accountEmailVoucherOf, withProvenEmail } from '../persons/email-addresses.js';
+import { accountEmailOf, accountEmailVoucherOf, ofLink, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
@@ -185,7 +185,7 @@ export function createPasswordResets({
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
           // Who has the link has the mail. The mailbox may be that of the administrator who vouched for the link.
-          return withProvenEmail(used, accountEmailOf(row) ?? '', passwordReset.vouchedBy);
+          return withProvenEmail(used, accountEmailOf(row) ?? '', ofLink(passwordReset.vouchedBy));
         },
       });
       if (!isMade) throw new IdpError('reset_over');

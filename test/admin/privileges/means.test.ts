@@ -428,6 +428,37 @@ describe('an address', () => {
     expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
   });
 
+  test.each([
+    ['that low had sent', async (target: Target) => ok(await by('low').post(`/tenants/${org}/users/${target.userId}/password-reset`))],
+    ['that somebody asked for', (target: Target) => forget(service.issuer, target.email)],
+  ])('that low wrote does not count after the use of a reset link %s', async (_, send) => {
+    const target = await member(org, 'active');
+    const email = await address(by('low'), target);
+    await send(target);
+    const agent = new Agent();
+    const page = await agent.get(linkIn(await mailOfKind(captured, email, 'password-reset')));
+    await agent.follow(await agent.submit(page, { password: NEW_PASSWORD }));
+    await give(target);
+    expect(await listed(target)).toContainEqual({ kind: 'address', tid: org, userId: target.userId, address: email });
+    expect(await forgotten(target, email)()).toEqual({ title: 'no mail', isIn: false });
+  });
+
+  test('that was proven by a link of low, and is no longer the address of the person, is listed and shown, and does not count', async () => {
+    const target = await member(org, 'active');
+    const path = `/tenants/${org}/users/${target.userId}`;
+    const user = await service.idp.tenant(org).users.update(target.userId, { userName: `written-${target.userId}@other.test` });
+    const email = await address(by('low'), { ...target, email: user.user.userName });
+    ok(await by('low').post(`${path}/password-reset`));
+    const agent = new Agent();
+    const page = await agent.get(linkIn(await mailOfKind(captured, email, 'password-reset')));
+    await agent.follow(await agent.submit(page, { password: NEW_PASSWORD }));
+    ok(await by('root').patch(`/tenants/${org}/persons/${target.personId}`, { email: `checked-${target.userId}@org.test` }));
+    expect((await by('root')(path)).json.provenEmail).toBe(email);
+    await give(target);
+    expect(await listed(target)).toContainEqual({ kind: 'address', tid: org, userId: target.userId, address: email });
+    expect((await forgotten({ ...target, email }, email)()).title).toBe('no mail');
+  });
+
   test('that was written after an invitation gets no link that opens more than its writer held', async () => {
     const target = await member(org, 'invited');
     await invite(by('root'), target, true);

@@ -16,6 +16,9 @@ export const userItem = Type.Object(
     sub: Type.String({ description: 'the parent’s id where the user is linked, else its own' }),
     userName: Type.String(),
     emailVerified: Type.Boolean(),
+    provenEmail: Type.Optional(
+      Type.String({ description: 'the address that was proven last, while the person has another: mail about the account goes there' }),
+    ),
     externalIdentities: Type.Array(Type.Object({ idp: Type.String(), subject: Type.String() }, { additionalProperties: false })),
     status: Type.Union([Type.Literal('invited'), Type.Literal('active'), Type.Literal('disabled')]),
     groupIds: Type.Array(Type.String()),
@@ -33,6 +36,7 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
   sub: user.parentUserId ?? user.id,
   userName: user.userName,
   emailVerified: user.emailVerified,
+  ...(user.provenEmail !== undefined && { provenEmail: user.provenEmail }),
   externalIdentities: user.externalIdentities.map(({ idp, subject }) => ({ idp, subject })),
   status: user.status,
   groupIds: [...user.groupIds],
