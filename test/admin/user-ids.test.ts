@@ -128,3 +128,14 @@ test('a request with an Idempotency-Key is answered once, and makes no removed u
   expect([again.status, again.json.user.id, again.headers.get('Idempotency-Replayed')]).toEqual([201, first.json.user.id, 'true']);
   expect((await callers.acme(`${at}/users/${first.json.user.id}`)).status).toBe(404);
 });
+
+test('T3-SUB-CLIENT: no client and no API resource gets a UUID with capital letters, because it would be a user’s id to whoever ignores case', async () => {
+  const id = newId().replace(/0a/g, '0A').replace('a000', 'A000');
+  const { json } = await callers.root.post(`${at}/persons`, { ...person, user: { ...named(), id } });
+  expect(json.user.id).toBe(id.toLowerCase());
+  for (const path of ['/clients', '/api-resources'])
+    for (const own of [id, newId().replace('a000', 'A000')]) {
+      const refused = await callers.root.post(path, { id: own, name: 'Capital', ...(path === '/clients' ? {} : { scopes: [] }) });
+      expect([path, refused.status, refused.json.code, refused.json.errors?.[0]?.pointer]).toEqual([path, 422, 'invalid_record', '/id']);
+    }
+});

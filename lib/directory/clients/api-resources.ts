@@ -27,7 +27,7 @@ import {
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { checkNotReserved } from './shared-ids.js';
+import { checkSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const description = line(300);
@@ -117,7 +117,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       checkDescribed(input.scopeDescriptions, input.scopes);
       const { id, secret: ownSecret, ...given } = input;
       checkOwnSecret(ownSecret, context);
-      checkNotReserved(id, context);
+      checkSharedId(id, context);
       const secret = ownSecret ?? newSecret();
       const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const raised = withEvents(record, event('ApiResourceCreated', id));

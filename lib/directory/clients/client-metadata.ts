@@ -192,12 +192,16 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
   const isWeb = protocol === 'http:' || protocol === 'https:';
   if (/[\s\\]/.test(value)) return 'a URI without white space and \\\\';
   if (isWeb ? !isPlainHost(host) : host.includes('*')) return 'a URI whose host is a name or an address, without *';
+  if (isWeb && !/^https?:\/\/[^/]/i.test(value)) return 'a URI with // and a host after the scheme';
   if (/^[^:]*:\/\/[^/?#]*@/.test(value)) return 'a URI without user name and password';
   if (href.includes('#')) return 'a URI without fragment';
   if (metadata.application_type === 'native') {
     if (protocol === 'http:' && !isLoopback(hostname)) return 'https, a scheme of the application, or http at a loopback address';
     if (protocol === 'https:' && isLoopback(hostname)) return 'http at a loopback address, or https elsewhere';
-    return scripted.has(protocol) ? 'https, a scheme of the application, or http at a loopback address' : undefined;
+    // Browsers and systems give a meaning to schemes without a full stop, for example `view-source:`. @see RFC 8252 §7.1, §8.4
+    return isWeb || protocol.includes('.')
+      ? undefined
+      : 'https, http at a loopback address, or a scheme of the application with a full stop, such as com.example.app:';
   }
   if (!isWeb) return "http or https; a scheme of its own needs application_type 'native'";
   return isImplicit(metadata) && protocol === 'http:' && !isLoopback(hostname) ? 'https, for a client with the implicit grant' : undefined;

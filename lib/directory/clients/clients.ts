@@ -36,7 +36,7 @@ import type { HeldWrite } from '../name-space.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { authMethod, findAllClientProblems, findIdProblems, findProblemsOfChange, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
-import { checkNotReserved } from './shared-ids.js';
+import { checkSharedId } from './shared-ids.js';
 
 const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
 const lifetimes = inputSchema({
@@ -149,7 +149,7 @@ export function createClients(context: DirectoryContext): Clients {
       checkBranding(input.styles, '/styles');
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
-      checkNotReserved(id, context);
+      checkSharedId(id, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = newRecord(id, {

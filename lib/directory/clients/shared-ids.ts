@@ -3,8 +3,12 @@ import type { DirectoryContext } from '../context.js';
 import { isId } from '../identifiers.js';
 import { createNameSpace, type NameLease, type SharedIds } from '../name-space.js';
 
-/** @throws IdpError `conflict` for the id of the service's own API resource. */
-export function checkNotReserved(id: string, { ownApi }: Pick<DirectoryContext, 'ownApi'>): void {
+/**
+ * @throws IdpError `conflict` for the id of the service's own API resource; `invalid_record` for a UUID with capital letters. The ids of users are kept in
+ * lower case, and programs that ignore case would take the client for the user.
+ */
+export function checkSharedId(id: string, { ownApi }: Pick<DirectoryContext, 'ownApi'>): void {
+  if (isId(id) && id !== id.toLowerCase()) throw new IdpError('invalid_record', { path: '/id', expected: 'a UUID in lower case' });
   if (ownApi?.().id === id) throw new IdpError('conflict', { path: '/id' });
 }
 

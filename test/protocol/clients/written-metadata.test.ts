@@ -82,11 +82,16 @@ const wrong: readonly (readonly [member: string, metadata: object])[] = [
       'https://a.test/x y',
       ' https://a.test/',
       'https://a;b/',
+      'https:a/cb',
+      'https:/a.test/cb',
     ].map((uri) => [`${member}/0`, { ...code, [member]: [uri] }] as const),
   ),
-  ...['com.example.app://*.x/cb', 'com.example.app://user@x/cb', 'com.example.app:/a\\b'].map(
-    (uri) => ['redirect_uris/0', { application_type: 'native', redirect_uris: [uri] }] as const,
-  ),
+  ...[
+    ...['com.example.app://*.x/cb', 'com.example.app://user@x/cb', 'com.example.app:/a\\b'],
+    // RFC 8252 §7.1, §8.4: a scheme without a full stop means something to browsers, or may do so.
+    ...['view-source:https://a.test/cb', 'mailto:a@b.test', 'about:blank', 'javascript:alert(1)', 'intent://a/#Intent;end', 'app:/cb'],
+    ...['blob:https://a.test/x', 'filesystem:https://a.test/x', 'ws://a.test/cb', 'https:a/cb', 'https:/a/cb', 'http:127.0.0.1/cb'],
+  ].map((uri) => ['redirect_uris/0', { application_type: 'native', redirect_uris: [uri] }] as const),
 ];
 
 const pointers = ({ json }: { readonly json: Json }): string[] => (json?.errors ?? []).map(({ pointer }: Json) => pointer);
