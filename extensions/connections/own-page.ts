@@ -35,6 +35,13 @@ const nameOf = ({ idp, subject }: ExternalIdentity): string =>
     .update(JSON.stringify([idp, subject]))
     .digest('base64url');
 
+/**
+ * Whether the person may remove an identity. The last identity of the connection of this sign-in stays, because it may be the only way to sign in. A sign-in
+ * by another way proves that another way exists.
+ */
+const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity): boolean =>
+  identity.idp !== idp || account.person.user.externalIdentities.some((one) => one.idp === idp && one.subject !== identity.subject);
+
 export function identityRoutes(router: Router, context: ExtensionContext, book: ConnectionBook): void {
   const { url, directory, csrf, view, brandingOf } = context;
   const path = identitiesPath(context);
@@ -57,8 +64,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
       externalIdentities.map(async (identity) => {
         const title = await titleOf(identity);
         const line: Text = { plain: identity.subject };
-        // The identity of this sign-in stays, because it may be the only way to sign in. A sign-in by another way proves that another way exists.
-        if (identity.idp === here.idp) return { title, lines: [line, 'connections.own.inUse'] };
+        if (!isRemovable(here, identity)) return { title, lines: [line, 'connections.own.inUse'] };
         return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
       }),
     );
@@ -114,7 +120,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
     if (!here) return;
     if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return list(ctx, here, { text: 'connections.own.foreign', status: 403 });
     const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
-    const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && one.idp !== here.idp);
+    const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && isRemovable(here, one));
     if (!identity) return redirectByGet(ctx, url(path));
     if (formField(ctx, 'removed') === '') return ask(ctx, here, identity);
     await remove(ctx, here, identity);

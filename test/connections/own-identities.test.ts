@@ -144,4 +144,24 @@ describe('a sign-in by an identity', () => {
     await agent.submit(page, { removed: own });
     expect((await all.require(contoso.ids.bob)).user.externalIdentities).toHaveLength(2);
   });
+
+  test('removes one of two identities of its connection, and keeps the last', async () => {
+    const all = contoso.service.idp.tenant(contoso.ids.globex).users;
+    const [mine, foreign] = [
+      { idp: 'contoso', subject: 'bob-there' },
+      { idp: 'contoso', subject: 'somebody-else' },
+    ];
+    await all.update(contoso.ids.bob, { externalIdentities: [mine, foreign] });
+    const agent = new Agent();
+    await contoso.byContoso(agent);
+    const page = await agent.follow(await agent.get(`${contoso.service.issuer}/idp/identities`));
+    expect(values(page, 'remove')).toHaveLength(2);
+    const [, ofForeign = ''] = values(page, 'remove');
+    const asked = await agent.submit(page, { remove: ofForeign });
+    expect(asked.body).toContain('removed');
+    const left = await agent.follow(await agent.submit(asked, { removed: ofForeign }));
+    expect((await all.require(contoso.ids.bob)).user.externalIdentities).toMatchObject([mine]);
+    expect([left.status, values(left, 'remove')]).toEqual([200, []]);
+    expect(left.body).toContain('You signed in with it.');
+  });
 });
