@@ -1,6 +1,7 @@
 /** Where the demo runs: PORT, RP_PORT and ISSUER of the environment. What it shows beside the usual: its arguments. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { canParseUrl } from 'tenant-idp/extension';
 
 export interface Settings {
   readonly port: number;
@@ -24,7 +25,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
   if (port === rpPort)
     throw new SettingsError(`PORT and RP_PORT are both ${port}: the identity provider and the relying party need one each.`);
   const issuer = env.ISSUER || `http://localhost:${port}`;
-  if (!/^https?:\/\/./.test(issuer) || !URL.canParse(issuer)) {
+  if (!/^https?:\/\/./.test(issuer) || !canParseUrl(issuer)) {
     throw new SettingsError(`ISSUER is ${JSON.stringify(issuer)}: it has to be an http or https URL, such as http://localhost:3000.`);
   }
   return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}`, hasSaml: args.includes('--saml') };
