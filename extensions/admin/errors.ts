@@ -16,6 +16,10 @@ export const errors = defineErrors({
     description:
       'Only a client that administers all tenants may say that an address is verified. Leave `emailVerified` out, and the user verifies the address by a mailed link.',
   },
+  phone_unproven: {
+    status: 403,
+    description: 'Only a client that administers all tenants may say that a phone number is verified. Leave `phoneNumberVerified` out.',
+  },
   means_unconfirmed: {
     status: 409,
     description:

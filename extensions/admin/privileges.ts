@@ -1,7 +1,7 @@
 /**
  * Errors of the admin API for callers that would grant more than they hold. The rules are in `directory.privileges`.
  */
-import { isAdminScope, type OperationRequest, type PersonWithUser } from '../../lib/extension-door.js';
+import { isAdminScope, type OperationRequest, type Person, type PersonWithUser } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
@@ -76,6 +76,21 @@ export function checkEmailVerified(
   before?: PersonWithUser['user'],
 ): void {
   if (emailVerified === true && before?.emailVerified !== true && !administrator.ofAllTenants) throw errors('email_unproven');
+}
+
+/**
+ * Compares the number and the value with those of the record: everybody with the scope may make it false, or repeat it for the same number.
+ * @param before undefined for a new person
+ * @throws IdpError `phone_unproven` where a caller of single tenants makes it true.
+ */
+export function checkPhoneVerified(
+  { administrator }: Pick<Request, 'administrator'>,
+  { phoneNumber, phoneNumberVerified }: { readonly phoneNumber?: unknown; readonly phoneNumberVerified?: unknown },
+  before?: Person,
+): void {
+  if (phoneNumberVerified !== true || administrator.ofAllTenants) return;
+  const isSame = phoneNumber === undefined || phoneNumber === before?.phoneNumber;
+  if (!isSame || before?.phoneNumberVerified !== true) throw errors('phone_unproven');
 }
 
 /**

@@ -327,6 +327,8 @@ export interface User {
   readonly sub: string;
   readonly userName: string;
   readonly emailVerified: boolean;
+  /** the address that was proven last, while the person has another: mail about the account goes there */
+  readonly provenEmail?: string;
   readonly externalIdentities: readonly { readonly idp: string; readonly subject: string }[];
   readonly status: 'invited' | 'active' | 'disabled';
   readonly groupIds: readonly string[];
@@ -1579,6 +1581,7 @@ export type AdminErrorCode =
   | 'permission_unknown'
   | 'person_has_user'
   | 'personal_tenant_missing'
+  | 'phone_unproven'
   | 'policy_privileged'
   | 'precondition_failed'
   | 'rate_limited'

@@ -1,5 +1,5 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../privileges.js';
+import { checkEmailVerified, checkMayBecome, checkPhoneVerified, checkUserId, mayEndLink } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -56,6 +56,7 @@ function checkAttributes({ attributes }: Fields): void {
 /** Whoever has the address of somebody can become them, by a link that is mailed there. */
 async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
   checkAttributes(members);
+  checkPhoneVerified(request, members, person);
   if (person?.user && 'email' in members && (members.email ?? undefined) !== person.email)
     await checkMayBecome(request, { ...person, user: person.user });
   if (!members.user || person) return;
@@ -107,7 +108,15 @@ export const persons = crud<Row>({
   changeable: personForm,
   always: ['phoneNumberVerified', 'attributes'],
   errors: [
-    ...['user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own', 'all_tenants_required', 'email_unproven'],
+    ...[
+      'user_name_taken',
+      'group_unknown',
+      'group_refs_mixed',
+      'grant_exceeds_own',
+      'all_tenants_required',
+      'email_unproven',
+      'phone_unproven',
+    ],
     ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'client_unknown'],
     ...['link_same_tenant', 'link_not_allowed'],
   ],

@@ -198,7 +198,13 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const { nationalId, ...plain } = patch;
       return rows.update(id, (row) => {
         check?.(row);
-        const next = withChangedEmail(row, patched(row, { ...plain, ...nationalIds.changes(row, nationalId) }), vouchedBy);
+        const isOtherNumber = plain.phoneNumber !== undefined && (plain.phoneNumber ?? undefined) !== row.phoneNumber;
+        const members = {
+          ...(isOtherNumber && { phoneNumberVerified: false }),
+          ...defined(plain),
+          ...nationalIds.changes(row, nationalId),
+        };
+        const next = withChangedEmail(row, patched(row, members), vouchedBy);
         return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
       });
     },
