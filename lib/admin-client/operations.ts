@@ -199,11 +199,11 @@ export interface Links {
 
 export interface MeansOfUser {
   readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;
-    /** of the invitation or the connection */
+    /** of the invitation, the factor, the parent of the account link, or the connection */
     readonly id?: string;
     readonly idp?: string;
     readonly subject?: string;
