@@ -21,7 +21,7 @@ test('the query of every route', async () => {
   const routes = recordedRoutes().filter(({ path }) => !isDocument(path));
   expect(routes.length).toBeGreaterThan(60);
   for (const { path, methods } of routes)
-    for (const method of methods.filter((one) => !['HEAD', 'OPTIONS'].includes(one)))
+    for (const method of methods.filter((one) => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(one)))
       for (const query of ['a=%', 'a=%e5', '%zz']) {
         const { status, body } = await rawRequest(service.issuer, [
           `${method} ${base}${pathOf(path)}?${query} HTTP/1.1`,
