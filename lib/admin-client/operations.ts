@@ -73,6 +73,37 @@ export interface Client {
   readonly updatedAt: string;
 }
 
+export interface ConfirmedMeans {
+  /** which the caller vouches for now */
+  readonly items: readonly {
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
+    readonly kind: string;
+    readonly tid: string;
+    readonly userId?: string;
+    /** of the invitation, the factor, the parent of the account link, or the connection */
+    readonly id?: string;
+    readonly idp?: string;
+    readonly subject?: string;
+    /** of the person, to which reset links are mailed */
+    readonly address?: string;
+  }[];
+  /** of a parent or a user whom the caller may not become */
+  readonly left: readonly {
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
+    readonly kind: string;
+    readonly tid: string;
+    readonly userId?: string;
+    /** of the invitation, the factor, the parent of the account link, or the connection */
+    readonly id?: string;
+    readonly idp?: string;
+    readonly subject?: string;
+    /** of the person, to which reset links are mailed */
+    readonly address?: string;
+  }[];
+  /** whether means are left of a parent in a tenant that the caller does not administer */
+  readonly hasMoreElsewhere: boolean;
+}
+
 export interface Connection {
   readonly id: string;
   readonly preset: 'oidc' | 'google' | 'entra';
@@ -671,15 +702,15 @@ export interface Operations {
     readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
     readonly answer: GroupsOfUser;
   };
-  /** Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
+  /** Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users/{id}/means': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: MeansOfUser;
   };
-  /** Vouches for the links, identities and addresses of a user, and of its parent, that the caller was shown, so that they count. Scope `idp.users:write`. */
+  /** Vouches for the means of a user, and of its parent, that the caller was shown, so that they count. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/means/confirm': {
     readonly params: { readonly tid: string; readonly id: string };
-    readonly answer: MeansOfUser;
+    readonly answer: ConfirmedMeans;
   };
   /** Links a user to a parent, whose `sub` it takes. Scope `idp.links:write`. */
   'POST /tenants/{tid}/users/{id}/link/{parentId}': {

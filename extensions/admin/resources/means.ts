@@ -39,6 +39,14 @@ const Means = form({
   address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
 });
 const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser', additionalProperties: false });
+const Confirmed = Type.Object(
+  {
+    items: Type.Array(Means, { description: 'which the caller vouches for now' }),
+    left: Type.Array(Means, { description: 'of a parent or a user whom the caller may not become' }),
+    hasMoreElsewhere: Type.Boolean({ description: 'whether means are left of a parent in a tenant that the caller does not administer' }),
+  },
+  { $id: 'ConfirmedMeans', additionalProperties: false },
+);
 
 /** The member of a grant that confirms the means which the grant would stop. */
 export const confirm = Type.Optional(
@@ -84,9 +92,12 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
     return shownTo(request, found);
   }
 
-  /** @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become */
-  async function check(request: Request, found: Found, isConfirmed: boolean): Promise<Confirmation | undefined> {
-    const { users, sources = [] } = found;
+  /**
+   * @param users whose means the administrator confirms. @default all that were found
+   * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
+   */
+  async function check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
+    const { sources = [] } = found;
     if (users.length === 0 && sources.length === 0) return undefined;
     if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
     if (!isConfirmed || (await shown.read(idOf(request, found))) !== digestOf(found)) {
@@ -132,7 +143,7 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
         method: 'GET',
         path: MEANS,
         scope: 'idp.users:read',
-        summary: 'Lists links, identities and addresses of a user, and of its parent, that do not count until somebody confirms them',
+        summary: 'Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them',
         answer: MeansList,
         handle: async (request) => ({ items: await list(request, await ofOne(request)) }),
       }),
@@ -140,14 +151,19 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
         method: 'POST',
         path: `${MEANS}/confirm`,
         scope: 'idp.users:write',
-        summary:
-          'Vouches for the links, identities and addresses of a user, and of its parent, that the caller was shown, so that they count',
-        answer: MeansList,
+        summary: 'Vouches for the means of a user, and of its parent, that the caller was shown, so that they count',
+        answer: Confirmed,
         errors: ['grant_exceeds_own', 'means_unconfirmed'],
         async handle(request) {
+          const { administrator, directory } = request;
           const found = await ofOne(request);
-          await (await check(request, found, true))?.();
-          return { items: shownTo(request, found) };
+          // The parent's privileges hinder nobody from confirming the means of the child.
+          const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
+          const users = found.users.filter((_, index) => isAllowed[index]);
+          const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
+          await (await check(request, found, true, users.length > 0 ? users : found.users))?.();
+          const hasMoreElsewhere = left.users.some(({ person }) => !administrator.administers(person.tid));
+          return { items: shownTo(request, { ...found, users }), left: shownTo(request, left), hasMoreElsewhere };
         },
       }),
     ],
