@@ -61,6 +61,9 @@ export interface IdentityProvider {
   /** Serves by itself; `close()` ends it. */
   listen(port: number, host?: string): Promise<Server>;
   health(): Promise<Health>;
-  /** Stops accepting, lets requests end, dispatches what is left, closes the stores. */
+  /**
+   * Drains the servers of `listen()` as `createDrain` does, dispatches the events that are left, and closes the stores. For a server of the host, call
+   * `createDrain` and drain it first.
+   */
   close(): Promise<void>;
 }

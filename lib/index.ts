@@ -133,6 +133,7 @@ export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError }
 export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
+export { createDrain, type DrainableServer } from './http/drain.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';

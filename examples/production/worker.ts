@@ -2,12 +2,10 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
+import { createDrain } from 'tenant-idp';
 import { complaint } from './complaint.js';
 import { openService, type Service } from './service.js';
 import { readSettings, type Settings } from './settings.js';
-
-/** Milliseconds that requests have to end in when we do. */
-const GRACE_MS = 10_000;
 
 /** Resolves when it serves, which it does until it is told to end. */
 async function serve({ host, port }: Settings, { idp, close }: Service): Promise<void> {
@@ -17,13 +15,11 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
 
   async function answerHealth(res: ServerResponse): Promise<void> {
     const health = await idp.health();
-    res.writeHead(health.status === 'up' ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    res.writeHead(health.status === 'up' && !ending ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     res.end(JSON.stringify({ ...health, process: process.pid, requests }));
   }
 
   const server = createServer((req, res) => {
-    // A connection that is kept alive would hold the end up.
-    res.once('close', () => ending && setImmediate(() => server.closeIdleConnections()));
     // Whether to send requests here, and whether to start this process again: an outage of a store is not mended by new processes.
     if (req.url === '/healthz') return void answerHealth(res);
     if (req.url === '/livez') return void res.writeHead(200, { 'cache-control': 'no-store' }).end();
@@ -34,14 +30,12 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   server.requestTimeout = 15_000;
   // Longer than a proxy keeps its connections, else it sends a request on one that we are just closing.
   server.keepAliveTimeout = 125_000;
+  const drain = createDrain(server);
 
   async function end(): Promise<void> {
     if (ending) return;
     ending = true;
-    setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
-    const closed = once(server, 'close');
-    server.close();
-    await closed;
+    await drain();
     await close();
     cluster.worker?.disconnect();
   }

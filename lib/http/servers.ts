@@ -1,10 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createDrain } from './drain.js';
 
-/** Servers of our own, until they are closed together. */
+/** Servers of the service itself, which end together. */
 export interface Servers {
   /** Rejects when the port cannot be had. */
   listen(port: number, host?: string): Promise<Server>;
-  /** Accepts nothing more; resolves when every request was answered. */
+  /** Ends all of them, as {@link createDrain} says. */
   close(): Promise<void>;
 }
 
@@ -22,16 +23,10 @@ const settings = {
 const MAX_CONNECTIONS = 10_000;
 
 export function createServers(listener: RequestListener): Servers {
-  const servers = new Set<Server>();
-  let closing = false;
-
+  const drains = new Set<() => Promise<void>>();
   return {
     async listen(port, host) {
-      const server = createServer(settings, (req, res) => {
-        // A connection that is kept alive would hold the close up until it times out.
-        res.once('close', () => closing && setImmediate(() => server.closeIdleConnections()));
-        listener(req, res);
-      });
+      const server = createServer(settings, listener);
       server.maxConnections = MAX_CONNECTIONS;
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).listen(port, host, () => {
@@ -39,20 +34,11 @@ export function createServers(listener: RequestListener): Servers {
           resolve();
         });
       });
-      servers.add(server);
+      drains.add(createDrain(server));
       return server;
     },
     async close() {
-      closing = true;
-      const closed = [...servers].map(
-        (server) =>
-          new Promise<void>((resolve) => {
-            server.close(() => resolve());
-            server.closeIdleConnections();
-          }),
-      );
-      servers.clear();
-      await Promise.all(closed);
+      await Promise.all([...drains].map((drain) => drain()));
     },
   };
 }

@@ -214,7 +214,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'link-page.ts', 'servers.ts', 'unrouted.ts'],
     ['error-answers.ts', 'failures.ts', 'clients/'],
     ['pages/', 'requests/'],
-    ['header-values.ts'],
+    ['drain.ts', 'header-values.ts'],
   ],
   'lib/store/': [
     ['caches/', 'outages/'],

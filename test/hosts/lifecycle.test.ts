@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent as HttpAgent, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { MARK } from '../servers/reaper.js';
+import { isRefused } from '../support/client/raw-request.js';
 import { testKeys } from '../support/service/keys.js';
 import { testSeed } from '../support/service/seed.js';
 import { LIMIT_MS } from '../support/time/in-time.js';
+import { until } from '../support/time/until.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const create = (options: Partial<IdentityProviderOptions> = {}) =>
@@ -51,8 +53,7 @@ describe('design §1: close()', () => {
     const closing = idp.close().then(() => {
       isClosed = true;
     });
-    const refused = connect(port, '127.0.0.1');
-    await expect(once(refused, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await until(() => isRefused(port));
     expect(isClosed).toBe(false);
     gate.open?.();
     expect(await answer).toBe('done');

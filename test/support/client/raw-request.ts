@@ -64,3 +64,14 @@ function isWhole(received: readonly Buffer[]): boolean {
   const length = /^content-length: (\d+)$/im.exec(head)?.[1];
   return length !== undefined && Buffer.byteLength(body) >= Number(length);
 }
+
+/** Whether nobody listens at a port of this machine. */
+export const isRefused = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+      .once('connect', () => {
+        resolve(false);
+        socket.destroy();
+      })
+      .on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
+  });

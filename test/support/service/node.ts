@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
-import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
+import { type ArtifactStore, createDrain, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { callLoopback } from '../client/receivers/logout-receiver.js';
@@ -54,5 +54,11 @@ const idp = await createIdentityProvider({
 });
 const server = createServer(idp.callback());
 server.keepAliveTimeout = 0; // the front keeps its connections
+const drain = createDrain(server);
+process.once('SIGTERM', async () => {
+  await drain();
+  await idp.close();
+  process.exit();
+});
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 tell({ port: (server.address() as AddressInfo).port });

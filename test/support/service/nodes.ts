@@ -49,6 +49,8 @@ export interface Nodes {
   setClock(index: number, milliseconds: number): void;
   /** `kill -9`; the front gives it no more requests. */
   kill(index: number): Promise<void>;
+  /** Ends a node as an orchestrator does, by SIGTERM. @returns the code that it exits with. */
+  end(index: number): Promise<number | null>;
   /** Keeps a node busy for so many milliseconds, in one piece. */
   block(index: number, milliseconds: number): void;
   /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
@@ -97,6 +99,13 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
     node.kill('SIGKILL');
     await ended;
   };
+  const end = async (index: number) => {
+    const node = nodes.get(index);
+    if (!node) throw new Error(`no node ${index}`);
+    const ended = once(node, 'exit');
+    node.kill('SIGTERM');
+    return (await ended)[0] as number | null;
+  };
   const block = (index: number, busyFor: number) => void nodes.get(index)?.send({ busyFor } satisfies ToNode);
   const suspend = async (index: number, milliseconds: number) => {
     nodes.get(index)?.kill('SIGSTOP');
@@ -122,6 +131,7 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
     at: (index) => `http://127.0.0.1:${ports.get(index)}`,
     setClock: (index, clock) => void nodes.get(index)?.send({ clock }),
     kill,
+    end,
     block,
     suspend,
     start,
