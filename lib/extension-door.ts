@@ -176,6 +176,7 @@ export { isEmailAddress } from './text/email-address.js';
 export { initialOf } from './text/initials.js';
 export { cleanCode, cleanText, type TextKind } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
+export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';

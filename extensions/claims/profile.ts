@@ -1,10 +1,11 @@
-import { defineClaims, initialOf } from '../../lib/extension-door.js';
+import { defineClaims, fullName, initialOf, isName, type NamedPerson, shownName } from '../../lib/extension-door.js';
 
-/** The first letter of each name: `Åsa Öberg` → `ÅÖ`. */
-const initials = (...names: readonly string[]): string => names.map(initialOf).join('');
+/** The first letter of each name: `Åsa Öberg` → `ÅÖ`. Without a name, that of the user name or of the address. */
+const initials = (person: NamedPerson): string =>
+  (fullName(person) === undefined ? [shownName(person)] : [person.givenName, person.familyName]).filter(isName).map(initialOf).join('');
 
-/** An empty text is no value. @see OpenID Connect Core §5.3.2 */
-const text = (value: string): string | undefined => value || undefined;
+/** A blank text is no value. @see OpenID Connect Core §5.3.2 */
+const text = (value: string | undefined): string | undefined => (isName(value) ? value : undefined);
 
 export interface ProfileOptions {
   /** Whether `picture` of a person without one is their initials. */
@@ -30,8 +31,8 @@ export const profileClaims = ({ initialsAsPicture }: ProfileOptions) =>
       name: {
         scope: 'profile',
         type: 'string',
-        description: 'Given name, a space, then surname',
-        value: ({ person }) => text(`${person.givenName} ${person.familyName}`.trim()),
+        description: 'Given name, a space, then surname; or the one of them that the person has',
+        value: ({ person }) => fullName(person),
       },
       preferred_username: {
         scope: 'profile',
@@ -43,7 +44,7 @@ export const profileClaims = ({ initialsAsPicture }: ProfileOptions) =>
         scope: 'profile',
         type: 'string',
         description: 'URL of a picture, if there is one',
-        value: ({ person }) => person.pictureUrl ?? (initialsAsPicture ? text(initials(person.givenName, person.familyName)) : undefined),
+        value: ({ person }) => person.pictureUrl ?? (initialsAsPicture ? text(initials(person)) : undefined),
       },
     },
   });

@@ -1,6 +1,6 @@
 /** What people see when they come back from a provider without being signed in, and when they have something to choose. */
 import type { Context } from 'koa';
-import type { Account, ExtensionContext, Interaction, View, ViewPart } from '../../lib/extension-door.js';
+import { type Account, accountName, type ExtensionContext, type Interaction, type View, type ViewPart } from '../../lib/extension-door.js';
 import type { Connection } from './records.js';
 import type { Refusal } from './upstream/answer.js';
 
@@ -107,7 +107,7 @@ export function createPages({ url, own, view, interactions, directory, requestId
         value,
         title: { plain: tenant.name },
         lines: [
-          { plain: `${person.givenName} ${person.familyName} (${person.user.userName})` },
+          { plain: accountName(person) },
           // A linked account is opened by an identity of its parent, which the parent's tenant recorded.
           ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
         ],

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, IdpError, type Text, type ViewPart } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, formField, IdpError, shownName, type Text, type ViewPart } from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
 import type { Added, Enrolled } from './enrolled.js';
 import type { OwnFactors } from './factor-rows.js';
@@ -90,8 +90,8 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
     passkeyPart(enrolling: Enrolling, url: string, text: string): ViewPart | undefined {
       if (!webauthn) return undefined;
       const { owner, own } = enrolling;
-      const { user, givenName, familyName } = owner.person;
-      const person = { id: user.id, name: user.userName, displayName: `${givenName} ${familyName}`.trim() };
+      const { user } = owner.person;
+      const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
       const options = webauthn.offered(subjectOf(enrolling), person, owner.tenant.name, passkeysOf(own.passkeys));
       return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
     },

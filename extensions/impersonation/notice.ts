@@ -7,12 +7,13 @@ import {
   type ArtifactKind,
   type DeliveryHandler,
   type ExtensionContext,
+  greetedName,
   type IdpEvent,
   type Letter,
   type Mail,
+  shownName,
   utcTime,
 } from '../../lib/extension-door.js';
-import { fullName } from './pages.js';
 
 /** The kind of the deliveries. */
 export const NOTICE = 'impersonation.notice';
@@ -68,9 +69,9 @@ interface About {
 function noticeLetter({ startedAt, endsAt }: DueNotice, { to, account: { person, tenant }, operator, application }: About): Letter {
   const values = {
     tenant: tenant.name,
-    name: person.givenName,
+    name: greetedName(person),
     userName: person.user.userName,
-    operator: operator ? fullName(operator) : '',
+    operator: operator ? shownName(operator.person) : '',
     application,
     time: utcTime(new Date(startedAt)),
     ends: utcTime(new Date(endsAt)),

@@ -1,13 +1,20 @@
 /** The pages of impersonation: whom to act as, why and for how long; and the one on which it ends. */
 import type { Context } from 'koa';
-import type { Account, ExtensionContext, Interaction, Text, View, ViewPart } from '../../lib/extension-door.js';
+import {
+  type Account,
+  accountName,
+  type ExtensionContext,
+  type Interaction,
+  shownName,
+  type Text,
+  type View,
+  type ViewPart,
+} from '../../lib/extension-door.js';
 import type { ImpersonationRow } from './records.js';
 import type { Found } from './search.js';
 
-export const fullName = ({ person }: Account): string => `${person.givenName} ${person.familyName}`.trim() || person.user.userName;
-
 const about = (account: Account): Readonly<Record<string, string>> => ({
-  name: fullName(account),
+  name: shownName(account.person),
   userName: account.person.user.userName,
   tenant: account.tenant.name,
 });
@@ -92,7 +99,7 @@ export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContex
               : {
                   part: 'entries',
                   entries: people.map((person) => ({
-                    title: { plain: fullName(person) },
+                    title: { plain: shownName(person.person) },
                     lines: [
                       { plain: person.person.user.userName },
                       ...[person.person.email].flatMap((email = '') =>
@@ -101,7 +108,7 @@ export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContex
                     ],
                     action: {
                       text: 'impersonation.who.choose',
-                      about: { plain: `${fullName(person)} (${person.person.user.userName})` },
+                      about: { plain: accountName(person.person) },
                       name: 'choose',
                       value: person.person.user.id,
                     },
@@ -178,7 +185,7 @@ export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContex
       view(ctx, {
         ...(await brandingOf(target.tenant.id)),
         title: { key: 'impersonation.here.title', values: about(target) },
-        lead: { key: 'impersonation.here.lead', values: { ...about(target), operator: fullName(operator) } },
+        lead: { key: 'impersonation.here.lead', values: { ...about(target), operator: shownName(operator.person) } },
         ...(problem ? { problem: problem.text, status: problem.status } : {}),
         form: { action: url(`${own}/impersonation`), subject, fields },
         parts: [

@@ -1,5 +1,5 @@
 /** The mail with the link of an invitation. */
-import { type DueInvitation, type ExtensionContext, type Letter, utcTime } from '../../lib/extension-door.js';
+import { type DueInvitation, type ExtensionContext, greetedName, type Letter, utcTime } from '../../lib/extension-door.js';
 
 export async function invitationLetter({ brandingOf }: ExtensionContext, { invitation, person, url }: DueInvitation): Promise<Letter> {
   const { tid, clientId, expiresAt } = invitation;
@@ -7,7 +7,7 @@ export async function invitationLetter({ brandingOf }: ExtensionContext, { invit
   const values = {
     tenant: tenant?.name ?? '',
     client: client?.name ?? '',
-    name: person.givenName,
+    name: greetedName(person),
     userName: person.user?.userName ?? '',
     time: utcTime(expiresAt),
   };

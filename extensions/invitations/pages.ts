@@ -1,16 +1,18 @@
 /** The pages of an invitation. */
 import type { Context } from 'koa';
-import type {
-  ArtifactKind,
-  ExtensionContext,
-  InvitationState,
-  LinkRef,
-  OpenedInvitation,
-  PersonWithUser,
-  Tenant,
-  Text,
-  View,
-  ViewPart,
+import {
+  type ArtifactKind,
+  accountName,
+  type ExtensionContext,
+  type InvitationState,
+  type LinkRef,
+  type OpenedInvitation,
+  type PersonWithUser,
+  shownName,
+  type Tenant,
+  type Text,
+  type View,
+  type ViewPart,
 } from '../../lib/extension-door.js';
 
 /** Browsers in which somebody went on with a link: the steps that follow need the link no more, and it is in none of their addresses. */
@@ -30,8 +32,6 @@ export function refOf(name: string): LinkRef | undefined {
   const [, id, serial] = pattern.exec(name) ?? [];
   return id === undefined ? undefined : { id, serial: Number(serial) };
 }
-
-const fullName = ({ givenName, familyName }: PersonWithUser): string => `${givenName} ${familyName}`.trim();
 
 /** Who is signed in in a browser where an invitation of somebody else is opened. */
 export interface Other {
@@ -87,7 +87,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
     /** The first page: what is asked for, and of whom. */
     accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
       const { ref, tenant, person, takes, passwordLength, providers } = opened;
-      const values = { tenant: tenant.name, userName: person.user.userName, name: fullName(person), length: String(passwordLength) };
+      const values = { tenant: tenant.name, userName: person.user.userName, name: shownName(person), length: String(passwordLength) };
       const asked: readonly ViewPart[] = {
         password: [
           { part: 'text', text: { key: 'invitations.accept.userName', values } },
@@ -164,7 +164,12 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
         status,
         form: { action, subject: formSubject(opened.ref) },
         parts: [
-          ...names.map((name) => ({ ...common(name), autocomplete: autocompletes[name], value: values[name] })),
+          ...names.map((name) => ({
+            ...common(name),
+            autocomplete: autocompletes[name],
+            value: values[name],
+            isOptional: name !== 'email',
+          })),
           { ...common('password'), kind: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
           { part: 'text', text: { key: 'invitations.accept.rule', values: { length: String(passwordLength) } } },
           { part: 'button', text: 'invitations.create.submit' },
@@ -175,7 +180,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
     /** Both accounts, before they are linked. */
     confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
       const { ref, person, tenant } = opened;
-      const line = (of: PersonWithUser, at: Tenant): Text => ({ plain: `${at.name}: ${fullName(of)} (${of.user.userName})` });
+      const line = (of: PersonWithUser, at: Tenant): Text => ({ plain: `${at.name}: ${accountName(of)}` });
       return show(ctx, opened, {
         title: 'invitations.confirm.title',
         lead: { key: 'invitations.confirm.lead', values: { tenant: tenant.name } },

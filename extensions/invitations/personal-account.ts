@@ -6,6 +6,7 @@ import {
   form,
   formField,
   IdpError,
+  type PersonNames,
   type RegistrationProblem,
   type Text,
   turnsOf,
@@ -28,7 +29,7 @@ export function personalAccountRoutes(
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
     if (!found) return;
-    await showCreate(ctx, found, { givenName: found.opened.person.givenName, familyName: found.opened.person.familyName });
+    await showCreate(ctx, found, namesOf(found.opened.person));
   });
 
   async function showCreate(
@@ -92,6 +93,8 @@ export function personalAccountRoutes(
     }
   });
 }
+
+const namesOf = ({ givenName = '', familyName = '' }: PersonNames) => ({ givenName, familyName });
 
 /** The text about a field that registration refuses. */
 const problemOf = ({ field, isTaken, rule }: RegistrationProblem): readonly [string, string] => [

@@ -2,6 +2,7 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
+  accountName,
   type ExtensionContext,
   formField,
   IdpError,
@@ -39,8 +40,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const here = await signedIn(ctx);
     // The page names nobody whose sign-in is incomplete.
     if (!here) return { oid: ending.oid };
-    const { givenName, familyName, user } = here.account.person;
-    return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };
+    return { oid: here.oid, name: accountName(here.account.person) };
   }
 
   linkPageRoutes<OpenedInvitation>(router, context, {

@@ -1,9 +1,17 @@
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, mayLinkAccounts, type Text, type View, type ViewPart } from '../../lib/extension-door.js';
+import {
+  type Account,
+  accountName,
+  type ExtensionContext,
+  mayLinkAccounts,
+  shownName,
+  type Text,
+  type View,
+  type ViewPart,
+} from '../../lib/extension-door.js';
 import { idOf, type Pairing, type Refusal } from './pairing.js';
 
-const fullName = ({ person }: Account): string => `${person.givenName} ${person.familyName}`.trim();
-const nameOf = (account: Account): string => `${account.tenant.name}: ${fullName(account)} (${account.person.user.userName})`;
+const nameOf = (account: Account): string => `${account.tenant.name}: ${accountName(account.person)}`;
 const about = (account: Account): Readonly<Record<string, string>> => ({
   account: nameOf(account),
   tenant: account.tenant.name,
@@ -16,7 +24,7 @@ const entriesOf = (accounts: readonly Account[], unlinkable: readonly Account[] 
     part: 'entries',
     entries: accounts.map((account) => ({
       title: { plain: account.tenant.name },
-      lines: [{ plain: fullName(account) }, { plain: account.person.user.userName }],
+      lines: [{ plain: shownName(account.person) }, { plain: account.person.user.userName }],
       ...(ids.has(idOf(account)) && {
         action: {
           text: 'linked.end',

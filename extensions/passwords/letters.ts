@@ -2,7 +2,16 @@
  * The mails of this extension. They contain no name of the person, no user name and no address, because a stranger may have typed these on the page that asks
  * for the mail. A reset link that an administrator has sent is the exception.
  */
-import { type DueLink, type InLanguage, type Letter, type LetterPart, type Look, type Text, utcTime } from '../../lib/extension-door.js';
+import {
+  type DueLink,
+  greetedName,
+  type InLanguage,
+  type Letter,
+  type LetterPart,
+  type Look,
+  type Text,
+  utcTime,
+} from '../../lib/extension-door.js';
 
 type Values = Readonly<Record<string, string | InLanguage>>;
 
@@ -46,8 +55,8 @@ export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
 
 /** The same link, sent by an administrator. The mail names the user. */
 export function sentResetLetter(due: DueLink, locale: string | undefined): Letter {
-  const { givenName: name, user } = due.person;
-  const whose = { name, userName: user.userName, tenant: due.tenant.name };
+  const { person } = due;
+  const whose = { name: greetedName(person), userName: person.user.userName, tenant: due.tenant.name };
   const parts = (values: Values): readonly LetterPart[] => [{ part: 'text', text: said('sent.text', whose) }, ...resetParts(due, values)];
   return letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, parts, said('sent.greeting', whose));
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import {
-  type Account,
+  accountName,
   type Client,
   chosenLanguage,
   type ExtensionContext,
@@ -95,15 +95,13 @@ async function actingIn(ctx: Context, { acting, logger }: PageHost): Promise<Pag
     const here = await acting(ctx);
     if (!here) return undefined;
     const { actor, account, endAt } = here;
-    return { actor: titleOf(actor), user: titleOf(account), ...(endAt === undefined ? {} : { endAt }) };
+    return { actor: accountName(actor.person), user: accountName(account.person), ...(endAt === undefined ? {} : { endAt }) };
   } catch (err) {
     // What went wrong may be what the page is about: it is shown without.
     logger.warn({ err }, 'page shown without who acts as whom');
     return undefined;
   }
 }
-
-const titleOf = ({ person: { givenName, familyName, user } }: Account): string => `${givenName} ${familyName} (${user.userName})`;
 
 /** What extensions add to a page, in its language. */
 const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>

@@ -14,8 +14,8 @@ export type Problem =
 
 /** What is wrong with a field of a new account: its name comes first. */
 export type RegistrationProblem =
-  | 'givenName.missing'
-  | 'familyName.missing'
+  | 'givenName.invalid'
+  | 'familyName.invalid'
   | 'email.invalid'
   | 'email.taken'
   | 'password.weak'

@@ -254,8 +254,8 @@ export interface Permission {
 export interface Person {
   readonly id: string;
   readonly subsidiaryId?: string;
-  readonly givenName: string;
-  readonly familyName: string;
+  readonly givenName?: string;
+  readonly familyName?: string;
   readonly email?: string;
   readonly secondEmail?: string;
   readonly phoneNumber?: string;
@@ -277,8 +277,8 @@ export interface PersonExport {
   readonly person: {
     readonly id: string;
     readonly subsidiaryId?: string;
-    readonly givenName: string;
-    readonly familyName: string;
+    readonly givenName?: string;
+    readonly familyName?: string;
     readonly email?: string;
     readonly secondEmail?: string;
     readonly phoneNumber?: string;
@@ -553,8 +553,8 @@ export interface Operations {
     readonly body: {
       readonly id?: string;
       readonly subsidiaryId?: string;
-      readonly givenName: string;
-      readonly familyName: string;
+      readonly givenName?: string;
+      readonly familyName?: string;
       readonly email?: string;
       readonly secondEmail?: string;
       readonly phoneNumber?: string;
@@ -584,8 +584,8 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
       readonly subsidiaryId?: string | null;
-      readonly givenName?: string;
-      readonly familyName?: string;
+      readonly givenName?: string | null;
+      readonly familyName?: string | null;
       readonly email?: string | null;
       readonly secondEmail?: string | null;
       readonly phoneNumber?: string | null;

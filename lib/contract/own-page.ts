@@ -41,7 +41,7 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'in
  * @param changesSignIn whether the page changes something of the account, and so asks for the second factor of a user who has one. @default true with `recentSeconds`
  * @example
  * ```ts
- * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
+ * import { createOwnPage, type Extension, redirectByGet, shownName } from 'tenant-idp/extension';
  *
  * const RECENT_SECONDS = 600;
  * export const nickname: Extension = {
@@ -51,7 +51,7 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'in
  *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
  *     router.get('/nickname', async (ctx) => {
  *       const here = await own.present(ctx, '/nickname');
- *       if (here) ctx.body = `You are ${here.account.person.givenName}.`;
+ *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
  *     });
  *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await own.returned(ctx)) ?? '/nickname')));
  *   },

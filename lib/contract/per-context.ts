@@ -5,7 +5,7 @@ import type { ExtensionContext } from './extension-context.js';
  * Makes the parts of an extension once for each service, when one of its members first asks for them.
  * @example
  * ```ts
- * import { createOwnPage, type Extension, perContext, redirectByGet } from 'tenant-idp/extension';
+ * import { createOwnPage, type Extension, perContext, redirectByGet, shownName } from 'tenant-idp/extension';
  *
  * const pageOf = perContext((context) => createOwnPage(context, 'nickname:page', '/nickname'));
  * export const nickname: Extension = {
@@ -15,7 +15,7 @@ import type { ExtensionContext } from './extension-context.js';
  *     const page = pageOf(context);
  *     router.get('/nickname', async (ctx) => {
  *       const here = await page.present(ctx, '/nickname');
- *       if (here) ctx.body = `You are ${here.account.person.givenName}.`;
+ *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
  *     });
  *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await page.returned(ctx)) ?? '/nickname')));
  *   },

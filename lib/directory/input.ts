@@ -67,7 +67,7 @@ export const TEXT_KIND = 'x-text';
 
 const textOf = (kind: TextKind, maxLength: number, description?: string) =>
   Type.String({
-    minLength: 1,
+    minLength: kind === 'personName' ? 0 : 1,
     maxLength,
     pattern: kind === 'text' ? '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f]*$' : '^[^\\u0000-\\u001f\\u007f]*$',
     [TEXT_KIND]: kind,
@@ -84,7 +84,7 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
  * ```
  */
 export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
-/** A given name or a surname. */
+/** A given name or a surname. A blank name is none, so it is no error. */
 export const personName = () => textOf('personName', 200);
 /** A text of another service or of the caller's own, which is compared and handed back byte by byte. */
 export const opaqueText = (maxLength: number) =>
@@ -215,7 +215,8 @@ function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: strin
   if (kind === undefined || kind === 'opaque' || text === '') return [];
   const problem = textProblem(kind, text);
   if (problem) return [{ path, expected: withoutCharacter(problem) }];
-  return isBlank(text) ? [{ path, expected: 'a text that can be seen' }] : [];
+  // A person needs no name.
+  return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text that can be seen' }] : [];
 }
 
 const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof textProblem>>): string =>

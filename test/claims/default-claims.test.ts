@@ -130,7 +130,8 @@ describe('Default claims (service specification)', () => {
     const picture = async (subject: ClaimSubject) => (await withInitials.resolve(subject, new Set(['profile']), 'userinfo')).picture;
     expect(await picture(alone)).toBe('AA');
     expect(await picture(of({ givenName: 'å', familyName: '𝒵ed' }))).toBe('Å𝒵');
-    expect(await picture(of({ givenName: '', familyName: '' }))).toBeUndefined();
+    expect(await picture(of({ givenName: '', familyName: 'öberg' }))).toBe('Ö');
+    expect(await picture(of({ givenName: '', familyName: ' ', user: user({ userName: 'zoe@acme.test' }) }))).toBe('Z');
     expect(await picture(of({ pictureUrl: 'https://avatar.test/1.png' }))).toBe('https://avatar.test/1.png');
   });
 

@@ -105,6 +105,35 @@ test('a later sign-in changes only the fields marked so, never the user name, an
   expect((await ann()).user.groupIds).toEqual([byHand]);
 });
 
+let count = 0;
+test.each([
+  ['none', {}, {}],
+  ['one in `name`', { name: 'Solo' }, { givenName: 'Solo' }],
+  ['one in `family_name`', { family_name: 'Öberg', name: 'Öberg' }, { familyName: 'Öberg' }],
+  ['one in `given_name`', { given_name: 'Ann' }, { givenName: 'Ann' }],
+  ['both in `name`', { name: ' Ann  von Berg' }, { givenName: 'Ann von', familyName: 'Berg' }],
+  ['the surname, and both in `name`', { family_name: 'von Berg', name: 'Ann von Berg' }, { givenName: 'Ann', familyName: 'von Berg' }],
+  ['blank ones', { given_name: ' ', family_name: '', name: '  ' }, {}],
+  ['some of another type', { given_name: 7, family_name: ['x'], name: {} }, {}],
+])('a provider that tells names so signs in a new user: %s', async (_, names, kept) => {
+  const email = `names-${count++}@contoso.test`;
+  upstream.person = { sub: email, email, email_verified: true, ...names };
+  expect(membersOf(await through('mapped', upstream))).toHaveProperty('code');
+  const made = await service.idp.tenant(tid).users.findByUserName(email);
+  expect(
+    made && {
+      ...(made.givenName !== undefined && { givenName: made.givenName }),
+      ...(made.familyName !== undefined && { familyName: made.familyName }),
+    },
+  ).toEqual(kept);
+
+  // A later sign-in fills the member that the mapping marks, and no other.
+  upstream.person = { sub: email, email, email_verified: true, given_name: 'Later', family_name: 'Later' };
+  expect(membersOf(await through('mapped', upstream))).toHaveProperty('code');
+  const later = await service.idp.tenant(tid).users.findByUserName(email);
+  expect([later?.givenName, later?.familyName]).toEqual(['Later', (kept as { familyName?: string }).familyName]);
+});
+
 test('a provider that wants requests pushed gets them pushed', async () => {
   pushing.person = { ...somebody, sub: 'pushed', email: 'pushed@contoso.test' };
   expect(membersOf(await through('pushing', pushing))).toHaveProperty('code');

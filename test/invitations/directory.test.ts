@@ -28,7 +28,7 @@ describe('4.12 POST Person has a flag that makes the service send an invitation'
     ['user_not_invited', { ...ALICE, user: { userName: 'a', status: 'active' as const } }, { send: false }],
     ['email_required', { ...ALICE, email: undefined }, { send: true }],
     ['client_unknown', ALICE, { send: true, clientId: 'nobody' }],
-    ['invalid_record', { ...ALICE, givenName: '' }, { send: true }],
+    ['invalid_record', { ...ALICE, givenName: 'a\nb' }, { send: true }],
     ['invalid_record', ALICE, { send: true, locale: 'not a tag' }],
     ['group_unknown', { ...ALICE, user: { userName: 'a', groups: { names: ['none'] } } }, { send: true }],
   ])('%s: nothing is written', async (code, person, input) => {

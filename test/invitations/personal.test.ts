@@ -108,7 +108,7 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
   test('what is wrong with a new account is said, and creates none', async () => {
     const invited = await invite(service.idp, { link: true });
     const agent = new Agent();
-    for (const fields of [{ givenName: '' }, { familyName: '' }, { password: 'short' }]) {
+    for (const fields of [{ givenName: 'x'.repeat(201) }, { familyName: 'x'.repeat(201) }, { password: 'short' }]) {
       const page = await asNew(agent, invited.url, newName(), fields);
       expect([page.status, titleOf(page), page.body.includes('aria-invalid')]).toEqual([400, 'Create your personal account', true]);
     }

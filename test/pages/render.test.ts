@@ -102,7 +102,7 @@ describe('renderPage', () => {
       ...form,
       passwordLength: 15,
       signIn: '/i',
-      problems: ['familyName.missing', 'password.weak'],
+      problems: ['familyName.invalid', 'password.weak'],
     };
     const markup = renderPage(view, frame);
     expect([...markup.matchAll(/<li><a href="#(\w+)">/g)].map(([, name]) => name)).toEqual(['familyName', 'password']);

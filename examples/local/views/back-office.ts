@@ -35,8 +35,8 @@ ${panel(
   'They get a mail with a link, and set a password of their own.',
   html`<form method="post" action="/back-office/invite" class="fields">
 <label>Organisation<select name="tid">${organisations.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select></label>
-<label>Given name<input name="givenName" required maxlength="100"></label>
-<label>Family name<input name="familyName" required maxlength="100"></label>
+<label>Given name<input name="givenName" maxlength="100"></label>
+<label>Family name<input name="familyName" maxlength="100"></label>
 <label>E-mail<input name="email" type="email" required maxlength="200"></label>
 <button class="button small primary">Invite</button>
 </form>`,
@@ -75,7 +75,7 @@ ${persons.map(
     familyName,
     email,
     user,
-  }) => html`<li data-person="${email ?? ''}"><strong>${givenName} ${familyName}</strong><span>${email}</span>
+  }) => html`<li data-person="${email ?? ''}"><strong>${[givenName, familyName].filter(Boolean).join(' ') || user?.userName || email}</strong><span>${email}</span>
 <span data-status="${user?.status ?? 'none'}">${user ? user.status : 'no user'}${user?.parentUserId !== undefined && ', linked'}${user?.isParent && ', a parent'}</span></li>`,
 )}
 </ul>`,

@@ -16,6 +16,7 @@ import {
   IdpError,
   type Interaction,
   isClaimed,
+  type PersonNames,
   type SignInRef,
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
@@ -189,17 +190,14 @@ export function createPeople(context: ExtensionContext): People {
     const fields = fieldsOf(mapping, claims, 'all');
     if (requireVerifiedEmail && !isVerified(claims)) throw new RefusedAnswer('unverified', 'the provider did not verify the address');
     const userName = userNameOf(mapping, claims);
-    const { givenName, familyName } = { ...namesOf(claims), ...fields };
-    if (userName === undefined || givenName === undefined || familyName === undefined)
-      throw new RefusedAnswer('failed', 'the provider does not tell the names of the person');
+    if (userName === undefined) throw new RefusedAnswer('failed', 'the provider does not tell the user name of the person');
     const { vouchedBy } = connection;
     const scoped = directory.as({ actor: `connection:${id}` }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(context, connection, claims, { tid, before: [], identity: vouchedBy });
     try {
       const person = await scoped.persons.create({
+        ...namesOf(claims, fields),
         ...fields,
-        givenName,
-        familyName,
         user: {
           userName,
           emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
@@ -300,8 +298,17 @@ function nothingFor(error: unknown): readonly Opening[] {
 /** What `signIn.methods` of a tenant calls all connections. */
 export const METHOD = 'connections';
 
-/** From `name`, where the provider does not tell its parts. */
-function namesOf({ name }: Upstream['claims']): { readonly givenName?: string; readonly familyName?: string } {
-  const words = typeof name === 'string' ? name.trim().split(/\s+/) : [];
-  return words.length < 2 ? {} : { givenName: words.slice(0, -1).join(' ').slice(0, 200), familyName: String(words.at(-1)).slice(0, 200) };
+/** Returns the names that `name` tells in addition to the fields. Its last word is the surname, unless the provider tells one of the names. */
+function namesOf({ name }: Upstream['claims'], { givenName, familyName }: PersonNames): Partial<Record<keyof PersonNames, string>> {
+  const whole = typeof name === 'string' ? name.trim().replaceAll(/[\s\p{Cc}]+/gu, ' ') : '';
+  if (givenName !== undefined && familyName !== undefined) return {};
+  if (givenName !== undefined) return whole.startsWith(`${givenName} `) ? { familyName: shortened(whole.slice(givenName.length + 1)) } : {};
+  if (familyName !== undefined)
+    return whole.endsWith(` ${familyName}`) ? { givenName: shortened(whole.slice(0, -familyName.length - 1)) } : {};
+  const space = whole.lastIndexOf(' ');
+  return space < 0
+    ? { givenName: shortened(whole) }
+    : { givenName: shortened(whole.slice(0, space)), familyName: shortened(whole.slice(space + 1)) };
 }
+
+const shortened = (name: string): string => name.slice(0, 200);

@@ -50,8 +50,8 @@ type Problems = Readonly<Partial<Record<keyof RegistrationInput, Text>>>;
 
 /** The texts of what is wrong with a field, and with a password that is long enough. */
 const problemOf: Readonly<Record<string, string>> = {
-  givenName: 'sign-in.confirm.givenNameMissing',
-  familyName: 'sign-in.confirm.familyNameMissing',
+  givenName: 'sign-in.confirm.givenNameInvalid',
+  familyName: 'sign-in.confirm.familyNameInvalid',
   password: 'sign-in.confirm.weak',
   weak: 'sign-in.confirm.easy',
   leaked: 'sign-in.confirm.leaked',
@@ -119,11 +119,11 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
       label: `sign-in.confirm.${name}`,
       ...(problems[name] !== undefined && { problem: problems[name] }),
     });
-    const { givenName, familyName } = { ...prepared, ...typed };
+    const { givenName = '', familyName = '' } = { ...prepared, ...typed };
     return [
       { part: 'text', text: 'sign-in.confirm.elsewhere' },
-      { ...of('givenName'), autocomplete: 'given-name', value: givenName },
-      { ...of('familyName'), autocomplete: 'family-name', value: familyName },
+      { ...of('givenName'), isOptional: true, autocomplete: 'given-name', value: givenName },
+      { ...of('familyName'), isOptional: true, autocomplete: 'family-name', value: familyName },
       { ...of('password'), kind: 'password', autocomplete: 'new-password', userName: prepared.email },
       { part: 'text', text: { key: 'sign-in.confirm.rule', values: { length: String(passwordLength) } } },
     ];

@@ -25,8 +25,8 @@ const ofRules: Readonly<Record<string, RegistrationProblem>> = { weak: 'password
 
 /** The problem that a refused field comes to. */
 const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
-  givenName: 'givenName.missing',
-  familyName: 'familyName.missing',
+  givenName: 'givenName.invalid',
+  familyName: 'familyName.invalid',
   email: 'email.invalid',
   password: 'password.weak',
 };

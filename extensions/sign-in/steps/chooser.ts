@@ -1,7 +1,7 @@
 /** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../../lib/extension-door.js';
-import { nameOf, type Steps } from './steps.js';
+import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
+import type { Steps } from './steps.js';
 
 export function createChooser({ interactions }: ExtensionContext, { page, form, url }: Steps) {
   const show = async (ctx: Context, interaction: Interaction, hidden?: string): Promise<boolean> => {
@@ -10,7 +10,7 @@ export function createChooser({ interactions }: ExtensionContext, { page, form, 
     const choices = known.map(({ account: { person, tenant }, isSignedIn }) => ({
       value: person.user.id,
       tenantName: tenant.name,
-      personName: nameOf(person),
+      personName: shownName(person),
       userName: person.user.userName,
       isSignedIn,
     }));

@@ -1,7 +1,7 @@
 /** What a client asks for, to be allowed or refused by the user. */
 import type { Context } from 'koa';
-import { type ExtensionContext, formField, IdpError, type Interaction, redirectByGet } from '../../../lib/extension-door.js';
-import { nameOf, type Steps } from './steps.js';
+import { type ExtensionContext, formField, IdpError, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
+import type { Steps } from './steps.js';
 
 export function createConsentStep({ directory, interactions, scopeDescriptions }: ExtensionContext, { form, page, url }: Steps) {
   return {
@@ -21,7 +21,7 @@ export function createConsentStep({ directory, interactions, scopeDescriptions }
         ...(isMore && { isMore }),
         // Whoever acts as somebody else goes back to be themselves first.
         ...(interaction.act ? {} : { other: url(interaction, '/accounts') }),
-        personName: nameOf(person),
+        personName: shownName(person),
         userName: person.user.userName,
         tenantName: tenant.name,
       });

@@ -1,8 +1,8 @@
 /** The choice among the organisations that one password signs in to: last used first, to be searched when there are many. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, type Interaction, type Proof } from '../../../lib/extension-door.js';
+import { type Account, type ExtensionContext, formField, type Interaction, type Proof, shownName } from '../../../lib/extension-door.js';
 import type { OrganisationChoice, PageView } from '../view-models.js';
-import { nameOf, type Steps } from './steps.js';
+import type { Steps } from './steps.js';
 
 /** From so many on, the page has a search. */
 const SEARCHED_FROM = 8;
@@ -17,7 +17,7 @@ export function createOrganisationStep({ directory, csrf, interactions }: Extens
   const choiceFor = (ctx: Context, interaction: Interaction, { person, tenant }: Account, proof: Proof): OrganisationChoice => ({
     value: `${person.user.id}.${proof.at}.${csrf.token(ctx, choiceOf(interaction, person.user.id, proof))}`,
     tenantName: tenant.name,
-    personName: nameOf(person),
+    personName: shownName(person),
     userName: person.user.userName,
   });
 

@@ -75,6 +75,3 @@ export function createSteps(context: ExtensionContext) {
     },
   };
 }
-
-export const nameOf = ({ givenName, familyName }: { readonly givenName: string; readonly familyName: string }): string =>
-  `${givenName} ${familyName}`.trim();

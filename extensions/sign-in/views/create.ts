@@ -6,8 +6,8 @@ import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 const fields = [
-  { name: 'givenName', type: 'text', autocomplete: 'given-name' },
-  { name: 'familyName', type: 'text', autocomplete: 'family-name' },
+  { name: 'givenName', type: 'text', autocomplete: 'given-name', isOptional: true },
+  { name: 'familyName', type: 'text', autocomplete: 'family-name', isOptional: true },
   { name: 'email', type: 'text', autocomplete: 'username', attributes: html` inputmode="email" autocapitalize="none" spellcheck="false"` },
   { name: 'password', type: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
 ] as const;

@@ -18,7 +18,7 @@ export function passwordView(view: PageView<'password'>, context: PageContext): 
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(atFault ? undefined : problem)}
 ${hiddenFields({ csrf: view.csrf })}
-<div class="account">${person(view.identifier, [], view.identifier.split('@', 1)[0])}
+<div class="account">${person(view.identifier)}
 <a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
 ${field(
   {

@@ -92,8 +92,8 @@ export interface CibaNotification {
   readonly oid: string;
   readonly tid: string;
   readonly userName: string;
-  readonly givenName: string;
-  readonly familyName: string;
+  readonly givenName?: string;
+  readonly familyName?: string;
   readonly email?: string;
   readonly phoneNumber?: string;
   /** Who asks. */

@@ -14,8 +14,9 @@ import type { Credentials } from './credentials.js';
 
 /** What people say of themselves. */
 export interface RegistrationInput {
-  readonly givenName: string;
-  readonly familyName: string;
+  /** Neither name is required. A blank name is none. */
+  readonly givenName?: string;
+  readonly familyName?: string;
   /** The user name as well; not verified. */
   readonly email: string;
   readonly password: string;
@@ -90,15 +91,12 @@ export function createRegistration({ tenants, persons, users, credentials, means
     // A new account has a password and nothing else.
     return tenant.signIn?.methods?.includes(PASSWORD) === false ? undefined : tenant;
   };
-  async function create(
-    { givenName, familyName, email, passwordHash }: PreparedRegistration,
-    emailVerified: boolean,
-  ): Promise<PersonWithUser> {
-    const user = { id: newId(), userName: email, status: 'active' as const, emailVerified };
+  async function create({ passwordHash, ...names }: PreparedRegistration, emailVerified: boolean): Promise<PersonWithUser> {
+    const user = { id: newId(), userName: names.email, status: 'active' as const, emailVerified };
     // A password without a user signs nobody in; a user without a password would keep the name taken.
     await credentials.setFirstHash(user.id, passwordHash);
     try {
-      const person = await persons.create({ givenName, familyName, email, user }, 'self');
+      const person = await persons.create({ ...names, user }, 'self');
       if (hasUser(person)) return person;
       throw new IdpError('not_found');
     } catch (error) {
@@ -121,7 +119,9 @@ export function createRegistration({ tenants, persons, users, credentials, means
 
     async problems(input, { hidesTaken = false } = {}) {
       const { email, password } = input;
-      const fields = (['givenName', 'familyName', 'email'] as const).filter((name) => problemsOf(formOf[name], input[name]).length > 0);
+      const fields = (['givenName', 'familyName', 'email'] as const).filter(
+        (name) => problemsOf(formOf[name], input[name] ?? '').length > 0,
+      );
       const problem = await credentials.problemOf({ userName: email }, password);
       const isTaken = !hidesTaken && !fields.includes('email') && (await users.findByUserName(email)) !== undefined;
       return [

@@ -8,6 +8,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Person, UserInvitation } from '../../store/records/records.js';
+import { isName, type NamedPerson, shownName } from '../../text/person-name.js';
 import type { DirectoryContext } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
@@ -41,8 +42,8 @@ import { type JudgeChild, newUser, userInput } from './user-record.js';
 
 export const personProperties = {
   subsidiaryId: Type.Optional(Type.String()),
-  givenName: personName(),
-  familyName: personName(),
+  givenName: Type.Optional(personName()),
+  familyName: Type.Optional(personName()),
   email: Type.Optional(email()),
   secondEmail: Type.Optional(email()),
   phoneNumber: Type.Optional(line(40)),
@@ -77,11 +78,11 @@ export interface Persons {
   /**
    * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
    * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made. `restore` for a user that was
-   * removed and gets its id again. Else the invitation that the user gets.
+   * removed and gets its id again. `seed` for a person who gets the user by another write. Else the invitation that the user gets.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when an id, the external id or
    * the national id is taken: a user has no id of a client, of an API resource, or of a user that was removed; `not_found` when there is no such tenant.
    */
-  create(input: PersonInput, by?: 'self' | 'restore' | UserInvitation): Promise<Person>;
+  create(input: PersonInput, by?: 'self' | 'restore' | 'seed' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Person>;
@@ -109,6 +110,26 @@ interface Parts {
   readonly subsidiaries: Subsidiaries;
   erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
   exportOf(tid: string, personId: string): Promise<PersonExport>;
+}
+
+/** Members by which pages and lists name a person without a user. */
+const naming = ['givenName', 'familyName', 'email'] as const;
+
+/** Returns the input with `none` in place of a blank name. */
+export const withBlankNames = <Input extends PersonPatch, None extends null | undefined>(input: Input, none: None): Input =>
+  Object.fromEntries(
+    Object.entries(input).map(([member, value]) => {
+      const isBlank = (member === 'givenName' || member === 'familyName') && typeof value === 'string' && !isName(value);
+      return [member, isBlank ? none : value];
+    }),
+  ) as Input;
+
+/** Expectation for a person whom nothing names. */
+export const NAMING = 'at least one of givenName, familyName, email and user';
+
+/** @throws IdpError `invalid_record` for a person whom nothing names. @param path of the member that was the last one */
+function checkNamed(person: NamedPerson, path = ''): void {
+  if (shownName(person) === '') throw new IdpError('invalid_record', { path, expected: NAMING });
 }
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
@@ -155,7 +176,9 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     async create(input, by) {
       checkInput(personInput, input);
       await tenants.require(tid);
-      const { id: givenId, user: givenUser, nationalId, ...given } = input;
+      const { id: givenId, user: givenUser, nationalId, ...rest } = input;
+      const given = withBlankNames(rest, undefined);
+      if (by !== 'seed') checkNamed({ ...given, user: givenUser });
       const id = idFor(givenId);
       await checkReferences(id, input);
       const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
@@ -195,7 +218,9 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const person = await requirePerson(id);
       await checkReferences(id, patch);
       const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);
-      const { nationalId, ...plain } = patch;
+      const { nationalId, ...rest } = patch;
+      const plain = withBlankNames(rest, null);
+      const removed = naming.filter((name) => plain[name] === null);
       return rows.update(id, (row) => {
         check?.(row);
         const isOtherNumber = plain.phoneNumber !== undefined && (plain.phoneNumber ?? undefined) !== row.phoneNumber;
@@ -205,6 +230,8 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
           ...nationalIds.changes(row, nationalId),
         };
         const next = withChangedEmail(row, patched(row, members), vouchedBy);
+        const [last] = removed.filter((name) => row[name] !== undefined);
+        if (last !== undefined) checkNamed(next, `/${last}`);
         return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
       });
     },

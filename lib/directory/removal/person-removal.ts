@@ -160,7 +160,7 @@ const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
 
 /** The remainder belongs to no tenant, so no service finds it. */
 function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
-  const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
+  const empty = { phoneNumberVerified: false, attributes: {} };
   const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
   return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
 }

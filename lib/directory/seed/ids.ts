@@ -1,4 +1,5 @@
 import { v5 } from 'uuid';
+import { isName } from '../../text/person-name.js';
 import { userNameKey } from '../identifiers.js';
 import type { SeedPerson, SeedTenant } from './schema.js';
 
@@ -20,6 +21,13 @@ export function seedIds(issuer: string): SeedIds {
     group: (tid, group) => id(group.id, 'group', tid, group.name),
     user: (tid, user) => id(user.id, 'user', tid, userNameKey(user.userName)),
     person: (tid, { id: given, user, externalId, email, givenName, familyName }) =>
-      id(given, 'person', tid, ...(user ? [userNameKey(user.userName)] : [externalId ?? email ?? '', givenName, familyName])),
+      id(
+        given,
+        'person',
+        tid,
+        ...(user
+          ? [userNameKey(user.userName)]
+          : [externalId ?? email ?? '', ...[givenName, familyName].map((name) => (isName(name) ? name : ''))]),
+      ),
   };
 }

@@ -2,12 +2,13 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import { nearest } from '../../nearest.js';
+import { shownName } from '../../text/person-name.js';
 import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
 import { USER_NAME_LENGTH } from '../identifiers.js';
 import { expectedOf, inputSchema, line, opaqueText, strings, textProblems, userNameText } from '../input.js';
-import { personProperties } from '../persons/persons.js';
+import { NAMING, personProperties } from '../persons/persons.js';
 import { userStatus } from '../persons/user-record.js';
 import { subsidiaryInput } from '../tenants/subsidiaries.js';
 import { tenantInput } from '../tenants/tenants.js';
@@ -72,7 +73,17 @@ export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
 }
 
 /** Every place that is not of the seed's form. */
-export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] => problemsIn(seedSchema, seed);
+export function findSeedFormProblems(seed: unknown): readonly ConfigProblem[] {
+  const problems = problemsIn(seedSchema, seed);
+  return problems.length > 0 ? problems : findNamelessPersons(seed as Seed);
+}
+
+const findNamelessPersons = ({ tenants = [] }: Seed): readonly ConfigProblem[] =>
+  tenants.flatMap(({ persons = [] }, tenant) =>
+    persons.flatMap((person, index) =>
+      shownName(person) === '' ? [{ path: seedPath('tenants', tenant, 'persons', index), expected: NAMING }] : [],
+    ),
+  );
 
 /** The same for the records of extensions. @param forms by the extension's name */
 export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: ReadonlyMap<string, TSchema>): readonly ConfigProblem[] =>

@@ -4,6 +4,8 @@ import type { Group, Person, Subsidiary, Tenant, User } from '../../store/record
 import type { ParentRef } from '../accounts/linking.js';
 import type { Directory } from '../directory.js';
 import { userNameKey } from '../identifiers.js';
+import { defined } from '../input.js';
+import { withBlankNames } from '../persons/persons.js';
 import type { SeedIds } from './ids.js';
 import type { SeedPiece, SeedRun } from './run.js';
 import type { SeedPerson, SeedTenant, SeedUser } from './schema.js';
@@ -93,7 +95,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
   const { id: given, user, subsidiary: name, nationalId, ...plain } = person;
   const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
   const subsidiaryId = subsidiary && run.recordId('subsidiaries', ids.subsidiary(tid, subsidiary));
-  const fields = { ...plain, ...(subsidiaryId !== undefined && { subsidiaryId }) };
+  const fields = { ...defined(withBlankNames(plain, undefined)), ...(subsidiaryId !== undefined && { subsidiaryId }) };
   const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Person>('persons', of));
   const made = await run.apply<Person>({
     collection: 'persons',
@@ -104,7 +106,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
       if (recordId !== undefined || given !== undefined) return get(recordId ?? id);
       return user && users.findByUserName(user.userName);
     },
-    create: (recordId) => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id: recordId }),
+    create: (recordId) => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id: recordId }, 'seed'),
     update: (recordId, patch) => persons.update(recordId, patch),
     ...(nationalId !== undefined && {
       apart: {

@@ -1,5 +1,6 @@
 /** Members that are derived from others, for look-ups and lists. Each write of a row makes them anew, so no service has to. */
 import { comparedAddress, comparedText } from '../../text/compared.js';
+import { type NamedPerson, shownName } from '../../text/person-name.js';
 import type { Row } from '../directory-store.js';
 import { isAdminScope } from './admin-scopes.js';
 import type { CollectionName } from './collections.js';
@@ -18,8 +19,8 @@ const named = ({ name }: Members): Keys => ({ nameKey: keyOf(name) });
 const derivations = {
   tenants: named,
   subsidiaries: named,
-  persons: ({ givenName, familyName, email, secondEmail, user }: Members): Keys => ({
-    nameKey: keyOf(`${givenName} ${familyName}`),
+  persons: ({ email, secondEmail, user, ...names }: Members): Keys => ({
+    nameKey: keyOf(shownName({ ...names, email, user } as NamedPerson)),
     emailKey: addressKeyOf(email),
     secondEmailKey: addressKeyOf(secondEmail),
     hasUser: user === undefined ? undefined : 'yes',

@@ -244,8 +244,9 @@ export interface AcceptedInvitation {
 export interface Person extends Named {
   readonly tid: string;
   readonly subsidiaryId?: string;
-  readonly givenName: string;
-  readonly familyName: string;
+  /** Neither name is required. A person without a name has an address or a user, unless the user was removed. */
+  readonly givenName?: string;
+  readonly familyName?: string;
   readonly email?: string;
   /** Voucher of {@link email}: of its writer, or of the person who proved it since. */
   readonly emailVouchedBy?: Voucher;

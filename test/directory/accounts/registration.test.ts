@@ -26,7 +26,7 @@ describe('self-registration', () => {
     const { id } = await t.directory.tenants.create({ name: 'Acme', signIn: { selfRegistration: true } });
     const { registration, persons } = t.directory.forTenant(id);
     const { credentials, accounts } = t.directory;
-    for (const [field, value] of Object.entries({ givenName: '', familyName: '\n', email: 'nobody', password: 'short' }))
+    for (const [field, value] of Object.entries({ givenName: 'x'.repeat(201), familyName: 'a\nb', email: 'nobody', password: 'short' }))
       expect(await codeOf(registration.register({ ...alice, [field]: value }))).toBe('invalid_record');
     expect(await codeOf(registration.register({ ...alice, password: alice.email }))).toBe('invalid_record');
     expect(await persons.find({ limit: 10 })).toEqual([]);

@@ -52,7 +52,7 @@ async function peopled(t: TestDirectory) {
   return { tid, foreign, persons, users };
 }
 
-const namesOf = ({ items }: Listed<{ givenName: string; familyName: string }>) =>
+const namesOf = ({ items }: Listed<{ givenName?: string; familyName?: string }>) =>
   items.map(({ givenName, familyName }) => `${givenName} ${familyName}`);
 
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);

@@ -34,7 +34,8 @@ describe('persons (design §3)', () => {
   });
 
   test.each([
-    [{ ...alice, givenName: '' }, '/givenName'],
+    [{ ...alice, givenName: 'a\nb' }, '/givenName'],
+    [{ givenName: '', familyName: ' ', phoneNumber: '1' }, ''],
     [{ ...alice, email: 'nobody' }, '/email'],
     [{ ...alice, id: 'alice' }, '/id'],
     [{ ...alice, passwordHash: 'x' }, '/passwordHash'],

@@ -89,12 +89,21 @@ describe('seed (design §1)', () => {
     expect(await clients.get('web')).toBeUndefined();
   });
 
+  test('a person whom nothing names is told with its path', async () => {
+    await using t = await testDirectory();
+    const persons = [{ user: { userName: 'a' } }, { givenName: ' ', phoneNumber: '1' }, { email: 'a@acme.test' }];
+    const error = await applySeed(t.directory, { tenants: [{ name: 'Acme', persons }] }, silentLogger).catch((thrown: unknown) => thrown);
+    expect((error as { problems: ConfigProblem[] }).problems).toEqual([
+      { path: 'seed.tenants[0].persons[1]', expected: 'at least one of givenName, familyName, email and user' },
+    ]);
+  });
+
   test('what is not of the form of a seed is told with its path', async () => {
     await using t = await testDirectory();
     const wrong = { tenants: [{ name: 'Acme', persons: [{ givenName: 'A', user: { userName: 'a', passwordHash: 'x' } }] }], user: [] };
     const error = await applySeed(t.directory, wrong as unknown as Seed, silentLogger).catch((thrown: unknown) => thrown);
     expect(new Set((error as { problems: ConfigProblem[] }).problems.map(({ path }) => path))).toEqual(
-      new Set(['seed.user', 'seed.tenants[0].persons[0].familyName', 'seed.tenants[0].persons[0].user.passwordHash']),
+      new Set(['seed.user', 'seed.tenants[0].persons[0].user.passwordHash']),
     );
   });
 });

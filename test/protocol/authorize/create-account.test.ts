@@ -113,9 +113,25 @@ describe('4.2 prompt=create', () => {
 });
 
 describe('pages §3.1: the form', () => {
+  test('neither name is required: the account has those that were typed', async () => {
+    for (const names of [
+      { givenName: 'Solo', familyName: ' ' },
+      { givenName: '', familyName: 'Only' },
+      { givenName: '', familyName: '' },
+    ]) {
+      const typed = { ...newcomer(`names-${names.givenName}${names.familyName.trim()}`.toLowerCase()), ...names };
+      const agent = new Agent();
+      const page = await respond(agent);
+      expect(page.body).not.toMatch(/id="(?:givenName|familyName)"[^>]* required/);
+      expect((await submit(agent, page, typed)).location).toContain('code=');
+      const person = await service.idp.tenant(acme).users.findByUserName(typed.email);
+      expect([person?.givenName, person?.familyName]).toEqual([names.givenName || undefined, names.familyName.trim() || undefined]);
+    }
+  });
+
   test.each([
-    ['givenName', ' ', 'Enter your given name.'],
-    ['familyName', '', 'Enter your surname.'],
+    ['givenName', 'x'.repeat(201), 'Enter a given name of one line'],
+    ['familyName', 'x'.repeat(201), 'Enter a surname of one line'],
     ['email', 'nobody', 'Enter an e-mail address.'],
     ['email', 'alice@acme.test', 'There is an account with this e-mail already.'],
     ['password', 'too short', 'Choose a password of at least 15 characters'],
@@ -134,11 +150,11 @@ describe('pages §3.1: the form', () => {
 
   test('pages §3.1: all that is wrong is said at once, each at its field, and once above', async () => {
     const agent = new Agent();
-    const fields = { givenName: ' ', familyName: '', email: 'alice@acme.test', password: 'too short' };
+    const fields = { givenName: 'x'.repeat(201), familyName: 'x'.repeat(201), email: 'alice@acme.test', password: 'too short' };
     const answer = await submit(agent, await respond(agent), fields);
     const words = [
-      'Enter your given name.',
-      'Enter your surname.',
+      'Enter a given name of one line',
+      'Enter a surname of one line',
       'There is an account with this e-mail already.',
       'Choose a password of',
     ];

@@ -216,7 +216,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'create-throttled', view: { ...create, ...filled, problem: 'attempts.exceeded', minutes: 4 }, frame: { ...frame, locale: 'fi' } },
   {
     name: 'create-long',
-    view: { ...create, email: longUserName, problems: ['familyName.missing', 'email.invalid', 'password.weak'] },
+    view: { ...create, email: longUserName, problems: ['familyName.invalid', 'email.invalid', 'password.weak'] },
     frame: long,
   },
   {

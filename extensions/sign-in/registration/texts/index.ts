@@ -12,8 +12,8 @@ import { sv } from './sv.js';
 const ofForm = {
   givenName: 'create.givenName',
   familyName: 'create.familyName',
-  givenNameMissing: 'givenName.missing',
-  familyNameMissing: 'familyName.missing',
+  givenNameInvalid: 'givenName.invalid',
+  familyNameInvalid: 'familyName.invalid',
   rule: 'create.password',
   weak: 'password.weak',
   easy: 'password.easy',

@@ -69,10 +69,10 @@ export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }:
 const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
-/** A name, with lines below it. */
+/** A name, with lines below it. A line that says the same as one above it is left out. */
 export const entry = (name: string, lines: readonly string[] = []): Html =>
-  html`<span class="who"><strong>${breakable(name)}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
+  html`<span class="who"><strong>${breakable(name)}</strong>${[...new Set(lines)].filter((line) => line !== name).map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
 
-/** Who it is about: their initials before their name. `monogram` names them when `name` is an address. */
-export const person = (name: string, lines: readonly string[] = [], monogram = name): Html =>
-  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(monogram)}</span>${entry(name, lines)}</span>`;
+/** An account: initials before the name. The initials of an address are those of the part before the `@`. */
+export const person = (name: string, lines: readonly string[] = []): Html =>
+  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(name.split('@', 1)[0] || name)}</span>${entry(name, lines)}</span>`;

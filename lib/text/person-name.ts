@@ -1,0 +1,79 @@
+/** Names of a person as pages, lists, claims and mails show them. Neither name is required, and a blank name is none. */
+import { isBlank } from './kinds.js';
+
+/** The names that a person may have. */
+export interface PersonNames {
+  readonly givenName?: string | undefined;
+  readonly familyName?: string | undefined;
+}
+
+/** A person's names, and what pages show without them. */
+export interface NamedPerson extends PersonNames {
+  readonly email?: string | undefined;
+  readonly user?: { readonly userName: string } | undefined;
+}
+
+/**
+ * Returns whether a text names somebody.
+ * @example
+ * ```ts
+ * import { isName } from 'tenant-idp/extension';
+ *
+ * export const names = ['Alice', ' ', undefined].filter(isName); // ['Alice']
+ * ```
+ */
+export const isName = (text: unknown): text is string => typeof text === 'string' && !isBlank(text);
+
+/**
+ * Given name, a space, then surname; or the one of them that the person has.
+ * @example
+ * ```ts
+ * import { fullName } from 'tenant-idp/extension';
+ *
+ * export const names = [fullName({ givenName: 'Alice', familyName: 'Adams' }), fullName({ familyName: 'Adams' }), fullName({})];
+ * // ['Alice Adams', 'Adams', undefined]
+ * ```
+ */
+export function fullName({ givenName, familyName }: PersonNames): string | undefined {
+  const names = [givenName, familyName].filter(isName).map((name) => name.trim());
+  return names.length === 0 ? undefined : names.join(' ');
+}
+
+/**
+ * The name that pages show and lists sort by: the full name, else the user name, else the address. Empty for a person who has none of them.
+ * @example
+ * ```ts
+ * import { shownName } from 'tenant-idp/extension';
+ *
+ * export const greeting = shownName({ email: 'alice@example.com', user: { userName: 'alice' } }); // 'alice'
+ * ```
+ */
+export const shownName = (person: NamedPerson): string => fullName(person) ?? [person.user?.userName, person.email].find(isName) ?? '';
+
+/**
+ * The full name with the user name in brackets, to tell accounts apart; the user name alone for a person without a name.
+ * @example
+ * ```ts
+ * import { accountName, type PersonWithUser, type ViewPart } from 'tenant-idp/extension';
+ *
+ * export const line = (person: PersonWithUser): ViewPart => ({ part: 'text', text: { plain: accountName(person) } });
+ * ```
+ */
+export function accountName(person: PersonNames & { readonly user: { readonly userName: string } }): string {
+  const name = fullName(person);
+  return name === undefined ? person.user.userName : `${name} (${person.user.userName})`;
+}
+
+/**
+ * The name in the greeting of a mail: the given name, else what pages show.
+ * @example
+ * ```ts
+ * import { greetedName, type LetterPart, type PersonWithUser } from 'tenant-idp/extension';
+ *
+ * export const greeting = (person: PersonWithUser): LetterPart => ({
+ *   part: 'text',
+ *   text: { key: 'nickname.mail.greeting', values: { name: greetedName(person) } },
+ * });
+ * ```
+ */
+export const greetedName = (person: NamedPerson): string => (isName(person.givenName) ? person.givenName.trim() : shownName(person));
