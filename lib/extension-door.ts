@@ -87,7 +87,7 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
-export type { AccountMeans, GroupRef, GroupSource, SignInRef, UnconfirmedUser } from './directory/accounts/means.js';
+export type { AccountMeans, Confirmation, GroupRef, MeansSource, SignInRef, UnconfirmedUser } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
@@ -126,7 +126,7 @@ export type {
 export { answerProblem, type InputProblem, line, problemsOf, referenceToken, writeJudged } from './directory/input.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
-export { type Means, type VouchedMeans, weaker } from './directory/vouchers.js';
+export { type Means, raised, type VouchedMeans, weaker } from './directory/vouchers.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';

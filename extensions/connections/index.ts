@@ -19,7 +19,7 @@ import { texts } from './texts/index.js';
 import { createUpstreamLogout } from './upstream/logout.js';
 import { createProviders } from './upstream/provider.js';
 import { createConnectionSecrets } from './upstream/secrets.js';
-import { createGroupSource } from './vouchers.js';
+import { createMeansSource } from './vouchers.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
@@ -39,7 +39,7 @@ export function connections(): Extension {
     artifacts: [begun, spent, strangers, leaving],
     texts,
     seed: connectionSeed(partsOf),
-    start: (context) => context.directory.means.addSource(createGroupSource(context, partsOf(context).book)),
+    start: (context) => context.directory.means.addSource(createMeansSource(context, partsOf(context).book)),
     resources: (context) => connectionOperations(partsOf(context)),
     signInMethods: (context) => [partsOf(context).method],
     clients(context) {

@@ -1,11 +1,15 @@
 /**
- * Vouchers of the writers of a connection. The voucher of its settings counts for the users that it creates. The voucher of an entry of its mapping counts
- * for the group that the entry gives, together with that of the settings, because the settings decide who signs in.
+ * Vouchers of the writers of a connection. The voucher of its settings counts for the users that it creates, and limits every identity of the
+ * connection, because the settings decide who signs in. The voucher of an entry of its mapping counts for the group that the entry gives, within that limit.
  */
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type ExtensionContext, type GroupSource, type Voucher, weaker } from '../../lib/extension-door.js';
-import type { ConnectionBook } from './book.js';
+import { type Confirmation, type ExtensionContext, type MeansSource, raised, type Voucher, weaker } from '../../lib/extension-door.js';
+import { type ConnectionBook, isFor } from './book.js';
 import { type Connection, type ConnectionFields, connections } from './records.js';
+
+/** Kind of the means, as the admin API has it. */
+const KIND = 'connection';
 
 interface Entry {
   readonly value: string;
@@ -44,37 +48,51 @@ export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connecti
   return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
 }
 
-/** Returns the vouchers after somebody vouches for the settings, and for the entries that give the group. */
-const confirmedVouchers = (row: Connection, groupId: string, vouchedBy: Voucher): Vouched => ({
-  vouchedBy,
-  groupVouchers: (row.mapping.groups?.values ?? []).map((one) => entry(one, one.groupId === groupId ? vouchedBy : ofEntry(row, one))),
-});
+/** Returns the vouchers after somebody vouches for the settings, and for the entries that give the group. Vouchers that cover the privileges stay. */
+function confirmedVouchers(row: Connection, { vouchedBy, privileges, group }: Confirmation): Vouched {
+  const ofSettings = raised(row.vouchedBy, vouchedBy, privileges);
+  const groupVouchers = row.mapping.groups?.values.map((one) => {
+    const former = ofEntry(row, one);
+    return entry(one, one.groupId === group?.id ? raised(former, vouchedBy, privileges) : former);
+  });
+  return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
+}
 
 /** Returns the voucher of an entry of the mapping, limited by that of the settings. */
 export const voucherOf = (connection: Connection, one: Entry): Voucher | undefined =>
   weaker(ofEntry(connection, one), connection.vouchedBy);
 
-/** Connections as means that put users into groups. Those of the instance are written by operators alone. */
-export function createGroupSource({ collection }: ExtensionContext, book: ConnectionBook): GroupSource {
+/** Changes with everything of the connection but its vouchers, so that the confirmation for one user leaves the listings of other users as they were. */
+const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: ____, ...row }: Connection): string =>
+  createHash('sha256').update(JSON.stringify(Object.entries(row).sort())).digest('base64url');
+
+const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
+
+/** Connections as means: by their settings, which sign users in, and by their mappings to groups. Operators alone write connections of the instance. */
+export function createMeansSource({ collection, ofInstance }: ExtensionContext, book: ConnectionBook): MeansSource {
   return {
-    async of({ id: groupId, tid }) {
+    async ofGroup({ id: groupId, tid }) {
       const all = await collection(connections, tid).list();
       return all.flatMap((connection) =>
         (connection.mapping.groups?.values ?? [])
           .filter((one) => one.groupId === groupId)
-          .map((one) => ({
-            ...{ kind: 'connection', tid, id: connection.id, vouchedBy: voucherOf(connection, one) },
-            revision: connection.updatedAt,
-          })),
+          .map((one) => ({ ...meansOf(connection), vouchedBy: voucherOf(connection, one) })),
       );
     },
-    async confirm({ id: groupId, tid }, { id = '', revision }, vouchedBy, by) {
-      // The first entry that is confirmed confirms all entries of the same revision.
-      const isAsListed = (row: Connection): boolean => row.updatedAt === revision;
-      const next = (row: Connection): Connection =>
-        isAsListed(row) ? { ...row, ...confirmedVouchers(row, groupId, vouchedBy), updatedAt: new Date().toISOString() } : row;
-      const event = { type: 'ConnectionUpdated', data: { AggregateId: id }, by } as const;
-      await collection(connections, tid).update(id, next, (row) => (isAsListed(row) ? [event] : []));
+    async ofIdp(idp, tid) {
+      const connection = await book.get(idp);
+      if (!connection || !isFor(connection, ofInstance, tid)) return undefined;
+      return { ...meansOf(connection), vouchedBy: connection.vouchedBy };
+    },
+    async confirm({ kind, tid, id, revision }, confirmation) {
+      if (kind !== KIND || id === undefined || !(await collection(connections, tid).get(id))) return;
+      const next = (row: Connection): Connection => {
+        const confirmed = { ...row, ...confirmedVouchers(row, confirmation) };
+        if (revisionOf(row) !== revision || isDeepStrictEqual(confirmed, row)) return row;
+        return { ...confirmed, updatedAt: new Date().toISOString() };
+      };
+      const event = { type: 'ConnectionUpdated', data: { AggregateId: id }, by: confirmation.by } as const;
+      await collection(connections, tid).update(id, next, (row) => (next(row) === row ? [] : [event]));
       book.forget(id);
     },
   };

@@ -76,7 +76,7 @@ export interface Client {
 export interface ConfirmedMeans {
   /** which the caller vouches for now */
   readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;
@@ -89,7 +89,7 @@ export interface ConfirmedMeans {
   }[];
   /** of a parent or a user whom the caller may not become */
   readonly left: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;
@@ -230,7 +230,7 @@ export interface Links {
 
 export interface MeansOfUser {
   readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group */
+    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
     readonly kind: string;
     readonly tid: string;
     readonly userId?: string;

@@ -5,7 +5,7 @@ import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
 import { createLinking, createLinks } from './accounts/linking.js';
-import { createAccountMeans, type GroupSource } from './accounts/means.js';
+import { createAccountMeans, type MeansSource } from './accounts/means.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
 import { createRegistration } from './accounts/registration.js';
@@ -124,7 +124,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   };
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
   const privileges = createPrivileges(context, options.privileged);
-  const groupSources: GroupSource[] = [];
+  const meansSources: MeansSource[] = [];
   const shared = {
     issuer,
     apiScopes: createApiScopes(context),
@@ -146,7 +146,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       accounts,
       credentials,
       change,
-      means: createAccountMeans(context, privileges, groupSources),
+      means: createAccountMeans(context, privileges, meansSources),
       links: createMailedLinks(keyring, 'password reset link'),
       lifetimeSeconds: recovery.resetSeconds,
       urlOf: recovery.resetUrlOf,
@@ -185,7 +185,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     ...shared,
     ...createServices(
       { ...context, by, vouching, collections: attributedCollections(collections, by) },
-      { ...shared, personRemovalOver, groupSources, exportOf: personExports.of, settling, links: invitationLinks, rules },
+      { ...shared, personRemovalOver, meansSources, exportOf: personExports.of, settling, links: invitationLinks, rules },
     ),
     as(given, vouchedBy = vouching) {
       checkAttribution(given);
@@ -196,21 +196,21 @@ export function createDirectory(options: DirectoryOptions): Directory {
 }
 
 interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials' | 'privileges'>, Omit<InvitationParts, 'personsOf' | 'clients'> {
-  readonly groupSources: GroupSource[];
+  readonly meansSources: MeansSource[];
   readonly personRemovalOver: ReturnType<typeof createPersonRemovals>;
   readonly exportOf: PersonExports['of'];
 }
 
 /** The services whose writes raise events. They have no caches of their own, because there is a set of them for each request. */
 function createServices(context: DirectoryContext, parts: ServiceParts) {
-  const { issuer, credentials, privileges, groupSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
+  const { issuer, credentials, privileges, meansSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
   const links = createLinks(context);
   const { erase, removeUser } = personRemovalOver(context);
-  const means = createAccountMeans(context, privileges, groupSources);
+  const means = createAccountMeans(context, privileges, meansSources);
   return {
     means,
     tenants,

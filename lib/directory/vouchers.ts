@@ -77,6 +77,29 @@ export function withCredentialVoucher(user: User, { kind, id }: CredentialRef, v
   return { ...rest, ...(all.length > 0 && { credentialVouchers: all }) };
 }
 
+/**
+ * Returns the voucher of a means of many users after somebody vouched for it too. A voucher that covers the privileges stays. Otherwise the result covers no
+ * privilege that neither writer held, and as many of the former voucher as one list of tenants and one of permissions can say.
+ * @example
+ * ```ts
+ * import { raised, type Voucher } from 'tenant-idp/extension';
+ *
+ * const tids = ['0197a000-0000-7000-8000-000000000001'];
+ * const former: Voucher = { by: 'tenant', tids, permissionIds: ['idp.users:read'] };
+ * const now = raised(former, { by: 'tenant', tids, permissionIds: ['idp.users:write'] }, [{ tid: tids[0] ?? '', permissionId: 'idp.users:write' }]);
+ * console.log(now?.permissionIds); // ['idp.users:read', 'idp.users:write']
+ * ```
+ */
+export function raised(former: Voucher | undefined, vouchedBy: Voucher, privileges: readonly Privilege[]): Voucher | undefined {
+  if (covers(former, privileges)) return former;
+  if (former?.by !== 'tenant' || vouchedBy.by !== 'tenant') return vouchedBy;
+  const shared = weaker(former, vouchedBy);
+  const all = (of: readonly string[] = [], others: readonly string[] = []) => [...new Set([...of, ...others])];
+  const inSharedTenants: Voucher = { by: 'tenant', ...shared, permissionIds: all(former.permissionIds, vouchedBy.permissionIds) };
+  const ofSharedPermissions: Voucher = { by: 'tenant', ...shared, tids: all(former.tids, vouchedBy.tids) };
+  return [ofSharedPermissions, inSharedTenants].find((one) => covers(one, privileges)) ?? vouchedBy;
+}
+
 /** A means that lets somebody in, or puts users into a group. */
 export interface Means {
   /** `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user; an extension has names of its own. */

@@ -29,7 +29,7 @@ const MEANS = '/tenants/{tid}/users/{id}/means';
 const Means = form({
   kind: Type.String({
     description:
-      '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for a mapping to a group',
+      '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group',
   }),
   tid: Type.String(),
   userId: Type.Optional(Type.String()),
@@ -132,7 +132,7 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
       return (
         ofUsers &&
         (async () => {
-          await means.confirmSources(group, sources);
+          await means.confirmSources(group, sources, held);
           await ofUsers();
         })
       );

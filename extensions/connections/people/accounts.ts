@@ -46,7 +46,7 @@ export interface People {
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** Whether the writers of the identity, and of the account link of a linked account, held all privileges that the identity opens now. */
+  /** Whether the writers of the identity, of the settings of the connection, and of the account link of a linked account held all privileges that it opens. */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
@@ -235,7 +235,7 @@ export function createPeople(context: ExtensionContext): People {
       if (certainly.length > 0)
         throw new RefusedAnswer(
           'unconfirmed',
-          'the account has permissions that the administrator who recorded the identity did not hold; an administrator who holds them must confirm it',
+          'the account has permissions that the writer of the identity, or of the connection, did not hold; an administrator who holds them must confirm it',
         );
       const account = await create(connection, upstream, narrowed);
       return [{ account, identity: { idp: connection.id, subject: upstream.subject }, isClaim: false }];

@@ -27,7 +27,7 @@ export const da = {
   'connections.taken.text': 'Den er ikke knyttet til din konto hos {method}, så du kan ikke logge ind på den på denne måde.',
   'connections.unconfirmed.title': 'Din konto hos {method} skal bekræftes først',
   'connections.unconfirmed.text':
-    'Den blev forbundet af en administrator, der ikke havde alle de rettigheder, som kontoen har her. Bed en administrator, der har dem, om at bekræfte den.',
+    'En administrator, der ikke havde alle de rettigheder, som kontoen har her, har forbundet den eller ændret forbindelsen. Bed en administrator, der har dem, om at bekræfte den.',
   'connections.unavailable.title': 'Din konto kan ikke bruges nu',
   'connections.unavailable.text': 'Spørg din administrator om det.',
   'connections.lost.title': 'Dette login kan ikke fortsætte',

@@ -30,7 +30,7 @@ export const de = {
   'connections.taken.text': 'Es ist nicht mit Ihrem Konto bei {method} verbunden, deshalb können Sie sich so nicht daran anmelden.',
   'connections.unconfirmed.title': 'Ihr Konto bei {method} muss erst bestätigt werden',
   'connections.unconfirmed.text':
-    'Es wurde von jemandem aus der Administration verbunden, dem Berechtigungen des hiesigen Kontos fehlten. Bitten Sie jemanden aus der Administration mit diesen Berechtigungen, es zu bestätigen.',
+    'Jemand aus der Administration, dem Berechtigungen des hiesigen Kontos fehlten, hat es verbunden oder die Verbindung geändert. Bitten Sie jemanden aus der Administration mit diesen Berechtigungen, es zu bestätigen.',
   'connections.unavailable.title': 'Ihr Konto kann jetzt nicht verwendet werden',
   'connections.unavailable.text': 'Fragen Sie Ihre Administration danach.',
   'connections.lost.title': 'Diese Anmeldung kann nicht fortgesetzt werden',

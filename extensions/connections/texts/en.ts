@@ -29,7 +29,7 @@ export const en = {
   'connections.taken.text': 'It is not connected to your account at {method}, so you cannot sign in to it like this.',
   'connections.unconfirmed.title': 'Your account at {method} must be confirmed first',
   'connections.unconfirmed.text':
-    'It was connected by an administrator who did not hold all permissions of the account here. Ask an administrator who holds them to confirm it.',
+    'An administrator who did not hold all permissions of the account here connected it, or changed the connection. Ask an administrator who holds them to confirm it.',
   'connections.unavailable.title': 'Your account cannot be used now',
   'connections.unavailable.text': 'Ask your administrator about it.',
   'connections.lost.title': 'This sign-in cannot go on',

@@ -30,7 +30,7 @@ export const fi = {
   'connections.taken.text': 'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin.',
   'connections.unconfirmed.title': 'Tilisi palvelussa {method} on ensin vahvistettava',
   'connections.unconfirmed.text':
-    'Sen liitti ylläpitäjä, jolla ei ollut kaikkia tilin oikeuksia täällä. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan se.',
+    'Ylläpitäjä, jolla ei ollut kaikkia tilin oikeuksia täällä, liitti sen tai muutti yhteyttä. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan se.',
   'connections.unavailable.title': 'Tiliäsi ei voi käyttää nyt',
   'connections.unavailable.text': 'Kysy asiasta ylläpitäjältäsi.',
   'connections.lost.title': 'Tätä kirjautumista ei voi jatkaa',

@@ -28,7 +28,7 @@ export const nb = {
   'connections.taken.text': 'Den er ikke knyttet til kontoen din hos {method}, så du kan ikke logge inn på den slik.',
   'connections.unconfirmed.title': 'Kontoen din hos {method} må bekreftes først',
   'connections.unconfirmed.text':
-    'Den ble koblet til av en administrator som ikke hadde alle rettighetene til kontoen her. Be en administrator som har dem, om å bekrefte den.',
+    'En administrator som ikke hadde alle rettighetene til kontoen her, koblet den til eller endret tilkoblingen. Be en administrator som har dem, om å bekrefte den.',
   'connections.unavailable.title': 'Kontoen din kan ikke brukes nå',
   'connections.unavailable.text': 'Spør administratoren din om det.',
   'connections.lost.title': 'Denne innloggingen kan ikke fortsette',

@@ -28,7 +28,7 @@ export const sv = {
   'connections.taken.text': 'Det är inte kopplat till ditt konto hos {method}, så du kan inte logga in på det så här.',
   'connections.unconfirmed.title': 'Ditt konto hos {method} måste bekräftas först',
   'connections.unconfirmed.text':
-    'Det kopplades av en administratör som inte hade alla behörigheter som kontot har här. Be en administratör som har dem att bekräfta det.',
+    'En administratör som inte hade alla behörigheter som kontot har här kopplade det eller ändrade anslutningen. Be en administratör som har dem att bekräfta det.',
   'connections.unavailable.title': 'Ditt konto kan inte användas nu',
   'connections.unavailable.text': 'Fråga din administratör om det.',
   'connections.lost.title': 'Den här inloggningen kan inte fortsätta',

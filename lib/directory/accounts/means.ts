@@ -14,7 +14,6 @@ import { PASSWORD } from '../tenants/sign-in-policy.js';
 import {
   covers,
   credentialVoucherOf,
-  isListed,
   meansOf,
   type VouchedMeans,
   voucherFor,
@@ -27,12 +26,25 @@ import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
 
-/** A source of group memberships besides the directory: connections, by the claims of their providers. */
-export interface GroupSource {
+/** A source of means besides the directory: connections, whose settings decide whom their providers sign in, and which groups the providers give. */
+export interface MeansSource {
   /** The means of the source that give the group, with their vouchers. */
-  of(group: GroupRef): Promise<readonly VouchedMeans[]>;
-  /** Records the voucher, unless the means is no longer as it was listed. The write itself compares it. */
-  confirm(group: GroupRef, means: VouchedMeans, vouchedBy: Voucher, by: Attribution): Promise<void>;
+  ofGroup(group: GroupRef): Promise<readonly VouchedMeans[]>;
+  /** The settings by which identities of this `idp` sign in users of the tenant, as a means. Absent if the `idp` is none of the source, or signs in none. */
+  ofIdp(idp: string, tid: string): Promise<VouchedMeans | undefined>;
+  /**
+   * Records that somebody vouches for the settings, and for what gives the group, unless the means is no longer as it was listed. The write itself compares
+   * it. Vouchers that cover the privileges stay.
+   */
+  confirm(means: VouchedMeans, confirmation: Confirmation): Promise<void>;
+}
+
+export interface Confirmation {
+  readonly vouchedBy: Voucher;
+  readonly privileges: readonly Privilege[];
+  /** @default no group: the settings alone */
+  readonly group?: GroupRef;
+  readonly by: Attribution;
 }
 
 /** What a sign-in says of the way that the person took. */
@@ -45,6 +57,7 @@ export interface SignInRef {
 /** A user with means whose vouchers do not cover the user's privileges, as they were compared. */
 export interface UnconfirmedUser {
   readonly person: PersonWithUser;
+  readonly privileges: readonly Privilege[];
   readonly means: readonly VouchedMeans[];
 }
 
@@ -53,11 +66,11 @@ export interface AccountMeans {
   voucher(tid: string, person?: Person): Promise<Voucher>;
   /** Whether a means with this voucher opens the account now. A parent's means opens its linked accounts too. */
   open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
-  /** Whether an identity opens the account now, by the voucher that the person's record has for the identity. */
+  /** Whether an identity opens the account now: by the voucher that the person's record has for the identity, and by that of the settings of its `idp`. */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
   /**
-   * Returns the voucher of a sign-in to the account: no more than the identity, the password or the factors by which the person signed in, and than the
-   * account link of a linked account.
+   * Returns the voucher of a sign-in to the account: no more than the identity with its settings, the password or the factors by which the person signed in,
+   * and than the account link of a linked account.
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
   /**
@@ -86,18 +99,30 @@ export interface AccountMeans {
   unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]>;
   /** Records that the caller vouches for the means of these users. A means that was written since it was listed keeps its voucher. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
-  confirmSources(group: GroupRef, listed: readonly VouchedMeans[]): Promise<void>;
-  /** Adds a source of group memberships. */
-  addSource(source: GroupSource): void;
+  confirmSources(group: GroupRef, listed: readonly VouchedMeans[], added: readonly Privilege[]): Promise<void>;
+  /** Adds a source of means. */
+  addSource(source: MeansSource): void;
 }
 
 const PAGE = 200;
 /** The `idp` of sign-ins by credentials of this service. */
 const LOCAL = 'local';
 
-export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: GroupSource[]): AccountMeans {
+export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: MeansSource[]): AccountMeans {
   const { persons } = context.collections;
   const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
+
+  async function settingsOfIdp(idp: string, tid: string): Promise<VouchedMeans | undefined> {
+    const found = await Promise.all(sources.map((source) => source.ofIdp(idp, tid)));
+    return found.find((one) => one !== undefined);
+  }
+
+  /** The settings by which identities of the user sign in, each once. */
+  async function settingsOf({ tid, user }: PersonWithUser): Promise<readonly VouchedMeans[]> {
+    const idps = [...new Set(user.externalIdentities.map(({ idp }) => idp))];
+    const found = await Promise.all(idps.map((idp) => settingsOfIdp(idp, tid)));
+    return found.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
+  }
 
   /** While a user is linked, the means of its parent sign it in. */
   async function holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
@@ -107,11 +132,11 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
   }
 
   async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
-    const all = meansOf(person).filter(isTenants);
+    const all = [...meansOf(person), ...(await settingsOf(person))].filter(isTenants);
     if (all.length === 0) return [];
     const held = [...(await privileges.of(person)), ...added];
     const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
-    return means.length === 0 ? [] : [{ person, means }];
+    return means.length === 0 ? [] : [{ person, privileges: held, means }];
   }
 
   const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
@@ -143,25 +168,30 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     (await Promise.all((await holdersOf(person)).map((holder) => ofHolder(holder, added)))).flat();
 
   const confirm: AccountMeans['confirm'] = async (users) => {
-    for (const { person, means } of users) {
+    for (const { person, privileges: held, means } of users) {
       const vouchedBy = await voucherFor(context, person.tid, person);
       const event = pendingEvent('PersonUpdated', person.tid, { AggregateId: person.id });
       await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
         withEvents({ ...withVoucher(row, means, vouchedBy), updatedAt: new Date() }, event),
       );
+      for (const source of sources) for (const each of means) await source.confirm(each, { vouchedBy, privileges: held, by: context.by });
     }
   };
 
   return {
     voucher: (tid, person) => voucherFor(context, tid, person),
     open,
-    opens: ({ idp, subject }, person) =>
-      open(person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject)?.vouchedBy, person),
+    async opens({ idp, subject }, person) {
+      const recorded = person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject);
+      return open(weaker(recorded?.vouchedBy, (await settingsOfIdp(idp, person.tid))?.vouchedBy), person);
+    },
     async ofSignIn({ idp, method = PASSWORD }, { owner, person }) {
-      const { externalIdentities, credentialVouchers = [] } = (owner?.person ?? person).user;
+      const { tid, user } = owner?.person ?? person;
       const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
-      const used = idp === LOCAL ? credentialVouchers.filter(isUsed) : externalIdentities.filter((one) => one.idp === idp);
-      return [...used, { vouchedBy: person.user.parentVouchedBy }].reduce<Voucher | undefined>(
+      const used = idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
+      const settings = idp === LOCAL ? undefined : await settingsOfIdp(idp, tid);
+      const others = [person.user.parentVouchedBy, settings?.vouchedBy].map((vouchedBy) => ({ vouchedBy }));
+      return [...used, ...others].reduce<Voucher | undefined>(
         (least, { vouchedBy }) => weaker(least, vouchedBy),
         { by: 'person' },
       );
@@ -183,14 +213,14 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     },
 
     async unconfirmedSources(group, added) {
-      const given = (await Promise.all(sources.map((source) => source.of(group)))).flat();
+      const given = (await Promise.all(sources.map((source) => source.ofGroup(group)))).flat();
       return given.filter(({ vouchedBy }) => !covers(vouchedBy, added));
     },
 
-    async confirmSources(group, listed) {
+    async confirmSources(group, listed, privileges) {
       const vouchedBy = await voucherFor(context, group.tid);
       for (const source of sources)
-        for (const each of await source.of(group)) if (isListed(each, listed)) await source.confirm(group, each, vouchedBy, context.by);
+        for (const each of listed) await source.confirm(each, { vouchedBy, privileges, group, by: context.by });
     },
 
     addSource: (source) => void sources.push(source),

@@ -206,8 +206,8 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
         userId,
         ({ user: { externalIdentities } }) => {
           const before = externalIdentities.find((one) => externalIdentityKey(one) === key);
-          // The person, who is signed in to the account, vouches for more than the administrator who recorded the identity.
-          if (before && (before.vouchedBy?.by !== 'tenant' || vouchedBy.by !== 'person')) return {};
+          // A writer who vouches for everything vouches for more than the administrator who recorded the identity.
+          if (before && (before.vouchedBy?.by !== 'tenant' || vouchedBy.by === 'tenant')) return {};
           const others = externalIdentities.filter((one) => one !== before);
           return changedUser({ externalIdentities: [...others, { ...identity, vouchedBy }] });
         },

@@ -653,7 +653,10 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: sub });
     const userId = account?.person.user.id;
     const listed = await by('low')(`/tenants/${org}/users/${userId}/means`);
-    expect(listed.json.items).toEqual([{ kind: 'address', tid: org, userId, address: email }]);
+    expect(listed.json.items).toEqual([
+      { kind: 'address', tid: org, userId, address: email },
+      { kind: 'connection', tid: org, userId, id },
+    ]);
   });
 
   test('of a connection whose settings somebody with less changed counts for what both held', async () => {
