@@ -64,7 +64,9 @@ export const voucherOf = (connection: Connection, one: Entry): Voucher | undefin
 
 /** Changes with everything of the connection but its vouchers, so that the confirmation for one user leaves the listings of other users as they were. */
 const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: ____, ...row }: Connection): string =>
-  createHash('sha256').update(JSON.stringify(Object.entries(row).sort())).digest('base64url');
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(row).sort()))
+    .digest('base64url');
 
 const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
 

@@ -219,8 +219,7 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
 
     async confirmSources(group, listed, privileges) {
       const vouchedBy = await voucherFor(context, group.tid);
-      for (const source of sources)
-        for (const each of listed) await source.confirm(each, { vouchedBy, privileges, group, by: context.by });
+      for (const source of sources) for (const each of listed) await source.confirm(each, { vouchedBy, privileges, group, by: context.by });
     },
 
     addSource: (source) => void sources.push(source),

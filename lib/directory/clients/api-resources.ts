@@ -62,7 +62,7 @@ export type ApiResourceFields = Static<typeof apiResourceFields>;
 /** @interface */
 export type ApiResourceInput = Static<typeof apiResourceInput>;
 
-const apiResourceDefaults: Pick<ApiResourceFields, 'introspects' | 'status'> = { introspects: 'own', status: 'active' };
+export const apiResourceDefaults: Pick<ApiResourceFields, 'introspects' | 'status'> = { introspects: 'own', status: 'active' };
 
 export interface ApiResources {
   /**

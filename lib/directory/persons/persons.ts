@@ -53,6 +53,9 @@ export const personProperties = {
   externalId: Type.Optional(line()),
   attributes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 };
+/** Values of members that a person is created without. */
+export const personDefaults = { phoneNumberVerified: false, attributes: {} };
+
 const personFields = inputSchema(personProperties);
 const personPatch = patchSchema(
   inputSchema({
@@ -190,8 +193,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         ...(invitation && { invitation }),
       };
       const person = newRecord(id, {
-        phoneNumberVerified: false,
-        attributes: {},
+        ...personDefaults,
         ...defined(given),
         ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
         ...(nationalId === undefined ? {} : nationalIds.seal(id, nationalId)),

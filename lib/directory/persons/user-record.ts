@@ -3,7 +3,7 @@ import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
-import { inputSchema, line, opaqueText, patchSchema, userNameText } from '../input.js';
+import { defined, inputSchema, line, opaqueText, patchSchema, userNameText } from '../input.js';
 import { vouchedIdentities, weaker } from '../vouchers.js';
 
 /** Identities in one request. A user who has more keeps them. */
@@ -32,8 +32,11 @@ export const userInput = inputSchema({
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
+/** Values of members that a user is created without. */
+export const userDefaults = { emailVerified: false, externalIdentities: [], status: 'invited' } as const;
+
 export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[], voucher: Voucher): User {
-  const { id, userName, emailVerified = false, externalIdentities = [], status = 'invited' } = input;
+  const { id, userName, emailVerified, externalIdentities, status } = { ...userDefaults, ...defined(input) };
   return {
     id: idFor(id),
     ...namedUser(userName),

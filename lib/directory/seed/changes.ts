@@ -31,7 +31,8 @@ export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
   return { values, items };
 }
 
-export function seedChanges(record: SeedFields, fields: SeedFields, before: SeedNotes): SeedChanges {
+/** @param defaults values that the service wrote for members which the seed did not give when it made the record. They count as the seed's. */
+export function seedChanges(record: SeedFields, fields: SeedFields, before: SeedNotes, defaults: SeedFields = {}): SeedChanges {
   const patch: Record<string, unknown> = {};
   const values = new Map(before.values.map(({ field, digest }) => [field, digest]));
   const left: string[] = [];
@@ -40,7 +41,7 @@ export function seedChanges(record: SeedFields, fields: SeedFields, before: Seed
     const field = path.join('.');
     const decision = decide({
       kept: digestOf(valueAt(record, path)),
-      given: values.get(field),
+      given: values.get(field) ?? digestOf(valueAt(defaults, path)),
       isEqual: isSame(valueAt(record, path), value),
     });
     const given = digestOf(value) ?? NOT_OURS;

@@ -14,6 +14,8 @@ export interface SeedPiece<R extends { readonly id: string }> {
   /** Whether the id follows from issuer and names. Anybody can compute such an id, so a record with this id need not be the seed's. */
   readonly isDerived?: boolean;
   readonly fields: SeedFields;
+  /** Values that a creation writes for members which `fields` leaves out. */
+  readonly defaults?: SeedFields;
   /**
    * The record as it is stored now.
    * @param recordId of the record that an earlier seed made or found; without it, a record of that name is taken, or one of the id unless the id is derived
@@ -116,7 +118,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   }
 
   async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
-    const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry);
+    const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry, entry.isFound ? {} : piece.defaults);
     const isChanged = Object.keys(patch).length > 0;
     const refused = isChanged ? await piece.update(record.id, patch, !entry.isFound).then(() => undefined, unlessTaken) : undefined;
     const part = refused ? undefined : piece.apart && (await changePart(piece.apart, entry, record).catch(unlessTaken));

@@ -7,6 +7,8 @@
 import type { Logger } from '../../logger.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
+import { apiResourceDefaults } from '../clients/api-resources.js';
+import { clientDefaults } from '../clients/clients.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import type { Directory } from '../directory.js';
 import { seedIds } from './ids.js';
@@ -76,6 +78,7 @@ function apiResourcePiece(parts: Parts, { id, secret, ...given }: NonNullable<Se
     collection: 'apiResources',
     id,
     fields,
+    defaults: apiResourceDefaults,
     find: () => seedLedger.record('apiResources', id),
     create: () => apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
     update: async (_, patch, isMade) => apiResources.update(id, isMade ? patch : await withoutRights(parts, 'apiResources', id, patch)),
@@ -90,6 +93,7 @@ function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['c
     collection: 'clients',
     id,
     fields,
+    defaults: clientDefaults,
     find: () => seedLedger.record('clients', id),
     create: () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
     update: async (_, patch, isMade) => clients.update(id, isMade ? patch : await withoutRights(parts, 'clients', id, patch)),

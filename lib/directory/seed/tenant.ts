@@ -5,7 +5,8 @@ import type { ParentRef } from '../accounts/linking.js';
 import type { Directory } from '../directory.js';
 import { userNameKey } from '../identifiers.js';
 import { defined } from '../input.js';
-import { withBlankNames } from '../persons/persons.js';
+import { personDefaults, withBlankNames } from '../persons/persons.js';
+import { userDefaults } from '../persons/user-record.js';
 import type { SeedIds } from './ids.js';
 import type { SeedPiece, SeedRun } from './run.js';
 import type { SeedPerson, SeedTenant, SeedUser } from './schema.js';
@@ -102,6 +103,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
     id,
     isDerived: given === undefined,
     fields,
+    defaults: personDefaults,
     find: async (recordId) => {
       if (recordId !== undefined || given !== undefined) return get(recordId ?? id);
       return user && users.findByUserName(user.userName);
@@ -158,6 +160,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     collection: 'users',
     id,
     fields: { ...fields, ...(groupIds && { groupIds }) },
+    defaults: userDefaults,
     async find(recordId) {
       const row = await seedLedger.record<Person>('persons', personId);
       if (row?.tid !== tid || !row.user || (recordId !== undefined && row.user.id !== recordId)) return undefined;

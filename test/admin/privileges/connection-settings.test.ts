@@ -11,6 +11,12 @@ const users = (tid: string) => service.idp.tenant(tid).users;
 const settings = { scopes: ['profile', 'email', 'more'] };
 const unconfirmed = expect.stringMatching(/^Your account at .* must be confirmed first$/);
 
+/** Confirms the means of a user that the writer is shown. */
+async function confirm(writer: Writer, means: string) {
+  ok(await by(writer)(means));
+  return by(writer).post(`${means}/confirm`);
+}
+
 type Made = Pick<Target, 'userId'> & { readonly subject: string };
 
 /** Each way in which an identity of a connection is recorded by somebody who vouches for all privileges. */
@@ -74,8 +80,8 @@ describe.each(Object.keys(identities))('T3-POS-IDENTITY: an identity %s, of a co
     expect(outcome(await signIn(idp, subject))).toEqual(unconfirmed);
     const listed = { kind: 'connection', tid, userId, id: idp };
     expect((await by('low')(means)).json.items).toEqual([listed]);
-    expect((await by('low').post(`${means}/confirm`)).json.code).toBe('grant_exceeds_own');
-    ok(await by('holder').post(`${means}/confirm`));
+    expect((await confirm('low', means)).json.code).toBe('grant_exceeds_own');
+    ok(await confirm('holder', means));
     expect((await by('low')(means)).json.items).toEqual([]);
     expect(outcome(await signIn(idp, subject))).toBe('in');
   });
@@ -112,7 +118,7 @@ test('of a parent: the privilege of its child counts, and the grant lists the co
   expect(outcome(await signIn(idp, subject))).toEqual(unconfirmed);
   const means = `/tenants/${other}/users/${child.userId}/means`;
   expect((await by('holder')(means)).json.items).toEqual(listed);
-  ok(await by('holder').post(`${means}/confirm`));
+  ok(await confirm('holder', means));
   expect(outcome(await signIn(idp, subject))).toBe('in');
 });
 
@@ -165,7 +171,10 @@ describe('a confirmation', () => {
     const groups = { claim: 'groups', values: [{ value: 'staff', groupId }] };
     ok(await by('lowest').patch(`/tenants/${tid}/connections/${idp}`, { mapping: { ...mapping, groups } }));
     await service.idp.tenant(tid).groups.update(groupId, { permissionIds: [HELD_BY_LOW] });
-    ok(await by('low').patch(`/tenants/${tid}/groups/${groupId}`, { confirm: true }));
+    const path = `/tenants/${tid}/groups/${groupId}`;
+    // The first request lists the means that the second one confirms.
+    expect((await by('low').patch(path, { confirm: true })).json.means).toEqual([{ kind: 'connection', tid, id: idp }]);
+    ok(await by('low').patch(path, { confirm: true }));
     expect(outcome(await signIn(idp, 'another', new Agent(), { groups: ['staff'] }))).toBe('in');
     const [newcomer] = await service.idp.directory.accounts.ofIdentity({ idp, subject: 'another' });
     expect(newcomer?.person.user.groupIds).toEqual([groupId]);
@@ -179,11 +188,11 @@ describe('a confirmation', () => {
     const group = await service.idp.tenant(tid).groups.create({ name: 'Other', permissionIds: [HELD_BY_LOW] });
     await users(tid).addGroups(other.userId, { ids: [group.id] });
     expect(outcome(await signIn(idp, other.subject))).toEqual(unconfirmed);
-    ok(await by('low').post(`/tenants/${tid}/users/${other.userId}/means/confirm`));
+    ok(await confirm('low', `/tenants/${tid}/users/${other.userId}/means`));
     expect(outcome(await signIn(idp, other.subject))).toBe('in');
     await give();
     expect(outcome(await signIn(idp, subject))).toEqual(unconfirmed);
-    ok(await by('other').post(`/tenants/${tid}/users/${userId}/means/confirm`));
+    ok(await confirm('other', `/tenants/${tid}/users/${userId}/means`));
     expect([outcome(await signIn(idp, subject)), outcome(await signIn(idp, other.subject))]).toEqual(['in', 'in']);
   });
 });
