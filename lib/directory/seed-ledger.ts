@@ -22,6 +22,8 @@ export interface SeedLedger {
   settle(): Promise<void>;
   /** Whether any record has the id, in whatever tenant. */
   has(collection: SeededCollection, id: string): Promise<boolean>;
+  /** Whether the group has a member that cannot be read, that a seed did not make, or that no seed put there. */
+  hasMembersOfOthers(groupId: string): Promise<boolean>;
   /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
 }
@@ -32,6 +34,8 @@ export interface SeedAccount {
 }
 
 const ORIGIN = 'origin';
+/** Members of a group that are read at a time. */
+const PAGE = 200;
 
 export const seedEntryId = (collection: SeededCollection, id: string): string => `${collection}:${id}`;
 
@@ -78,6 +82,21 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
     async has(collection, id) {
       const rows = Object.hasOwn(collections, collection) ? collections[collection as keyof Collections] : undefined;
       return rows?.has(id) ?? false;
+    },
+
+    async hasMembersOfOthers(groupId) {
+      const persons = collections.persons.withUnreadable();
+      const isOfSeed = async (userId: string): Promise<boolean> =>
+        (await seeds.find({ byRecord: [userId] })).some(
+          ({ isFound, items }) =>
+            !isFound && items.some(({ field, item, isInSeed }) => field === 'groupIds' && item === groupId && isInSeed),
+        );
+      for (let after: string | undefined; ; ) {
+        const page = await persons.find({ byGroup: [groupId] }, { limit: PAGE, ...(after !== undefined && { after }) });
+        for (const row of page) if (!persons.isReadable(row) || !row.user || !(await isOfSeed(row.user.id))) return true;
+        after = page.at(-1)?.id;
+        if (page.length < PAGE) return false;
+      }
     },
 
     async record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined> {

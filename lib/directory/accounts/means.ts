@@ -188,13 +188,11 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
     async ofSignIn({ idp, method = PASSWORD }, { owner, person }) {
       const { tid, user } = owner?.person ?? person;
       const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
-      const used = idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
+      const used =
+        idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
       const settings = idp === LOCAL ? undefined : await settingsOfIdp(idp, tid);
       const others = [person.user.parentVouchedBy, settings?.vouchedBy].map((vouchedBy) => ({ vouchedBy }));
-      return [...used, ...others].reduce<Voucher | undefined>(
-        (least, { vouchedBy }) => weaker(least, vouchedBy),
-        { by: 'person' },
-      );
+      return [...used, ...others].reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' });
     },
     admits,
     refused,

@@ -54,8 +54,11 @@ export interface SeedRun {
   isMade(collection: SeededCollection, id: string): boolean;
   /** Gives a record something once. @param give resolves to false when something that somebody else did prevents it. */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
-  /** Notes a privilege or a membership that the seed does not give, because somebody else made the record. */
-  withhold(collection: SeededCollection, id: string, what: string): void;
+  /**
+   * Notes a privilege or a membership that the seed does not give, because somebody else made the record, or put members into the group.
+   * @param later the element that a later run of the seed may give. @default none: the element counts as given
+   */
+  withhold(collection: SeededCollection, id: string, what: string, later?: Pick<SeedNotes['items'][number], 'field' | 'item'>): void;
   /** Logs what the run did, and what it left. */
   tell(logger: Logger): void;
 }
@@ -64,6 +67,7 @@ export interface SeedRun {
 export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
   const { entries, isAfterRecords } = await ledger.read();
   const present = new Map<string, { readonly recordId: string; readonly isMade: boolean }>();
+  const waiting = new Map<string, readonly Pick<SeedNotes['items'][number], 'field' | 'item'>[]>();
   const done = {
     made: [] as string[],
     changed: [] as string[],
@@ -128,7 +132,10 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     }
     if (isChanged || part?.decision === 'set') done.changed.push(entry.id);
     done.left.push(...[...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])].map((field) => `${entry.id} ${field}`));
-    await ledger.write(entry.id, (row) => noted(noted(row, notes), part?.notes));
+    const isGiven = ({ field, item }: SeedNotes['items'][number]): boolean =>
+      !waiting.get(entry.id)?.some((one) => one.field === field && one.item === item);
+    const given = { ...notes, items: notes.items.filter(isGiven) };
+    await ledger.write(entry.id, (row) => noted(noted(row, given), part?.notes));
   }
 
   async function changePart<R>(part: SeedPart<R>, { values, items }: SeedRecord, record: R) {
@@ -205,7 +212,11 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       await ledger.write(entryId, (row) => noted(row, { values: [], items: [what] }));
     },
 
-    withhold: (collection, id, what) => void done.withheld.push(`${seedEntryId(collection, id)} ${what}`),
+    withhold(collection, id, what, later) {
+      const entryId = seedEntryId(collection, id);
+      done.withheld.push(`${entryId} ${what}`);
+      if (later) waiting.set(entryId, [...(waiting.get(entryId) ?? []), later]);
+    },
 
     tell(logger) {
       const { made: records, changed, left, gone, unknown, unreadable, taken, moved, withheld } = done;
@@ -226,7 +237,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       if (withheld.length > 0)
         logger.warn(
           { values: withheld },
-          'the seed gives no privileges to records that somebody else made, and no members to such groups. An administrator may give them',
+          'the seed gives no privileges to records that somebody else made, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
         );
       if (unknown.length > 0) {
         logger.warn(

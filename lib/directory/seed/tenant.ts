@@ -81,8 +81,11 @@ async function groupPiece({ directory, run, ids }: Parts, tid: string, group: In
       const wanted = permissionIds as readonly string[];
       const { permissionIds: before } = await groups.require(recordId);
       const added = { tid, permissionIds: wanted.filter((one) => !before.includes(one)) };
-      const refused = isMade ? [] : directory.privileges.ofGroups([added]).map((one) => one.permissionId);
-      for (const permission of refused) run.withhold('groups', id, `permission ${permission}`);
+      const privileges = directory.privileges.ofGroups([added]).flatMap(({ permissionId }) => permissionId ?? []);
+      // Somebody without the permission may have put the members there.
+      const isGiven = privileges.length === 0 || (isMade && !(await directory.seedLedger.hasMembersOfOthers(recordId)));
+      const refused = isGiven ? [] : privileges;
+      for (const item of refused) run.withhold('groups', id, `permission ${item}`, isMade ? { field: 'permissionIds', item } : undefined);
       return groups.update(recordId, { ...patch, permissionIds: wanted.filter((one) => !refused.includes(one)) });
     },
   };

@@ -52,6 +52,55 @@ test('a group of the seed gets privileges and members of later releases', async 
   expect([group?.permissionIds, await groupsOf(directory)]).toEqual([[PRIVILEGE], [group?.id]]);
 });
 
+describe('T3-SEED-GROUP: a group of the seed with a member', () => {
+  const staff = [{ name: 'Operators', permissions: [] as string[] }];
+  const privileged = [{ name: 'Operators', permissions: [PRIVILEGE, 'orders.view'] }];
+
+  test('whom an administrator put there gets no privilege of a later seed, until the member has left', async () => {
+    await using built = await testDirectory();
+    const { directory } = built;
+    const { persons, users } = directory.forTenant(tid);
+    await apply(directory, release([], ['Operators'], staff));
+    const made = await persons.create({ givenName: 'M', familyName: 'M', user: { userName: 'mallory', groups: { names: ['Operators'] } } });
+    const later = release([], ['Operators'], privileged);
+    for (const _ of ['a start', 'the next start']) {
+      const said = await apply(directory, later);
+      expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view']);
+      expect(said).toContain(`groups:${ids.group(tid, { name: 'Operators' })} permission ${PRIVILEGE}`);
+      expect(said).toContain('groups with members of others');
+    }
+    await users.setGroups(made.user?.id ?? '', { ids: [] });
+    await apply(directory, later);
+    expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view', PRIVILEGE]);
+    // From now on, members and permission are up to the administrators.
+    await users.setGroups(made.user?.id ?? '', { names: ['Operators'] });
+    await directory.forTenant(tid).groups.update((await groupNamed(directory))?.id ?? '', { permissionIds: [] });
+    await apply(directory, later);
+    expect((await groupNamed(directory))?.permissionIds).toEqual([]);
+  });
+
+  test('that is the seed’s own gets the privilege', async () => {
+    await using built = await testDirectory();
+    const { directory } = built;
+    await apply(directory, release([], ['Operators'], staff), release([], ['Operators'], privileged));
+    expect((await groupNamed(directory))?.permissionIds).toEqual([PRIVILEGE, 'orders.view']);
+  });
+
+  test.each(['made by somebody else', 'made by the seed, and put there by somebody else'])('%s gets none', async (whose) => {
+    await using built = await testDirectory();
+    const { directory } = built;
+    const { persons, users } = directory.forTenant(tid);
+    const isOwn = whose.startsWith('made by the seed');
+    await apply(directory, isOwn ? release([], [], staff) : { permissions, tenants: [{ name: 'Acme', groups: staff }] });
+    if (!isOwn) await persons.create({ givenName: 'M', familyName: 'M', user: { userName: 'op' } });
+    if (isOwn) await users.addGroups((await users.findByUserName('op'))?.user.id ?? '', { names: ['Operators'] });
+    else await apply(directory, release([], [], staff), release([], ['Operators'], staff));
+    expect(await groupsOf(directory)).toHaveLength(1);
+    await apply(directory, release([], isOwn ? [] : ['Operators'], privileged));
+    expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view']);
+  });
+});
+
 test('a user that an administrator made gets no privileged group of the seed, and other groups', async () => {
   await using built = await testDirectory();
   const { directory } = built;
