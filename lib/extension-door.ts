@@ -149,7 +149,7 @@ export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';
-export { form, formField } from './http/requests/form.js';
+export { form, formField, typedField } from './http/requests/form.js';
 export { answerJson, entityTagOf, WrittenJson } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
 export { type KeptFor, mayBeKept } from './http/requests/kept.js';
@@ -174,7 +174,7 @@ export type {
 export { canParseUrl } from './text/can-parse-url.js';
 export { isEmailAddress } from './text/email-address.js';
 export { initialOf } from './text/initials.js';
-export { cleanCode, cleanText, type TextKind } from './text/kinds.js';
+export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
 export { epochSeconds } from './times/epoch-seconds.js';

@@ -1,11 +1,11 @@
 /** What the operations of webhooks take and answer. */
-import { Type } from '../../lib/extension-door.js';
+import { line, Type } from '../../lib/extension-door.js';
 import { Event } from './feed.js';
 
 export const strict = { additionalProperties: false } as const;
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const url = Type.String({ maxLength: 2000, description: 'https; outside production http as well, at a loopback address' });
-const description = Type.String({ minLength: 1, maxLength: 200 });
+const description = line();
 const types = Type.Array(Type.String({ pattern: '^[A-Z][A-Za-z]*$' }), { minItems: 1, maxItems: 100, uniqueItems: true });
 
 export const form = Type.Object({ url, description: Type.Optional(description), types: Type.Optional(types) }, strict);

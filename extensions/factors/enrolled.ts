@@ -6,6 +6,7 @@ import {
   type Attribution,
   type Awaitable,
   type BrowserSignIn,
+  cleanCode,
   type ExtensionContext,
   IdpError,
   type SignedIn,
@@ -14,7 +15,7 @@ import {
 import { createFactorRows, idOf, type OwnFactors, refOf, used } from './factor-rows.js';
 import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
 import { createRecoveryCodes } from './recovery-codes.js';
-import { readCode, stepOf } from './totp.js';
+import { stepOf } from './totp.js';
 
 /** How long a node remembers that a sign-in had no factor to prove, in milliseconds. */
 const KNOWN_MS = 30_000;
@@ -142,7 +143,7 @@ export function createEnrolled(context: ExtensionContext) {
     /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
     async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
       const secret = row && secretOf(row);
-      const step = secret === undefined ? undefined : stepOf(secret, readCode(typed), Date.now());
+      const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), Date.now());
       if (!row || secret === undefined || step === undefined) return 'wrong';
       let isFirst = false;
       const isThere = await change(owner, row.id, (now) => {

@@ -2,14 +2,23 @@
 import { randomUUID } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, IdpError, shownName, type Text, type ViewPart } from '../../lib/extension-door.js';
+import {
+  type Account,
+  cleanCode,
+  type ExtensionContext,
+  formField,
+  IdpError,
+  shownName,
+  type Text,
+  type ViewPart,
+} from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
 import type { Added, Enrolled } from './enrolled.js';
 import type { OwnFactors } from './factor-rows.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import { pending } from './records.js';
 import { newRecoveryCodes } from './recovery-codes.js';
-import { grouped, newSecret, readCode, stepOf, totpUri } from './totp.js';
+import { grouped, newSecret, stepOf, totpUri } from './totp.js';
 
 interface Pending {
   readonly id: string;
@@ -72,7 +81,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
     async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
       const { owner, added, key } = enrolling;
       const found = (await artifact(pending).read(key)) as Pending | undefined;
-      const code = readCode(formField(ctx, 'code'));
+      const code = cleanCode(formField(ctx, 'code'));
       if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
       const lastStep = found && stepOf(found.secret, code, Date.now());
       if (!found || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };

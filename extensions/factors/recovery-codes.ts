@@ -1,6 +1,6 @@
 /** Recovery codes, which stand in for a factor that was lost. Each is good once. */
 import { randomBytes } from 'node:crypto';
-import { type Account, type Attribution, type ExtensionContext, IdpError, type Voucher } from '../../lib/extension-door.js';
+import { type Account, type Attribution, cleanCode, type ExtensionContext, IdpError, type Voucher } from '../../lib/extension-door.js';
 import { type FactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
 import { type FactorRow, slotOf } from './records.js';
 
@@ -18,8 +18,7 @@ export const newRecoveryCodes = (): readonly string[] =>
 
 /** A recovery code as it was meant. */
 const readRecoveryCode = (typed: string): string =>
-  typed
-    .normalize('NFKC')
+  cleanCode(typed)
     .toLowerCase()
     .replace(/[^0-9a-z]/g, '')
     .replaceAll('o', '0')

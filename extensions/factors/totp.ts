@@ -18,9 +18,6 @@ const totpOf = (secret: string, label = '', issuer = ''): TOTP =>
 export const totpUri = (secret: string, userName: string, organisation: string): string =>
   totpOf(secret, userName.replaceAll(':', ' '), organisation.replaceAll(':', ' ')).toString();
 
-/** A code as it was meant: people type spaces, and some keyboards wide digits. */
-export const readCode = (typed: string): string => typed.normalize('NFKC').replace(/[\s-]/g, '');
-
 /** The step that the code is of, near the time; undefined where it is of none. @see RFC 6238 §4 */
 export function stepOf(secret: string, code: string, at: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;

@@ -4,14 +4,18 @@ import type { Context } from 'koa';
 import {
   type Account,
   type BrowserSignIn,
+  cleanCode,
   type ExtensionContext,
   form,
   formField,
   type Interaction,
+  isBlank,
   parametersOf,
   parseAcrValues,
   type Requirement,
   redirectByGet,
+  textProblem,
+  typedField,
 } from '../../lib/extension-door.js';
 import { type Book, nameOf } from './book.js';
 import { type Bounds, createPages, type Problem } from './pages.js';
@@ -119,11 +123,11 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     const { interaction, signedIn } = step;
     const operator = operatorIn(step, target.tenant.id) as Account;
     if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
-    const typed = { reason: formField(ctx, 'reason'), minutes: formField(ctx, 'minutes') };
-    const reason = typed.reason.trim();
+    const typed = { reason: typedField(ctx, 'reason', 'line'), minutes: cleanCode(formField(ctx, 'minutes')) };
+    const { reason } = typed;
     const wrong = {
-      reason: reason === '' || reason.length > REASON_CHARACTERS || /\p{Cc}/u.test(reason),
-      minutes: !/^\d{1,4}$/.test(typed.minutes.trim()) || Number(typed.minutes) < 1 || Number(typed.minutes) > bounds.minutes,
+      reason: isBlank(reason) || reason.length > REASON_CHARACTERS || textProblem('line', reason) !== undefined,
+      minutes: !/^\d{1,4}$/.test(typed.minutes) || Number(typed.minutes) < 1 || Number(typed.minutes) > bounds.minutes,
     };
     if (wrong.reason || wrong.minutes) return pages.why(ctx, interaction, target, typed, bounds, wrong);
     const row = await book.start({

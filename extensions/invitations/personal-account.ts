@@ -10,6 +10,7 @@ import {
   type RegistrationProblem,
   type Text,
   turnsOf,
+  typedField,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
 import { limits } from './applications.js';
@@ -54,7 +55,9 @@ export function personalAccountRoutes(
     if (!found) return;
     const { opened, personal } = found;
     if (!pages.isOfForm(ctx, opened.ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => formField(ctx, name).trim());
+    const givenName = typedField(ctx, 'givenName', 'personName');
+    const familyName = typedField(ctx, 'familyName', 'personName');
+    const email = typedField(ctx, 'email', 'address');
     const input = { givenName, familyName, email, password: formField(ctx, 'password') };
     const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
     const { registration } = directory.forTenant(personal.id);

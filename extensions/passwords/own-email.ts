@@ -19,6 +19,7 @@ import {
   recordsOfBrowsers,
   redirectByGet,
   type Text,
+  typedField,
   wantedLocale,
 } from '../../lib/extension-door.js';
 import { proofLetter, stopLetter, takenLetter } from './letters.js';
@@ -82,7 +83,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const here = await ownPage.present(ctx, path);
     if (!here) return;
     if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
-    const address = formField(ctx, 'email').trim();
+    const address = typedField(ctx, 'email', 'address');
     if (problemsOf(recordForms.person.email, address).length > 0) return ask(ctx, here, address, 'passwords.email.invalid', 400);
     if (address === here.account.person.email && here.account.person.user.emailVerified)
       return ask(ctx, here, address, 'passwords.email.same', 400);

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
+  cleanText,
   type ExtensionContext,
   form,
   formField,
@@ -108,7 +109,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   /** Asks for the password of a name, unless a sign-in method knows the name. */
   async function askPassword(ctx: Context, interaction: Interaction, identifier: string): Promise<void> {
     const idp = await interactions.idpOf(interaction, identifier);
-    const named = { ...interaction, parameters: { ...interaction.parameters, login_hint: identifier } };
+    const named = { ...interaction, parameters: { ...interaction.parameters, login_hint: cleanText('userName', identifier) } };
     if (idp !== undefined && (await interactions.begin(ctx, named, idp))) return;
     const { password } = await interactions.ways(interaction);
     await page(ctx, interaction, password ? passwordView(ctx, interaction, identifier) : await identifierView(ctx, interaction));

@@ -113,7 +113,9 @@ export const secretText = (minLength = 1) => Type.String({ minLength, maxLength:
 export const impersonation = () => Type.Union([Type.Literal('allow'), Type.Literal('refuse')]);
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
 /** What pages may load: an https URL, or a path of the issuer's origin. */
-const image = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000 });
+const image = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000, [TEXT_KIND]: 'line' });
+/** The URL of an image that applications load. */
+export const pictureUrl = () => Type.String({ pattern: '^https?://', [TEXT_KIND]: 'line' });
 export const branding = () =>
   inputSchema({
     logoUri: Type.Optional(image()),

@@ -62,7 +62,15 @@ export interface TextProblem {
   readonly position: number;
 }
 
-/** Returns the first character that the kind refuses. Undefined if there is none. */
+/**
+ * Returns the first character that the kind refuses. Undefined if there is none.
+ * @example
+ * ```ts
+ * import { textProblem } from 'tenant-idp/extension';
+ *
+ * console.log(textProblem('userName', 'ola\u200b@acme.test')); // { character: 'U+200B', position: 4 }
+ * ```
+ */
 export function textProblem(kind: TextKind, text: string): TextProblem | undefined {
   if (ascii.test(text)) return undefined;
   const found = refused[kind].exec(text);
@@ -74,7 +82,15 @@ export function textProblem(kind: TextKind, text: string): TextProblem | undefin
   };
 }
 
-/** Returns whether nothing of the text is seen. */
+/**
+ * Returns whether nothing of the text is seen.
+ * @example
+ * ```ts
+ * import { isBlank } from 'tenant-idp/extension';
+ *
+ * console.log(isBlank('\u200d \u3164')); // true
+ * ```
+ */
 export const isBlank = (text: string): boolean => blank.test(text);
 
 /** Returns the text without the characters that nobody sees. */

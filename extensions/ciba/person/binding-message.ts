@@ -5,7 +5,7 @@
  * `simpleMarkdownV1` knows paragraphs, headings, lists, bold and italic. Everything else is text: links, HTML, code, images, tables.
  * @see CIBA Core §7.1, threat D10
  */
-import { type Html, html } from '../../../lib/extension-door.js';
+import { type Html, html, isBlank, textProblem } from '../../../lib/extension-door.js';
 import type { MessageFormat } from '../requests/record.js';
 
 /** Characters, as Unicode counts them. */
@@ -17,16 +17,10 @@ export const MAX_MESSAGE_CHARACTERS = 256;
  */
 const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{E0000}-\u{E007F}]/u;
 const allUnseen = new RegExp(unseen.source, 'gu');
-/** The same without the line feed. */
-const unseenInLines = new RegExp(`(?!\\n)${unseen.source}`, 'u');
-
-/** Nothing to be seen: spaces, and characters without a form. */
-const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-
 /** Whether a message can be shown as it is. Only formatted messages have lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
   const isShort = text.length <= 2 * MAX_MESSAGE_CHARACTERS && [...text].length <= MAX_MESSAGE_CHARACTERS;
-  return isShort && !blank.test(text) && !(format === 'plaintext' ? unseen : unseenInLines).test(text);
+  return isShort && !isBlank(text) && textProblem('text', text) === undefined && (format !== 'plaintext' || !text.includes('\n'));
 }
 
 /** The message as markup of ours. A record that somebody else wrote is shown too, with a mark for each character that has no place in it. */

@@ -22,7 +22,7 @@ import {
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
-import { fieldsOf, groupsFor, isVerified, provesEmail, updatePerson, userNameOf } from './mapping.js';
+import { fieldsOf, groupsFor, isVerified, provesEmail, textOf, updatePerson, userNameOf } from './mapping.js';
 
 /** What of an interaction says whose accounts may be signed in to. */
 type Narrowed = Pick<Interaction, 'tids'>;
@@ -299,8 +299,8 @@ function nothingFor(error: unknown): readonly Opening[] {
 export const METHOD = 'connections';
 
 /** Returns the names that `name` tells in addition to the fields. Its last word is the surname, unless the provider tells one of the names. */
-function namesOf({ name }: Upstream['claims'], { givenName, familyName }: PersonNames): Partial<Record<keyof PersonNames, string>> {
-  const whole = typeof name === 'string' ? name.trim().replaceAll(/[\s\p{Cc}]+/gu, ' ') : '';
+function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNames): Partial<Record<keyof PersonNames, string>> {
+  const whole = textOf(claims, 'name', 'personName') ?? '';
   if (givenName !== undefined && familyName !== undefined) return {};
   if (givenName !== undefined) return whole.startsWith(`${givenName} `) ? { familyName: shortened(whole.slice(givenName.length + 1)) } : {};
   if (familyName !== undefined)
@@ -311,4 +311,5 @@ function namesOf({ name }: Upstream['claims'], { givenName, familyName }: Person
     : { givenName: shortened(whole.slice(0, space)), familyName: shortened(whole.slice(space + 1)) };
 }
 
-const shortened = (name: string): string => name.slice(0, 200);
+/** Without half of a character at the end. */
+const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');

@@ -1,10 +1,13 @@
 /** Claims of a provider as fields of a person here. */
 import {
+  cleanText,
   type ExtensionContext,
   IdpError,
-  isEmailAddress,
   ownMember,
   type PersonWithUser,
+  problemsOf,
+  recordForms,
+  type TextKind,
   type Voucher,
   weaker,
 } from '../../../lib/extension-door.js';
@@ -16,29 +19,37 @@ import { voucherOf } from '../vouchers.js';
 const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictureUrl', 'externalId'] as const;
 type PersonField = (typeof personFields)[number];
 
-/** What a claim may fill a field with: anything else is left out, because a provider's mistake stops nobody who is here already. */
-const limits: Readonly<Record<PersonField, { test(value: string): boolean }>> = {
-  givenName: /^\P{Cc}{1,200}$/u,
-  familyName: /^\P{Cc}{1,200}$/u,
-  email: { test: isEmailAddress },
-  phoneNumber: /^\P{Cc}{1,40}$/u,
-  pictureUrl: /^https?:\/\/[^\s]{1,1990}$/,
-  externalId: /^\P{Cc}{1,200}$/u,
+/** The kind of text of each field. */
+const kinds: Readonly<Record<PersonField, TextKind>> = {
+  givenName: 'personName',
+  familyName: 'personName',
+  email: 'address',
+  phoneNumber: 'line',
+  pictureUrl: 'line',
+  externalId: 'line',
 };
 
-const textOf = (claims: Claims, claim: string | undefined): string | undefined => {
+/** Whether a claim may fill the field. Anything else is left out, because a provider's mistake stops nobody who is here already. */
+const mayFill = (field: PersonField, value: string): boolean =>
+  problemsOf(recordForms.person[field], value).length === 0 && (field !== 'pictureUrl' || /^[^\s]{1,2000}$/.test(value));
+
+/** A claim as it was meant. U+FFFD stands for a letter that the provider has lost, and no sign-in brings the letter back. */
+export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind): string | undefined => {
   const value = claim === undefined ? undefined : ownMember(claims, claim);
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+  return (typeof value === 'string' && cleanText(kind, value.slice(0, LONGEST).replaceAll('\ufffd', ''))) || undefined;
 };
+
+/** Characters of a claim that are looked at. No field takes as many. */
+const LONGEST = 4096;
 
 /** The fields that the claims fill. @param which those that a sign-in changes, or all */
 export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updated'): Partial<Record<PersonField, string>> {
   return Object.fromEntries(
     personFields.flatMap((field) => {
       const mapped = mapping[field];
-      const value = textOf(claims, mapped?.claim);
+      const value = textOf(claims, mapped?.claim, kinds[field]);
       const isWanted = which === 'all' || mapped?.update === true;
-      return isWanted && value !== undefined && limits[field].test(value) ? [[field, value] as const] : [];
+      return isWanted && value !== undefined && mayFill(field, value) ? [[field, value] as const] : [];
     }),
   );
 }
@@ -58,16 +69,21 @@ export const provesEmail = (
 ): boolean =>
   address !== undefined &&
   isVerified(claims) &&
-  textOf(claims, 'email') === address &&
+  textOf(claims, 'email', 'address') === address &&
   (tid === ofInstance || domains.includes(domainOf(address) ?? ''));
 
 /** The user name of a new user: its claim, else the address. */
 export const userNameOf = (mapping: Mapping, claims: Claims): string | undefined =>
-  textOf(claims, mapping.userName?.claim) ?? textOf(claims, mapping.email?.claim);
+  textOf(claims, mapping.userName?.claim, 'userName') ?? textOf(claims, mapping.email?.claim, 'address');
 
 /** What the person is called there, for a page. */
 export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string =>
-  (textOf(claims, mapping.email?.claim) ?? textOf(claims, mapping.userName?.claim) ?? textOf(claims, 'name') ?? subject).slice(0, 200);
+  (
+    textOf(claims, mapping.email?.claim, 'address') ??
+    textOf(claims, mapping.userName?.claim, 'userName') ??
+    textOf(claims, 'name', 'personName') ??
+    subject
+  ).slice(0, 200);
 
 /**
  * The groups of a user after a sign-in. The user keeps groups that are not mapped, and gets those that the claim names. A group that has privileges is given

@@ -16,6 +16,7 @@ import {
   secondsUntil,
   type Text,
   turnsOf,
+  typedField,
   type ViewPart,
 } from '../../../lib/extension-door.js';
 import { begun, countInvited, created, throughOf, type Waiting, waiting } from './records.js';
@@ -151,7 +152,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   async function chosenElsewhere(ctx: Context, found: Opened): Promise<Chosen | undefined> {
     const { tid, prepared, invited } = found;
     const { registration } = directory.forTenant(tid);
-    const [givenName, familyName] = [formField(ctx, 'givenName').trim(), formField(ctx, 'familyName').trim()];
+    const [givenName, familyName] = [typedField(ctx, 'givenName', 'personName'), typedField(ctx, 'familyName', 'personName')];
     const chosen = { givenName, familyName, password: formField(ctx, 'password') };
     const wrong = await registration.problems({ ...chosen, email: prepared.email }, { hidesTaken: true });
     if (wrong.length === 0) return chosen;
@@ -206,7 +207,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     if (IdpError.is(error, 'not_found')) return message(ctx, found, 'closed', 410);
     if (!IdpError.is(error, 'busy')) throw error;
     ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
-    const [givenName, familyName] = [formField(ctx, 'givenName'), formField(ctx, 'familyName')];
+    const [givenName, familyName] = [typedField(ctx, 'givenName', 'personName'), typedField(ctx, 'familyName', 'personName')];
     await show(ctx, found, { givenName, familyName }, {}, 'sign-in.confirm.busy', 503);
   }
 

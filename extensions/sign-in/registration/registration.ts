@@ -13,6 +13,7 @@ import {
   recordsOfBrowsers,
   redirectByGet,
   turnsOf,
+  typedField,
   wantedLocale,
 } from '../../../lib/extension-door.js';
 import type { Attempts } from '../attempts.js';
@@ -88,7 +89,9 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
 
     /** Creates the account and signs it in. */
     async create(ctx: Context, interaction: Interaction): Promise<void> {
-      const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => formField(ctx, name).trim());
+      const givenName = typedField(ctx, 'givenName', 'personName');
+      const familyName = typedField(ctx, 'familyName', 'personName');
+      const email = typedField(ctx, 'email', 'address');
       const refused = async (more: Partial<PageView<'create'>>, status: number): Promise<void> => {
         if (!(await show(ctx, interaction, { givenName, familyName, email, ...more } as Partial<PageView<'create'>>, status)))
           redirectByGet(ctx, `${url(interaction)}?restart=yes`);

@@ -1,6 +1,14 @@
 /** The choice among the organisations that one password signs in to: last used first, to be searched when there are many. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, type Interaction, type Proof, shownName } from '../../../lib/extension-door.js';
+import {
+  type Account,
+  type ExtensionContext,
+  formField,
+  type Interaction,
+  type Proof,
+  shownName,
+  typedField,
+} from '../../../lib/extension-door.js';
 import type { OrganisationChoice, PageView } from '../view-models.js';
 import type { Steps } from './steps.js';
 
@@ -72,7 +80,7 @@ export function createOrganisationStep({ directory, csrf, interactions }: Extens
         .split(',')
         .slice(0, SEARCHED_TO);
       const all = (await Promise.all(values.map((value) => chosen(ctx, interaction, value)))).filter((each) => each !== undefined);
-      const search = formField(ctx, 'search').trim().slice(0, 100);
+      const search = typedField(ctx, 'search', 'line').slice(0, 100);
       return all.length === 0 ? undefined : viewOf(ctx, interaction, all, formField(ctx, 'identifier').trim().slice(0, 320), search);
     },
   };

@@ -2,6 +2,7 @@
 import type { PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
+import { cleanText } from '../../text/kinds.js';
 import type { DirectoryContext } from '../context.js';
 import { organisationKey, USER_NAME_LENGTH } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
@@ -86,8 +87,9 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
     },
 
     async withEmail(email, tids) {
-      if (!isEmailAddress(email.trim())) return [];
-      const key = comparedAddress(email);
+      const address = cleanText('address', email);
+      if (!isEmailAddress(address)) return [];
+      const key = comparedAddress(address);
       const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
       const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
         (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));

@@ -4,7 +4,7 @@ import type { Row, Unsaved } from '../../store/directory-store.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import type { Collections } from '../context.js';
-import { checkInput, inputSchema } from '../input.js';
+import { checkInput, inputSchema, line } from '../input.js';
 
 /** A CloudEvents attribute: one line, without control characters. @see CloudEvents 1.0 §2.3 */
 const attribute = () => Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
@@ -12,7 +12,7 @@ const attribution = inputSchema({
   actor: Type.Optional(attribute()),
   act: Type.Optional(attribute()),
   requestId: Type.Optional(attribute()),
-  metadata: Type.Optional(inputSchema({ ClientId: attribute(), ClientName: Type.String({ minLength: 1, maxLength: 200 }) })),
+  metadata: Type.Optional(inputSchema({ ClientId: attribute(), ClientName: line() })),
 });
 
 /** @throws IdpError `invalid_record` for what no event can carry. */

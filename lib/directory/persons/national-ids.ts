@@ -1,10 +1,11 @@
 import type { Keyring } from '../../store/keyring.js';
 import type { Person } from '../../store/records/records.js';
+import { withoutUnseen } from '../../text/kinds.js';
 import { normalForm } from '../../text/normal-form.js';
 
 /** National ids of a tenant: encrypted, with a keyed hash for look-ups. The hash of one tenant is of no use in another. */
 export function createNationalIds(keyring: Keyring, tid: string) {
-  const normalised = (nationalId: string) => normalForm(nationalId, 'NFKC').trim();
+  const normalised = (nationalId: string) => normalForm(withoutUnseen(nationalId), 'NFKC').trim();
   const hashes = (nationalId: string) => keyring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
   const seal = (personId: string, nationalId: string) => ({
     nationalId: keyring.encrypt(PURPOSE, personId, normalised(nationalId)),

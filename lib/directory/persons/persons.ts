@@ -26,6 +26,7 @@ import {
   patched,
   patchSchema,
   personName,
+  pictureUrl,
 } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -49,7 +50,7 @@ export const personProperties = {
   phoneNumber: Type.Optional(line(40)),
   phoneNumberVerified: Type.Optional(Type.Boolean()),
   nationalId: Type.Optional(line(64)),
-  pictureUrl: Type.Optional(Type.String({ pattern: '^https?://' })),
+  pictureUrl: Type.Optional(pictureUrl()),
   externalId: Type.Optional(line()),
   attributes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 };

@@ -6,6 +6,7 @@
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
 import { decodeForm } from '../../text/decode.js';
+import { cleanText, type TextKind } from '../../text/kinds.js';
 import { createBodyParser } from './body-parser.js';
 
 /** Bytes of a form of ours; the OAuth endpoints take as many. */
@@ -70,3 +71,22 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
   const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'string' && value.length <= longest ? value : '';
 }
+
+/**
+ * Returns what somebody typed or pasted into a field, as it was meant: without characters that nobody sees. Read passwords and hidden fields with
+ * {@link formField}, which changes nothing.
+ * @example
+ * ```ts
+ * import { type Extension, form, typedField } from 'tenant-idp/extension';
+ *
+ * export const greeting: Extension = {
+ *   name: 'greeting',
+ *   routes(router) {
+ *     router.post('/greeting', form, (ctx) => {
+ *       ctx.body = { greeting: `Hello, ${typedField(ctx, 'givenName', 'personName')}` };
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export const typedField = (ctx: Context, name: string, kind: TextKind): string => cleanText(kind, formField(ctx, name));

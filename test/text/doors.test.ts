@@ -1,0 +1,210 @@
+/** Every door by which a text comes in is sorted: the text has a kind or a pattern, or is on the list of texts that another rule judges. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { saml } from '../../extensions/saml/index.js';
+import { problemsOf } from '../../lib/directory/input.js';
+import { findSeedFormProblems, seedSchema } from '../../lib/directory/seed/schema.js';
+import {
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../support/administration/admin.js';
+import type { Json } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+
+const SAML = 'idp.saml-service-providers:write';
+const scopes = [...adminScopes, SAML];
+const service = useIdp({
+  seed: {
+    ...adminSeed,
+    permissions: [...adminSeed.permissions, { id: SAML, name: 'SAML' }],
+    clients: adminSeed.clients.map((client) => (client.id === 'root' ? adminClient('root', ['*'], scopes) : client)),
+  },
+  extensions: [saml()],
+  subjectSalt: 'sixteen characters',
+  limits: { adminRequestsPerMinute: 100_000 },
+});
+let root: AdminClient;
+let tid: string;
+let document: Json;
+beforeAll(async () => {
+  root = administer(service.issuer, await adminToken(service.issuer, 'root', scopes.join(' ')));
+  tid = (await tenantIds(root)).Acme ?? '';
+  document = (await root('/openapi.json')).json;
+});
+
+/** Members without a kind, and why. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  'are compared with what is stored': [
+    ...[
+      'id',
+      'subsidiaryId',
+      'clientId',
+      'userId',
+      'personId',
+      'operatorId',
+      'groupId',
+      'createUsersIn',
+      'ids/0',
+      'names/0',
+      'deliveries/0',
+    ],
+    ...[
+      'permissionIds/0',
+      'permissions/0',
+      'allowedTenants/0',
+      'adminTenants/0',
+      'groups/0',
+      'allowedScopes/0',
+      'tenant',
+      'signIn/methods/0',
+    ],
+    ...['?name', '?email', '?userName', '?externalId', '?userId', '?personId', '?operatorId'],
+  ],
+  'are parsed as URLs, domains, certificates or XML': [
+    ...['corsOrigins/0', 'postRegistrationUri', 'url', 'issuer', 'metadataUrl', 'domains/0', 'metadata'],
+    ...['signingCertificates/0', 'encryptionCertificate'],
+  ],
+  'are compared with what a provider tells, byte by byte': ['claim', 'subjectClaim', 'value', 'amr/0', 'acr/0'],
+  'are handed back as they came, or are secret': ['relayState', 'devPassword', '?after'],
+};
+const isOther = (path: string) => Object.values(others).some((names) => names.some((name) => path.endsWith(`/${name}`)));
+
+const bad = ['\u202e', '\u200b', '\u0085', '\u2028', '\ufffd', '\u00ad', '\ufeff', '\u{e0041}', '\u3164'];
+const beginnings = ['a', 'https://a.test/', '/a', '#'];
+const isSorted = (schema: Json): boolean =>
+  ['x-text', 'format', 'enum', 'const'].some((keyword) => schema[keyword] !== undefined) ||
+  (schema.pattern !== undefined &&
+    bad.every((character) => beginnings.every((beginning) => !new RegExp(schema.pattern).test(`${beginning}${character}b`))));
+
+type TextAt = readonly [path: string, schema: Json];
+
+function textsOf(schema: Json, path: string): readonly TextAt[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  if (schema.$ref) {
+    const [, ...names]: readonly string[] = schema.$ref.split('/');
+    return textsOf(
+      names.reduce((found: Json, name) => found[name], document),
+      path,
+    );
+  }
+  return [
+    ...(schema.type === 'string' ? [[path, schema] as const] : []),
+    ...['anyOf', 'allOf', 'oneOf'].flatMap((word) => (schema[word] ?? []).flatMap((branch: Json) => textsOf(branch, path))),
+    ...textsOf(schema.items, `${path}/0`),
+    ...Object.entries<Json>(schema.properties ?? {}).flatMap(([name, member]) => textsOf(member, `${path}/${name}`)),
+    ...Object.values<Json>(schema.patternProperties ?? {}).flatMap((member) => textsOf(member, `${path}/x`)),
+  ];
+}
+
+const unsorted = (texts: readonly TextAt[]): readonly string[] =>
+  texts.filter(([path, schema]) => !isSorted(schema) && !isOther(path)).map(([path]) => path);
+
+/** A value that has the text at the path and nothing else. */
+const valueAt = (path: string, text: string): Json =>
+  path
+    .split('/')
+    .slice(1)
+    .reduceRight<Json>((inner, name) => (name === '0' ? [inner] : { [name]: inner }), text);
+
+const operations = () =>
+  Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+const bodyOf = ({ requestBody }: Json): Json => Object.values<Json>(requestBody?.content ?? {})[0]?.schema;
+
+const kindsOf = (schema: Json): string | undefined => (schema.format === 'idn-email' ? 'address' : schema['x-text']);
+
+describe('texts of operations', () => {
+  test('are sorted', () => {
+    const texts = operations().flatMap(({ method, path, operation }) => [
+      ...textsOf(bodyOf(operation), `${method} ${path}`),
+      ...(operation.parameters ?? [])
+        .filter((one: Json) => one.in === 'query')
+        .flatMap((one: Json) => textsOf(one.schema, `${method} ${path}/?${one.name}`)),
+    ]);
+    expect(texts.length).toBeGreaterThan(300);
+    expect(unsorted(texts)).toEqual([]);
+  });
+
+  test('A03, A06, N04: that have a kind are refused with the character, its place and what to do', async () => {
+    const doors = operations()
+      .filter(({ method, path }) => method === 'POST' && !path.includes('/{id}'))
+      .flatMap(({ path, operation }) =>
+        textsOf(bodyOf(operation), '').flatMap(([at, schema]) => {
+          const kind = kindsOf(schema);
+          return kind === undefined || kind === 'opaque' ? [] : [{ path, at, kind }];
+        }),
+      );
+    expect(new Set(doors.map(({ kind }) => kind))).toEqual(new Set(['personName', 'userName', 'address', 'line']));
+    for (const { path, at, kind } of doors) {
+      const { status, json } = await root.post(path.replace('{tid}', tid), valueAt(at, 'https://a\u202eb'));
+      const expected =
+        kind === 'address' ? expect.stringContaining('e-mail') : 'a text without U+202E: remove the character at position 10';
+      expect([path, at, status, json.errors]).toEqual([path, at, 422, expect.arrayContaining([{ pointer: at, expected }])]);
+    }
+  });
+});
+
+describe('texts of seeds', () => {
+  test('are sorted', () => expect(unsorted(textsOf(seedSchema, 'seed'))).toEqual([]));
+
+  test('that have a kind are refused with the character, its place and what to do', () => {
+    const doors = textsOf(seedSchema, '').filter(([, schema]) => !['opaque', undefined].includes(schema['x-text']));
+    expect(doors.length).toBeGreaterThan(20);
+    for (const [at] of doors) {
+      const path = `seed${at.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.')}`;
+      const expected = 'a text without U+202E: remove the character at position 10';
+      expect(findSeedFormProblems(valueAt(at, 'https://a\u202eb'))).toContainEqual({ path, expected });
+    }
+  });
+});
+
+/** Fields of forms that nobody types: chosen from a list, hidden, or a password. `identifier` is compared by {@link comparedUserNames}, which drops no former name. */
+const hidden = new Set([
+  ...[
+    'csrf',
+    'idp',
+    'step',
+    'choice',
+    'subject',
+    'remove',
+    'removed',
+    'add',
+    'recovered',
+    'forget',
+    'oid',
+    'response',
+    'decision',
+    'stranger',
+  ],
+  ...['unlink', 'parent', 'over', 'another', 'find', 'back', 'all', 'password', 'identifier', 'organisation'],
+  // Read by `cleanCode`.
+  ...['code', 'recovery', 'minutes'],
+]);
+
+test('fields of forms that people type into are read by their kind', () => {
+  const files = readdirSync('extensions', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const read = files.flatMap((file) =>
+    [...readFileSync(`extensions/${file}`, 'utf8').matchAll(/^(?! \*).*?\bformField\(ctx, '(\w+)'/gm)].map(
+      ([, name = '']) => `${file} ${name}`,
+    ),
+  );
+  expect(read.length).toBeGreaterThan(40);
+  expect(read.filter((one) => !hidden.has(one.split(' ')[1] ?? ''))).toEqual([]);
+});
+
+test('T3-IN-JSON: what JSON has no form for is refused from a host too', () => {
+  const person = { attributes: { a: Number.POSITIVE_INFINITY, b: ['\ud800'] } };
+  expect(problemsOf(textSchema, person)).toEqual([
+    { path: '/attributes/a', expected: 'a number below 1.8e308' },
+    { path: '/attributes/b/0', expected: 'a text without U+D800: remove the character at position 1' },
+  ]);
+});
+
+const { Type } = await import('@sinclair/typebox');
+const textSchema = Type.Object({ attributes: Type.Record(Type.String(), Type.Unknown()) });
