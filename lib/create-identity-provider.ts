@@ -7,7 +7,7 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import { findProblems } from './composition/configuration-problems.js';
 import { createAttempts, createExtensionContexts } from './composition/extension-context.js';
-import { createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
+import { createFormAnswers, createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
 import { createExtensionWork } from './composition/extension-work.js';
 import { invitationRulesOf, recoveryRulesOf } from './composition/link-rules.js';
 import { createMail } from './composition/mail.js';
@@ -40,7 +40,10 @@ import { createAddressOf } from './http/clients/client-address.js';
 import { createCountWrongSecret } from './http/clients/wrong-secrets.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createWelcome, isWelcome } from './http/pages/welcome.js';
-import { form } from './http/requests/form.js';
+import { createCookieCheck } from './http/requests/cookie-check.js';
+import { createCsrf } from './http/requests/csrf.js';
+import { readForm } from './http/requests/form.js';
+import { ANSWER_KEPT_SECONDS, createRepeatedForms } from './http/requests/repeated-forms.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { withBareErrors } from './logger.js';
@@ -49,6 +52,7 @@ import { routes } from './oidc/configuration.js';
 import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
+import { cookieName } from './oidc/sessions/cookies.js';
 import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
@@ -128,6 +132,25 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
   const browsers = createBrowsers(options);
+  const [csrfKey] = keyring.derive('csrf');
+  const csrf = createCsrf(csrfKey, new URL(issuer).origin, browsers);
+  const cookieCheck = createCookieCheck({
+    sendsCookies: browsers.sendsCookies,
+    issuer,
+    showPage: (ctx, page) => showPage(ctx, page),
+    logger,
+  });
+  const repeatedForms = createRepeatedForms({
+    cookieCheck,
+    records: createFormAnswers({ artifacts, now, keyring }, ANSWER_KEPT_SECONDS),
+    hash: (text) => keyring.hashes('forms', text)[0],
+    formOf: csrf.formOf,
+    signIn: (ctx) => protocol.signInState(ctx),
+    sessionCookie: cookieName('session', options),
+    onward: (ctx) => protocol.afterSignIn(ctx),
+    showUnderWay: (ctx) => showPage(ctx, { page: 'under-way' }),
+    logger,
+  });
   const attempts = createAttempts(artifacts);
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
@@ -149,7 +172,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     fetch,
     remote,
     clientKeySets: createClientKeySets(remote, logger),
-    readForm: form,
+    readForm,
+    csrf,
+    cookieCheck,
+    repeatedForms,
     countWrongSecret,
     logger,
     showPage: (ctx, page) => showPage(ctx, page),
@@ -179,10 +205,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     options,
     protocol,
     directory,
-    keyring,
     claims,
-    browsers,
     attempts,
+    csrf,
     countWrongSecret,
     brandingOf,
     ...(options.mail && {
@@ -243,6 +268,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
         showPage,
         isBehindProxy: options.trustProxy !== 0,
         limits: options.limits,
+        repeatedForms,
         logger,
       }))(),
   );

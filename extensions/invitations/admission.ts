@@ -26,8 +26,8 @@ export type Admissions = ReturnType<typeof createAdmissions>;
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
   const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
 
-  /** A token of this browser alone names the record. */
-  const ticket = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `admitted ${nameOf(ref)}`);
+  /** Names the record, which no other browser can name. */
+  const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${nameOf(ref)}`);
 
   return {
     /** The address of a step. */

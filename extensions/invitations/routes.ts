@@ -102,8 +102,8 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     }
   }
 
-  /** A token of this browser alone names the record. */
-  const secondTime = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `accepted ${nameOf(ref)}`);
+  /** Names the record, which no other browser can name. */
+  const secondTime = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `accepted ${nameOf(ref)}`);
 
   /** Goes on like the first time, in the browser that accepted it. */
   async function wentOn(ctx: Context, found: OpenedInvitation): Promise<boolean> {

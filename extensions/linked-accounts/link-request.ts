@@ -29,8 +29,8 @@ interface Begun {
 }
 
 export function createLinkRequests({ artifact, csrf, directory, isSufficient, mayChange, now }: ExtensionContext) {
-  /** A token of this browser alone names the record. */
-  const ticket = (ctx: Context, id: string): string => csrf.token(ctx, `linked-accounts ${id}`);
+  /** Names the record, which no other browser can name. */
+  const ticket = (ctx: Context, id: string): string => csrf.ticket(ctx, `linked-accounts ${id}`);
   /** The parent of the signed-in account, if the sign-in does not meet the parent's requirements. New account links are made with the parent. */
   async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {
     const { parentUserId } = here.account.person.user;

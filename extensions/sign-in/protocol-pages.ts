@@ -7,7 +7,7 @@ import { createSteps } from './steps/steps.js';
 import type { PageView } from './view-models.js';
 
 /** Pages that say that something went wrong: what it was must not keep them from being shown. */
-const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'wrong-link']);
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link']);
 
 export function createShowPage(context: ExtensionContext): ShowPage {
   const { form, surroundings } = createSteps(context);
@@ -66,7 +66,10 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
     }
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
+    case 'no-cookies':
+      return { page: 'no-cookies', ...(page.restart === undefined ? {} : { restart: page.restart }) };
     case 'acting':
+    case 'under-way':
     case 'unavailable':
     case 'wrong-link':
     case 'welcome':

@@ -146,6 +146,10 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** A form was sent twice, and the first time is still under way. */
+  'under-way': object;
+  /** A browser that sends no cookies. */
+  'no-cookies': { readonly restart?: string };
   /** A sign-in that this browser knows nothing of. */
   'wrong-link': object;
   /** What was asked for is for the user alone, and somebody acts as the user. */

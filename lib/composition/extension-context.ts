@@ -13,11 +13,9 @@ import type { Directory } from '../directory/index.js';
 import { locales } from '../display/locales.js';
 import { eventNames } from '../events.js';
 import { createBearer, type Guarded } from '../http/clients/bearer.js';
-import { createCsrf } from '../http/requests/csrf.js';
 import { requestIdOf } from '../http/requests/request-id.js';
 import type { Logger } from '../logger.js';
 import { describeScopes } from '../oidc/accounts/scopes.js';
-import type { Browsers } from '../oidc/context.js';
 import type { Protocol } from '../oidc/protocol.js';
 import { browserStateCookie } from '../oidc/sessions/browser-state.js';
 import { pathCookieName } from '../oidc/sessions/cookies.js';
@@ -25,16 +23,13 @@ import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
-import type { Keyring } from '../store/keyring.js';
 import { ownContext } from './own-context.js';
 
-export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
+export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'csrf' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
   readonly options: ResolvedOptions;
   readonly protocol: Protocol;
   readonly directory: Directory;
-  readonly keyring: Keyring;
   readonly claims: ClaimResolver;
-  readonly browsers: Browsers;
   readonly logger: Logger;
   readonly now: ExtensionContext['now'];
   readonly kept: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'>;
@@ -48,10 +43,9 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
 
 /** The contexts of all extensions: each its own, which differ in what is named after the extension alone. */
 export function createExtensionContexts(parts: ExtensionContextParts): ContextOf {
-  const { options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger, extensions, showPage } = parts;
+  const { options, protocol, directory, claims, attempts, countWrongSecret, logger, extensions, showPage } = parts;
   const { issuer } = options;
   const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
-  const [csrfKey] = keyring.derive('csrf');
   /** Asked when it is needed: extensions get the context that is made here. */
   const endActingAt = (): { readonly endAt: string } | undefined => {
     for (const extension of extensions) {
@@ -115,7 +109,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
+    csrf: parts.csrf,
     attempts,
     countWrongSecret,
     ...(options.impersonation && { impersonation: options.impersonation }),

@@ -53,6 +53,10 @@ interface KeptDataParts {
   readonly directory: Directory;
 }
 
+/** The answers to forms, which no extension can name. */
+export const createFormAnswers = (parts: Pick<KeptDataParts, 'artifacts' | 'now' | 'keyring'>, lifetimeSeconds: number) =>
+  createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
+
 /** The members of the context that lead to it. */
 export function createKeptData(
   parts: KeptDataParts,

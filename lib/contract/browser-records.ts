@@ -30,7 +30,7 @@ export interface BrowserRecords {
  * ```
  */
 export function recordsOfBrowsers({ artifact, csrf }: Pick<ExtensionContext, 'artifact' | 'csrf'>, kind: ArtifactKind): BrowserRecords {
-  const idOf = (ctx: Context, name: string): string => csrf.token(ctx, `${kind.name} ${name}`);
+  const idOf = (ctx: Context, name: string): string => csrf.ticket(ctx, `${kind.name} ${name}`);
   return {
     put: (ctx, name, value = {}, options = {}) => artifact(kind).put(idOf(ctx, name), value, options),
     read: (ctx, name) => artifact(kind).read(idOf(ctx, name)),

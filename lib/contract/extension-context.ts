@@ -15,6 +15,7 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { FetchProblem } from '../fetch/fetch-rules.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
+import type { Csrf } from '../http/requests/csrf.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { Branding } from '../store/records/records.js';
@@ -205,8 +206,8 @@ export interface ExtensionContext {
   readonly pageAdditions: readonly PageAddition[];
   /** The sections of the account page, which extensions contribute. */
   readonly accountSections: readonly AccountSection[];
-  /** A token that proves a form came from our page of this interaction. */
-  readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
+  /** Tokens of forms, in the hidden field `csrf`. A route that reads its form with `form` evaluates each form once, however often the browser sends it. */
+  readonly csrf: Csrf;
   /**
    * Counts attempts: how many there are with this one, and when the count starts again.
    * @param counter a name of the extension's own: another extension counts apart under the same

@@ -20,6 +20,7 @@ import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
 import { refuseBroken } from './requests/broken-requests.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
+import type { FormState, RepeatedForms } from './requests/repeated-forms.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
@@ -42,6 +43,8 @@ export interface AppOptions {
   /** Whether a proxy in front is trusted, and with it the request id that it gives. */
   readonly isBehindProxy: boolean;
   readonly limits: AdmissionOptions;
+  /** Answers a form that was sent before as the first time. */
+  readonly repeatedForms: RepeatedForms;
   readonly logger: Logger;
 }
 
@@ -83,6 +86,7 @@ export function createApp(options: AppOptions): App {
   const refuse = compose([onError, tooMany]);
   const admitted = (ctx: Context, url: string): Promise<void> => {
     ctx.state.isBehindProxy = options.isBehindProxy;
+    (ctx.state as FormState).repeatedForms = options.repeatedForms;
     const path = pathname(url);
     // Those who verify tokens go on, and those who ask where to sign in.
     if (isDocument(path)) return run(ctx, path);

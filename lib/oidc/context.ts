@@ -15,6 +15,9 @@ import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
+import type { CookieCheck } from '../http/requests/cookie-check.js';
+import type { Csrf } from '../http/requests/csrf.js';
+import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
@@ -40,6 +43,12 @@ export interface OidcDependencies {
   readonly clientKeySets: ClientKeySets;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
+  /** Tells browsers that send no cookies. */
+  readonly cookieCheck: CookieCheck;
+  /** Tokens of forms. */
+  readonly csrf: Csrf;
+  /** Answers a form that was sent before as the first time. */
+  readonly repeatedForms: RepeatedForms;
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
@@ -73,6 +82,8 @@ export interface OidcParts extends OidcDependencies {
 export interface Browsers {
   /** The hash of the secret that the request brings; undefined when it brings none, or more than one. */
   browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
+  /** Whether the request brings any cookie of the service. */
+  sendsCookies(ctx: Pick<Context, 'headers'>): boolean;
   /** Whether something is bound to the browser that asks. */
   isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
   /** For a response with something that belongs to its browser (an interaction, a form), and no other: where the request brings no secret, the response makes one. */

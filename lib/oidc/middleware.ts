@@ -1,6 +1,7 @@
 /** The steps that a request takes around oidc-provider's own. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { unreadRequest } from '../http/requests/unread-request.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
@@ -67,6 +68,14 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     if (counting !== undefined) await counting;
   }
 
+  /** Reads a form of oidc-provider's own, and evaluates it once however often the browser sends it. */
+  async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
+    await parts.readForm(ctx, async () => {});
+    ctx.req = unreadRequest(ctx.req, ctx.request as { readonly rawBody?: unknown });
+    ctx.request.req = ctx.req;
+    await parts.repeatedForms(ctx, evaluate);
+  }
+
   return async (ctx, next) => {
     const { documents } = instances.of(ctx);
     const isDocument = documents.isAt(ctx.path);
@@ -78,20 +87,28 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
-    if (ctx.method === 'POST') refuseBrokenForm(ctx.req);
+    // `readForm` refuses a broken form by itself.
+    const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
+    if (ctx.method === 'POST' && !isConfirmed) refuseBrokenForm(ctx.req);
     const changing = before(ctx);
     if (changing !== undefined) {
       await changing;
       if (ctx.method === 'POST') return;
     }
-    await next();
-    await after(ctx);
+    const evaluate = async (): Promise<void> => {
+      await next();
+      await after(ctx);
+    };
+    await (isConfirmed ? once(ctx, evaluate) : evaluate());
     const { route } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     if (route && !plainDoor) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
     if (isDocument) await documents.keep(ctx);
     if (route && uncached.has(route)) ctx.set(notCached);
   };
 }
+
+/** The form of the page that asks whether to sign out. */
+const confirmPath = `${routes.end_session}/confirm`;
 
 const endpoints = { ...routes, backchannel_authentication: BACKCHANNEL_PATH };
 

@@ -6,7 +6,7 @@
  * of oidc-provider; tests compare both with the code.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ReadAccessToken } from '../contract/bearer.js';
 import type { AccountClaims } from '../contract/clients/account-claims.js';
@@ -46,7 +46,7 @@ import { createActing } from './sessions/acting.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createActingHere, createSignedIn, createSignInToEnd } from './sessions/signed-in.js';
+import { createActingHere, createSignedIn, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
@@ -77,6 +77,10 @@ export interface Protocol {
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
   readonly signInToEnd: ExtensionContext['signInToEnd'];
+  /** Names the browser's sign-in; the empty text without a usable one. */
+  readonly signInState: (ctx: Context) => Promise<string>;
+  /** Where a browser goes on that sends a form to the pages of a sign-in that it completed a moment ago; undefined elsewhere. */
+  readonly afterSignIn: (ctx: Context) => Promise<string | undefined>;
   readonly isSufficient: ExtensionContext['isSufficient'];
   readonly mayChange: ExtensionContext['mayChange'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
@@ -198,6 +202,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
+  const { afterSignIn, ...interactions } = createInteractions(parts, provider, acting, isComplete);
   const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
@@ -208,7 +213,8 @@ export function createProtocol(
     get app() {
       return provider() as unknown as ProtocolApp['app'];
     },
-    interactions: createInteractions(parts, provider, acting, isComplete),
+    interactions,
+    afterSignIn,
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     async signature(data, alg) {
@@ -220,6 +226,7 @@ export function createProtocol(
     sessions: createUserSessions(parts),
     signedIn,
     signInToEnd: createSignInToEnd(provider),
+    signInState: createSignInState(parts, provider, isComplete),
     isSufficient: createSufficient(parts, isComplete),
     mayChange: createMayChange(parts),
     requireSignIn: signInRequests.require,

@@ -142,6 +142,7 @@ const rooms: readonly Room[] = [
       'lib/http/requests/kept.ts',
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
+      'lib/http/requests/unread-request.ts',
       'lib/store/',
       'lib/text/',
       'lib/times/',

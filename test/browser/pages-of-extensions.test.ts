@@ -103,7 +103,7 @@ async function factors(): Promise<void> {
   const challenge = await signIn(new Visitor(), begin({ acr_values: 'mfa' }));
   const again = new Visitor();
   const asked = await signIn(again, begin({ acr_values: 'mfa' }));
-  for (let wrong = 0; wrong < 6; wrong += 1) await again.submit(asked, { code: '000000' });
+  for (let wrong = 0; wrong < 6; wrong += 1) await again.submit(asked, { code: `00000${wrong}` });
   const recovery = new Visitor();
   const last = await signIn(recovery, begin({ acr_values: 'mfa' }));
   const way = /href="([^"]*with=recovery)"/.exec(last.body)?.[1] ?? '';

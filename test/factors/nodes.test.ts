@@ -78,7 +78,9 @@ function suite(
 
   test(`${5 * GUESSING} guesses in ${GUESSING} sign-ins at once: ten are looked at`, async () => {
     const { secret, sent } = await challenged('guessed', GUESSING);
-    const guesses = sent.flatMap(({ agent, page }) => Array.from({ length: 5 }, () => submit(agent, page, { code: codeOf(secret, 9) })));
+    const guesses = sent.flatMap(({ agent, page }) =>
+      Array.from({ length: 5 }, (_, guess) => submit(agent, page, { code: codeOf(secret, 9), guess: `${guess}` })),
+    );
     const answers = await Promise.all(guesses);
     expect(answers.map(({ status }) => status).filter((status) => status !== 429)).toEqual(Array(10).fill(400));
   });

@@ -158,7 +158,7 @@ describe('the page of a person', () => {
     const refused = await agent.submit(list, { csrf: 'x', removed: idOf(list) });
     expect([refused.status, titleOf(refused)]).toEqual([403, 'Your sign-in factors']);
     const stranger = await new Agent().post(formOf(list).action, { ...formOf(list).fields, removed: idOf(list) });
-    expect(stranger.status).toBe(303);
+    expect(stranger.status).toBe(403);
     expect((await agent.get(page())).body).toContain('Authenticator app');
   });
 

@@ -172,7 +172,9 @@ describe('G4: codes', () => {
     const { secret } = await withApp();
     const agent = new Agent();
     const page = await signMeIn(agent, mfa());
-    const wrong = await Promise.all(Array.from({ length: 20 }, () => submit(agent, page, { code: codeOf(secret, 9) })));
+    const wrong = await Promise.all(
+      Array.from({ length: 20 }, (_, guess) => submit(agent, page, { code: codeOf(secret, 9), guess: `${guess}` })),
+    );
     expect(wrong.filter(({ status }) => status === 400)).toHaveLength(5);
     const late = await submit(agent, page, { code: codeOf(secret) });
     expect([late.status, problemOf(late)]).toEqual([429, 'Too many wrong codes. Start again.']);
@@ -186,7 +188,7 @@ describe('G4: codes', () => {
     const pages: Answer[] = [];
     for (const agent of agents) pages.push(await signMeIn(agent, mfa()));
     const guesses = pages.flatMap((page, index) =>
-      Array.from({ length: 5 }, () => submit(agents[index] as Agent, page, { code: codeOf(secret, 9) })),
+      Array.from({ length: 5 }, (_, guess) => submit(agents[index] as Agent, page, { code: codeOf(secret, 9), guess: `${guess}` })),
     );
     const answers = await Promise.all(guesses);
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(10);

@@ -113,6 +113,12 @@ export const da: Texts = {
   'wrongLink.title': 'Linket virker ikke',
   'wrongLink.message':
     'Det kan være ufuldstændigt, komme fra en anden browser eller være mere end et døgn gammelt. Start forfra fra applikationen.',
+  'noCookies.title': 'Din browser sender ingen cookies',
+  'noCookies.message':
+    'Login kræver cookies, og der kom ingen tilbage fra din browser. Tillad cookies for dette websted, eller brug en anden browser. Start derefter forfra.',
+  'underWay.title': 'Vi arbejder stadig på det',
+  'underWay.message':
+    'Du sendte formularen to gange, og første gang er ikke færdig endnu. Den kan stadig gå igennem. Se efter, om den gjorde det, før du sender igen.',
   'unavailable.title': 'Vi kan ikke logge dig ind lige nu',
   'unavailable.message': 'Fejlen er vores, ikke din. Prøv igen om et øjeblik.',
 };

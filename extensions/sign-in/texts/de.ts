@@ -113,6 +113,12 @@ export const de: Texts = {
   'wrongLink.title': 'Dieser Link funktioniert nicht',
   'wrongLink.message':
     'Er ist vielleicht unvollständig, stammt aus einem anderen Browser oder ist älter als ein Tag. Beginnen Sie neu in der Anwendung.',
+  'noCookies.title': 'Ihr Browser sendet keine Cookies',
+  'noCookies.message':
+    'Die Anmeldung braucht Cookies, und von Ihrem Browser kam keines zurück. Erlauben Sie Cookies für diese Website, oder verwenden Sie einen anderen Browser. Beginnen Sie dann neu.',
+  'underWay.title': 'Wir arbeiten noch daran',
+  'underWay.message':
+    'Sie haben dieses Formular zweimal gesendet, und das erste Mal ist noch nicht fertig. Es kann noch gelingen. Sehen Sie nach, ob es gelungen ist, bevor Sie es erneut senden.',
   'unavailable.title': 'Die Anmeldung ist gerade nicht möglich',
   'unavailable.message': 'Der Fehler liegt bei uns, nicht bei Ihnen. Versuchen Sie es gleich noch einmal.',
 };

@@ -111,6 +111,12 @@ export const en = {
   'acting.message': 'Only the person themselves can do this. Stop acting as somebody else to go on as yourself.',
   'wrongLink.title': 'This link doesn’t work',
   'wrongLink.message': 'It may be incomplete, from another browser, or more than a day old. Start again from the application.',
+  'noCookies.title': 'Your browser sends no cookies',
+  'noCookies.message':
+    'Signing in needs cookies, and none came back from your browser. Allow cookies for this site, or use another browser. Then start again.',
+  'underWay.title': 'We are still working on it',
+  'underWay.message':
+    'You sent this form twice, and the first time is not done yet. It may still go through. Look whether it did before you send it again.',
   'unavailable.title': 'We can’t sign you in right now',
   'unavailable.message': 'The fault is ours, not yours. Try again in a moment.',
 } as const;

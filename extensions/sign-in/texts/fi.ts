@@ -112,6 +112,12 @@ export const fi: Texts = {
   'acting.message': 'Tämän voi tehdä vain henkilö itse. Lopeta toisena toimiminen, niin voit jatkaa omana itsenäsi.',
   'wrongLink.title': 'Linkki ei toimi',
   'wrongLink.message': 'Se voi olla vajaa, peräisin toisesta selaimesta tai yli vuorokauden vanha. Aloita alusta sovelluksesta.',
+  'noCookies.title': 'Selaimesi ei lähetä evästeitä',
+  'noCookies.message':
+    'Kirjautuminen edellyttää evästeitä, eikä selaimesi lähettänyt yhtään takaisin. Salli evästeet tälle sivustolle tai käytä toista selainta. Aloita sitten alusta.',
+  'underWay.title': 'Käsittelemme lomaketta vielä',
+  'underWay.message':
+    'Lähetit lomakkeen kahdesti, eikä ensimmäinen kerta ole vielä valmis. Se voi yhä onnistua. Tarkista, onnistuiko se, ennen kuin lähetät uudelleen.',
   'unavailable.title': 'Kirjautuminen ei onnistu juuri nyt',
   'unavailable.message': 'Vika on meissä, ei sinussa. Yritä hetken kuluttua uudelleen.',
 };

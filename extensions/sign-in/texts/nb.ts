@@ -112,6 +112,12 @@ export const nb: Texts = {
   'acting.message': 'Dette kan bare personen selv gjøre. Slutt å opptre som en annen for å fortsette som deg selv.',
   'wrongLink.title': 'Denne lenken virker ikke',
   'wrongLink.message': 'Den kan være ufullstendig, fra en annen nettleser eller mer enn ett døgn gammel. Start på nytt fra applikasjonen.',
+  'noCookies.title': 'Nettleseren din sender ingen informasjonskapsler',
+  'noCookies.message':
+    'Innlogging krever informasjonskapsler, og ingen kom tilbake fra nettleseren din. Tillat informasjonskapsler for dette nettstedet, eller bruk en annen nettleser. Start deretter på nytt.',
+  'underWay.title': 'Vi holder fortsatt på',
+  'underWay.message':
+    'Du sendte dette skjemaet to ganger, og den første gangen er ikke ferdig ennå. Den kan fortsatt gå gjennom. Se etter om den gjorde det før du sender på nytt.',
   'unavailable.title': 'Vi kan ikke logge deg inn akkurat nå',
   'unavailable.message': 'Feilen er vår, ikke din. Prøv igjen om et øyeblikk.',
 };

@@ -112,6 +112,12 @@ export const sv: Texts = {
   'acting.message': 'Detta kan bara personen själv göra. Sluta agera som någon annan för att fortsätta som dig själv.',
   'wrongLink.title': 'Länken fungerar inte',
   'wrongLink.message': 'Den kan vara ofullständig, komma från en annan webbläsare eller vara äldre än ett dygn. Börja om från programmet.',
+  'noCookies.title': 'Din webbläsare skickar inga kakor',
+  'noCookies.message':
+    'Inloggningen behöver kakor (cookies), och inga kom tillbaka från din webbläsare. Tillåt kakor för den här webbplatsen eller använd en annan webbläsare. Börja sedan om.',
+  'underWay.title': 'Vi arbetar fortfarande med det',
+  'underWay.message':
+    'Du skickade formuläret två gånger, och den första gången är inte klar än. Den kan fortfarande gå igenom. Kontrollera om den gjorde det innan du skickar igen.',
   'unavailable.title': 'Vi kan inte logga in dig just nu',
   'unavailable.message': 'Felet är vårt, inte ditt. Försök igen om en stund.',
 };

@@ -35,3 +35,14 @@ export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } 
   }),
   showReference: false,
 });
+
+/** A form that was sent twice, of which the first is still evaluated. */
+export const underWayView = (_view: PageView<'under-way'>, { text }: PageContext): PageContent =>
+  failure({ title: text('underWay.title'), message: text('underWay.message') });
+
+/** A browser that sends no cookies. */
+export const noCookiesView = ({ restart }: PageView<'no-cookies'>, context: PageContext): PageContent => {
+  const { text, frame } = context;
+  const more = restart === undefined ? wayBack(frame.client?.uri, context) : buttonLink(restart, text('startAgain'));
+  return failure({ title: text('noCookies.title'), message: text('noCookies.message'), more });
+};

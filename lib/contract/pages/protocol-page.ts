@@ -38,6 +38,10 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** A form was sent twice, and the first time is still under way. */
+  | { readonly page: 'under-way' }
+  /** The browser keeps no cookies, or sends none. With `restart`, the URL that restarts its sign-in. */
+  | { readonly page: 'no-cookies'; readonly restart?: string; readonly client?: Client }
   /** What was asked for is for the user alone, and somebody acts as the user here. */
   | { readonly page: 'acting' }
   /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */

@@ -1,12 +1,20 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 
 /** Tokens that prove a form came from a page of ours, in the same browser, for the sign-in it is about. */
 export interface Csrf {
-  /** @param subject what the form is about, such as an interaction's uid. */
+  /** Returns another token each time, so that a token names one form as it was shown once. @param subject of the form, such as an interaction's uid. */
   token(ctx: Context, subject: string): string;
   /** False also for a request that the browser itself says came from elsewhere. @see Fetch Metadata Request Headers §2.3 */
   check(ctx: Context, subject: string, token: unknown): boolean;
+  /** Returns the same secret for the same name in the same browser, to name a record that no other browser can name. */
+  ticket(ctx: Context, name: string): string;
+}
+
+/** Tells forms apart, whatever they are about. */
+export interface FormIds {
+  /** Returns the id of the form that a token was made for; undefined for a token that this browser did not get. */
+  formOf(ctx: Context, token: string): string | undefined;
 }
 
 /** What tells browsers apart. */
@@ -16,21 +24,39 @@ interface Browsers {
   begin(ctx: Context): string;
 }
 
-export function createCsrf(key: Buffer, origin: string, { browserOf, begin }: Browsers): Csrf {
-  const mint = (browser: string | undefined, subject: string): string =>
-    createHmac('sha256', key)
-      .update(JSON.stringify([browser ?? null, subject]))
-      .digest('base64url');
+/** Bytes of an id that are drawn, and those that prove whose browser the id was made for. */
+const HALF_BYTES = 12;
+/** Characters of an id in base64url. */
+const ID_LENGTH = 32;
+
+export function createCsrf(key: Buffer, origin: string, { browserOf, begin }: Browsers): Csrf & FormIds {
+  const mac = (...texts: readonly (string | null)[]): Buffer => createHmac('sha256', key).update(JSON.stringify(texts)).digest();
+  const idOf = (browser: string | undefined, drawn: Buffer): string =>
+    Buffer.concat([drawn, mac('form', browser ?? null, drawn.toString('base64url')).subarray(0, HALF_BYTES)]).toString('base64url');
+  const mint = (browser: string | undefined, id: string, subject: string): string =>
+    id + mac('token', browser ?? null, id, subject).toString('base64url');
+  const isEqual = (expected: string, given: string): boolean => {
+    const [one, other] = [Buffer.from(expected), Buffer.from(given)];
+    return one.length === other.length && timingSafeEqual(one, other);
+  };
   return {
-    token: (ctx, subject) => mint(begin(ctx), subject),
+    token(ctx, subject) {
+      const browser = begin(ctx);
+      return mint(browser, idOf(browser, randomBytes(HALF_BYTES)), subject);
+    },
     check(ctx, subject, token) {
       const site = ctx.get('sec-fetch-site');
       if (site !== '' && site !== 'same-origin') return false;
       const from = ctx.get('origin');
       if (from !== '' && from !== origin && from !== 'null') return false;
-      const expected = Buffer.from(mint(browserOf(ctx), subject));
-      const given = Buffer.from(typeof token === 'string' ? token : '');
-      return given.length === expected.length && timingSafeEqual(given, expected);
+      const given = typeof token === 'string' ? token : '';
+      return isEqual(mint(browserOf(ctx), given.slice(0, ID_LENGTH), subject), given);
+    },
+    ticket: (ctx, name) => mac('ticket', begin(ctx), name).toString('base64url'),
+    formOf(ctx, token) {
+      const browser = browserOf(ctx);
+      const id = token.slice(0, ID_LENGTH);
+      return browser !== undefined && isEqual(idOf(browser, Buffer.from(id, 'base64url').subarray(0, HALF_BYTES)), id) ? id : undefined;
     },
   };
 }

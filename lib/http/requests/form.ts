@@ -4,16 +4,34 @@
  * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
  */
 import { parse } from 'node:querystring';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { decodeForm } from '../../text/decode.js';
 import { cleanText, type TextKind } from '../../text/kinds.js';
 import { createBodyParser } from './body-parser.js';
+import type { FormState } from './repeated-forms.js';
 
 /** Bytes of a form of ours; the OAuth endpoints take as many. */
 const FORM_LIMIT = '56kb';
 
+/** Middleware that reads a posted form, and nothing else. */
+export const readForm = createBodyParser({
+  types: ['application/x-www-form-urlencoded'],
+  limit: FORM_LIMIT,
+  parse(body) {
+    const text = decodeForm(body);
+    if (text === undefined) throw undecodable(400, 'the form is not UTF-8 in percent-encoding');
+    return { ...parse(text) };
+  },
+  onError(error) {
+    const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
+    // Decompression that fails has no status, and a coding that is not known has words of its library. @see RFC 9110 §8.4
+    throw expose === undefined ? undecodable(status, 'the body cannot be decoded') : error;
+  },
+});
+
 /**
- * Middleware that reads a posted form of at most 56 kB; `parametersOf` tells its parameters.
+ * Middleware that reads a posted form of at most 56 kB; `parametersOf` tells its parameters. A form with a token of `csrf` that the browser sends twice within a
+ * minute is evaluated once: the second request gets the answer to the first, so no step after this one runs for it.
  * @throws Error with status 413 for a form that is too long, 400 for one that cannot be decoded.
  * @example
  * ```ts
@@ -29,20 +47,10 @@ const FORM_LIMIT = '56kb';
  * };
  * ```
  */
-export const form = createBodyParser({
-  types: ['application/x-www-form-urlencoded'],
-  limit: FORM_LIMIT,
-  parse(body) {
-    const text = decodeForm(body);
-    if (text === undefined) throw undecodable(400, 'the form is not UTF-8 in percent-encoding');
-    return { ...parse(text) };
-  },
-  onError(error) {
-    const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
-    // Decompression that fails has no status, and a coding that is not known has words of its library. @see RFC 9110 §8.4
-    throw expose === undefined ? undecodable(status, 'the body cannot be decoded') : error;
-  },
-});
+export const form: Middleware = (ctx, next) => {
+  const { repeatedForms } = ctx.state as FormState;
+  return readForm(ctx, () => (repeatedForms ? repeatedForms(ctx, next) : next()));
+};
 
 const undecodable = (status: number, message: string): Error => Object.assign(new Error(message), { status, expose: true });
 

@@ -15,11 +15,14 @@ import type { OidcParts } from '../context.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { type createRestart, parametersOf } from './restart.js';
 
+/** In the query of a page that a browser was sent to again with a cookie. */
+const askedParameter = 'cookies';
+
 type FoundInteraction = ProviderInteraction & Required<BoundInteraction>;
 
 /** Loads it, or answers in its place where it is over, or another browser's. */
 export function createCurrentInteraction(parts: OidcParts, provider: () => Provider, restart: ReturnType<typeof createRestart>) {
-  const { directory, showPage, browsers, claims, internalClients } = parts;
+  const { options, directory, showPage, browsers, cookieCheck, claims, internalClients } = parts;
 
   const expired = async (ctx: Context): Promise<undefined> => {
     const offer = await restart.offer(ctx, String(ctx.params?.uid));
@@ -40,11 +43,34 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
     }
   };
 
+  /**
+   * Answers a browser without cookies at the page of a sign-in that waits. A browser that follows a link to it for the first time has no cookies either, so it gets
+   * one, and is sent here once more. False where that is not what is wrong.
+   */
+  async function answerWithoutCookies(ctx: Context, uid: string): Promise<boolean> {
+    if (!cookieCheck.isWithout(ctx)) return false;
+    const waits = await restart.waits(uid);
+    if (!waits) return false;
+    if (!waits.isRestarted && ctx.query[askedParameter] === undefined) {
+      browsers.begin(ctx);
+      redirectByGet(ctx, `${options.issuer}${ctx.path}?${askedParameter}=asked`);
+      return true;
+    }
+    const { url, clientId } = (await restart.offer(ctx, uid)) ?? {};
+    const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
+    await cookieCheck.show(ctx, { ...(url === undefined ? {} : { restart: url }), ...(client ? { client } : {}) });
+    return true;
+  }
+
   /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
   const answerInstead = async (ctx: Context): Promise<undefined> => {
-    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
-    if (target === undefined) return expired(ctx);
-    redirectByGet(ctx, target);
+    const uid = String(ctx.params?.uid);
+    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, uid);
+    if (target !== undefined) return redirectByGet(ctx, target) as undefined;
+    if (ctx.method === 'GET' && (await answerWithoutCookies(ctx, uid))) return undefined;
+    const onward = ctx.method === 'POST' ? await restart.afterSignIn(ctx, uid) : undefined;
+    if (onward !== undefined) return redirectByGet(ctx, onward) as undefined;
+    return expired(ctx);
   };
 
   return {

@@ -28,7 +28,12 @@ import { createRestart } from './restart.js';
 import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
-export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting, isComplete: IsComplete): Interactions {
+export function createInteractions(
+  parts: OidcParts,
+  provider: () => Provider,
+  acting: Acting,
+  isComplete: IsComplete,
+): Interactions & { afterSignIn(ctx: Context): Promise<string | undefined> } {
   const { directory, options, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider, isComplete);
@@ -37,11 +42,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
   const { find, load } = createCurrentInteraction(parts, provider, restart);
   const switchAccount = createAccountSwitch(parts, provider, find);
 
-  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
-    provider().interactionResult(ctx.req, ctx.res, result as never);
+  const finish = async (ctx: Context, result: Record<string, unknown>): Promise<string> => {
+    const next = await provider().interactionResult(ctx.req, ctx.res, result as never);
+    if (result.error === undefined) restart.complete(ctx, String(ctx.params?.uid));
+    return next;
+  };
 
   return {
     load,
+    afterSignIn: (ctx) => restart.afterSignIn(ctx, String(ctx.params?.uid)),
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
       const named = boundActing(await ways.named(given), options.lifetimes.impersonation);

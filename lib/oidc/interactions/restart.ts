@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
+import type { OurSession } from '../accounts/login-context.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
 import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
@@ -12,10 +13,15 @@ type Parameters = Readonly<Record<string, string>>;
 interface Begun {
   readonly parameters: Parameters;
   readonly browser?: string | undefined;
+  /** When the pages were completed, in seconds since the epoch. */
+  readonly doneAt?: number;
 }
 
 /** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** Seconds after its completion in which its request is sent again instead of a page that says that it is over. */
+const MOMENT_SECONDS = 60;
 
 /** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
 export const restartedParameter = '__restarted';
@@ -31,7 +37,7 @@ export const parametersOf = ({ params }: { readonly params: Readonly<Record<stri
  * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
  * sign its requests there is no such link: there it takes the browser that the client sent here.
  */
-export function createRestart({ options, keyring, browsers }: OidcParts, provider: () => Provider) {
+export function createRestart({ options, keyring, browsers, now }: OidcParts, provider: () => Provider) {
   const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
 
   async function waiting(uid: string): Promise<Begun | undefined> {
@@ -62,11 +68,14 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
     });
   }
 
+  const pathOf = (uid: string): string => options.mountPath + interactionPath(options, uid);
+  const isRecent = ({ doneAt = 0 }: Begun): boolean => now() / 1000 - doneAt <= MOMENT_SECONDS;
+
   return {
     remember(ctx: Context, uid: string, begun: Begun): void {
       if (cookie.read(ctx, uid)) return;
       const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
-      cookie.write(ctx, uid, options.mountPath + interactionPath(options, uid), { ...begun, parameters: lasting });
+      cookie.write(ctx, uid, pathOf(uid), { ...begun, parameters: lasting });
     },
 
     /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
@@ -82,6 +91,29 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
     async begin(ctx: Context, uid: string, prompt?: string, acrValues?: string): Promise<string | undefined> {
       const begun = await known(ctx, uid);
       return begun && begin(ctx, begun, prompt, acrValues);
+    },
+
+    /**
+     * The request of a sign-in that was completed in this browser a moment ago, for a browser that comes to its pages again: by a form that was sent twice, or by
+     * going back. The user is signed in, so the request needs no page. Undefined for any other sign-in that is over.
+     */
+    async afterSignIn(ctx: Context, uid: string): Promise<string | undefined> {
+      const begun = isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined;
+      if (!begun || (await waiting(uid))) return undefined;
+      const { accountId } = (await provider().Session.get(ctx)) as OurSession;
+      return accountId !== undefined && isRecent(begun) ? begin(ctx, begun, 'resume') : undefined;
+    },
+
+    /** Notes in the browser that the pages were completed. */
+    complete(ctx: Context, uid: string): void {
+      const begun = isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined;
+      if (begun) cookie.write(ctx, uid, pathOf(uid), { ...begun, doneAt: Math.floor(now() / 1000) });
+    },
+
+    /** Whether the sign-in waits here, and whether it was restarted; undefined for one that does not wait. A browser that was led to one got cookies. */
+    async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
+      const begun = isInteractionUid(uid) ? await waiting(uid) : undefined;
+      return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };
     },
 
     /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */

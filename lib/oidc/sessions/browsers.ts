@@ -18,6 +18,9 @@ export function createBrowsers(options: CookieNaming): Browsers {
   const name = cookieName('browser', options);
   const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
 
+  const { secure, cookies } = options;
+  const ours = (secure ? ['__Host-', '__Secure-'] : ['']).map((before) => `${before}${cookies.prefix}idp.`);
+
   /** Browsers of answers that are under way. */
   const begun = new WeakMap<object, string>();
 
@@ -28,6 +31,7 @@ export function createBrowsers(options: CookieNaming): Browsers {
   };
   return {
     browserOf,
+    sendsCookies: ({ headers }) => (headers.cookie ?? '').split(';').some((pair) => ours.some((start) => pair.trim().startsWith(start))),
     isBoundHere: (ctx, { browser }) => browser !== undefined && browser === browserOf(ctx),
     begin(ctx) {
       const known = browserOf(ctx) ?? begun.get(ctx);

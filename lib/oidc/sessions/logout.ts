@@ -77,7 +77,12 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
       const { secret } = sessionOf(ctx).state as { secret: string };
-      await showPage(ctx, { page: 'logout', action: ctx.oidc.urlFor('end_session_confirm'), fields: { xsrf: secret }, ...clientFor(ctx) });
+      await showPage(ctx, {
+        page: 'logout',
+        action: ctx.oidc.urlFor('end_session_confirm'),
+        fields: { xsrf: secret, csrf: parts.csrf.token(ctx as never, 'sign-out') },
+        ...clientFor(ctx),
+      });
     },
 
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {

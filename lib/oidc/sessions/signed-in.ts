@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -69,6 +70,23 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     };
   };
 }
+
+/**
+ * Returns a name of the browser's sign-in and of whether it is complete, which no other sign-in has; the empty text where nobody is signed in, or the sign-in is
+ * not usable any more. Where that cannot be told, no two names are the same.
+ */
+export const createSignInState =
+  ({ directory }: OidcParts, provider: () => Provider, isComplete: IsComplete) =>
+  async (ctx: Context): Promise<string> => {
+    const session = (await provider().Session.get(ctx)) as OurSession;
+    const { accountId: oid, uid, loginTs, acting } = session;
+    const key = keyOf('Session', uid);
+    const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
+    if (!account || !key || loginTs === undefined) return '';
+    if (!isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session), digestOfKey(key))) return '';
+    const completeness = await isComplete(account, ofSession(session)).catch(() => randomUUID());
+    return JSON.stringify([digestOfKey(key), oid, loginTs, acting, completeness]);
+  };
 
 /** {@link ExtensionContext.signInToEnd} */
 export const createSignInToEnd =

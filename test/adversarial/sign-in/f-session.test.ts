@@ -262,7 +262,10 @@ describe('F7: after a sign-out nobody lands at a foreign address', () => {
       }
       const unnamed = await endSession(new Agent(), { post_logout_redirect_uri });
       expect(unnamed.location).toBe(`${service.issuer}/connect/endsession/success`);
-      expect(formOf(await endSession(agent, { post_logout_redirect_uri })).fields).toEqual({ xsrf: expect.any(String) });
+      expect(formOf(await endSession(agent, { post_logout_redirect_uri })).fields).toEqual({
+        xsrf: expect.any(String),
+        csrf: expect.any(String),
+      });
     }
     expect(await isSignedIn(agent)).toBe(true);
   });

@@ -181,7 +181,7 @@ describe('G3: guessing is slow, however many try at once', () => {
     const { fields } = formOf(page);
     return Promise.all(
       Array.from({ length: count }, (_, index) =>
-        agent.post(page.url.replace(/identifier$/, 'password'), { ...fields, password }, headers(index)),
+        agent.post(page.url.replace(/identifier$/, 'password'), { ...fields, password, guess: `${index}` }, headers(index)),
       ),
     );
   };
@@ -241,7 +241,11 @@ test('G3: without trusted proxies X-Forwarded-For counts for nothing', async () 
     const { fields, action } = formOf(page);
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
-        agent.post(action, { ...fields, password: 'wrong' }, { 'x-forwarded-for': `10.0.0.${index}`, forwarded: `for=10.0.0.${index}` }),
+        agent.post(
+          action,
+          { ...fields, password: `wrong ${index}` },
+          { 'x-forwarded-for': `10.0.0.${index}`, forwarded: `for=10.0.0.${index}` },
+        ),
       ),
     );
     expect(answers.filter(({ status }) => status === 400).length).toBeLessThanOrEqual(10);

@@ -83,8 +83,14 @@ async function passwordForm(agent: Agent, parameters: Record<string, string | un
   return { agent, ...formOf(await agent.submit(first, { identifier: 'x' })) };
 }
 const browserAt = (address = newAddress()) => new Agent({ 'x-forwarded-for': address });
+let sent = 0;
+const counted = (): string => {
+  sent += 1;
+  return String(sent);
+};
+/** Each one differs from those before, because a form that is sent twice is evaluated once. */
 const send = ({ agent, action, fields }: Form, identifier: string, password: string, headers: Record<string, string> = {}, more = {}) =>
-  agent.post(action, { ...fields, identifier, password, ...more }, headers);
+  agent.post(action, { ...fields, identifier, password, sent: counted(), ...more }, headers);
 const isIn = ({ status }: Answer) => status === 303;
 const statuses = (answers: readonly Answer[]) => {
   const counts: Record<number, number> = {};

@@ -288,7 +288,7 @@ export const gallery: readonly GalleryPage[] = [
     view: {
       page: 'logout',
       action: '/end',
-      fields: { xsrf: 'token' },
+      fields: { xsrf: 'token', csrf: 'token' },
       personName: 'Alice Andersen',
       appName: 'Acme Orders',
     },
@@ -296,7 +296,7 @@ export const gallery: readonly GalleryPage[] = [
   },
   {
     name: 'logout-plain',
-    view: { page: 'logout', action: '/end', fields: { xsrf: 'token' } },
+    view: { page: 'logout', action: '/end', fields: { xsrf: 'token', csrf: 'token' } },
     frame: { locale: 'de' },
   },
   { name: 'continue', view: { ...handOver, method: 'post' }, frame },
@@ -334,4 +334,7 @@ export const gallery: readonly GalleryPage[] = [
   },
   ...galleryOfExtensions,
   { name: 'unavailable', view: { page: 'unavailable' }, frame: { ...frame, locale: 'da' } },
+  { name: 'under-way', view: { page: 'under-way' }, frame: { ...frame, locale: 'fi' } },
+  { name: 'no-cookies', view: { page: 'no-cookies', restart: '/idp/interaction/uid/restart' }, frame: { ...frame, locale: 'de' } },
+  { name: 'no-cookies-plain', view: { page: 'no-cookies' }, frame: { locale: 'nb' } },
 ];

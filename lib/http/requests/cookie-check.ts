@@ -1,0 +1,56 @@
+/** Browsers that send no cookies, because cookies are blocked or cannot be kept: no sign-in and no form works there, and a page says why. */
+import type { Context } from 'koa';
+import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
+import type { Logger } from '../../logger.js';
+import { loggedPath, requestIdOf } from './request-id.js';
+
+interface CookieCheckParts {
+  /** Whether a request brings any cookie of the service. */
+  readonly sendsCookies: (ctx: Pick<Context, 'headers'>) => boolean;
+  readonly issuer: string;
+  readonly showPage: ShowPage;
+  readonly logger: Logger;
+}
+
+export interface CookieCheck {
+  /** Whether a form that a page of the service showed came without any cookie. What a page of another site posts has none, whatever the browser keeps. */
+  isFormWithout(ctx: Context): boolean;
+  /** Whether a request brings no cookie of the service. The first request of a browser has none. */
+  isWithout(ctx: Pick<Context, 'headers'>): boolean;
+  show(ctx: Context, more?: Omit<Extract<ProtocolPage, { readonly page: 'no-cookies' }>, 'page'>): Promise<void>;
+}
+
+export function createCookieCheck({ sendsCookies, issuer, showPage, logger }: CookieCheckParts): CookieCheck {
+  const { origin, protocol } = new URL(issuer);
+  let isToldOfHttp = false;
+
+  /** Browsers drop `Secure` cookies that come over http. @see RFC 6265bis §5.7 */
+  function tellOfHttp(ctx: Context): void {
+    const forwarded = ctx.get('x-forwarded-proto');
+    const isHttp = ctx.get('origin').startsWith('http:') || (!isEncrypted(ctx) && !/\bhttps\b/i.test(forwarded));
+    if (isToldOfHttp || protocol !== 'https:' || !isHttp) return;
+    isToldOfHttp = true;
+    logger.warn(
+      { issuer, requestId: requestIdOf(ctx), path: loggedPath(ctx.path), forwardedProto: forwarded === '' ? undefined : forwarded },
+      'a browser sent no cookies, and its request seems to have come over http, while the issuer is https. Browsers keep Secure cookies only over https. ' +
+        'Serve the service over https, or have the proxy that ends TLS send X-Forwarded-Proto. This is logged once.',
+    );
+  }
+
+  return {
+    isWithout: (ctx) => !sendsCookies(ctx),
+    isFormWithout(ctx) {
+      const site = ctx.get('sec-fetch-site');
+      const from = ctx.get('origin');
+      const isElsewhere = (site !== '' && site !== 'same-origin') || (from !== '' && from !== 'null' && from !== origin);
+      return !isElsewhere && !sendsCookies(ctx);
+    },
+    async show(ctx, more = {}) {
+      tellOfHttp(ctx);
+      ctx.status = ctx.method === 'POST' ? 403 : 400;
+      await showPage(ctx, { page: 'no-cookies', ...more });
+    },
+  };
+}
+
+const isEncrypted = ({ req }: Context): boolean => (req.socket as { readonly encrypted?: boolean } | undefined)?.encrypted === true;

@@ -1,0 +1,200 @@
+/**
+ * Forms that are sent twice, such as by a button that is pressed twice: the second answer is the first one's.
+ *
+ * A form is known by its token, and a submission by the form and everything in it. The first submission takes a turn in the store that all nodes share. A second
+ * one in the same browser waits for the first, or gets its answer, for a minute. Other content in the same form is another submission. An attempt that failed with
+ * 5xx gives its turn back, so that a retry is one. Nothing that was typed is kept, except as a keyed hash. The answer is kept encrypted, and is for the
+ * browser and the sign-in that the first one was for.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Context, Middleware } from 'koa';
+import { isToldAlready } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { CookieCheck } from './cookie-check.js';
+import type { FormIds } from './csrf.js';
+import { mayBeKept } from './kept.js';
+import { redirectByGet } from './posted-form.js';
+import { requestIdOf } from './request-id.js';
+
+/** Seconds that an answer is given again. */
+export const ANSWER_KEPT_SECONDS = 60;
+/** Seconds that a submission may take. After them, its node counts as dead, and the form can be sent again. */
+const TURN_SECONDS = 20;
+/** Milliseconds that a second submission waits for the first. */
+const WAIT_MS = 10_000;
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [20, 250];
+
+/** An answer as it is kept. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** Lines of `Set-Cookie`. */
+  readonly cookies: readonly string[];
+  /** Deflated, base64. */
+  readonly body: string;
+}
+
+/** Whose answer it is: states of the browser's sign-in, as `signIn` returns them. */
+interface Owner {
+  readonly before: string;
+  /** The state after the form, where the form changed it and is answered by a redirect. */
+  readonly after?: string;
+  /** The hash of the session cookie that the answer sets. */
+  readonly session?: string;
+}
+
+/** What is known of a form: a submission that is under way, its answer, or neither (`by` and `answer` absent). */
+interface FormRecord {
+  /** A keyed hash of what was sent. */
+  readonly content: string;
+  /** Names the request that is under way. */
+  readonly by?: string;
+  readonly answer?: Answer;
+  readonly owner?: Owner;
+}
+
+export interface RepeatedFormsParts extends FormIds {
+  /** What is known of forms, encrypted, by compare-and-swap. @see ExtensionArtifacts */
+  readonly records: {
+    update(id: string, change: (value: unknown) => unknown, options: { readonly lifetimeSeconds: number }): Promise<unknown>;
+  };
+  /** A keyed hash. */
+  readonly hash: (text: string) => string;
+  /** Names the sign-in of the browser, as long as it is usable; the empty text without one. */
+  readonly signIn: (ctx: Context) => Promise<string>;
+  /** The name of the session's cookie. */
+  readonly sessionCookie: string;
+  /** Returns where the browser goes on if the sign-in of the form was completed in the meantime, so that the first answer leads nowhere. */
+  readonly onward: (ctx: Context) => Promise<string | undefined>;
+  /** Shows that the first submission is still under way. */
+  readonly cookieCheck: Pick<CookieCheck, 'isFormWithout' | 'show'>;
+  readonly showUnderWay: (ctx: Context) => void | Promise<void>;
+  readonly logger: Logger;
+}
+
+/** Middleware around the steps that evaluate a form, after the form was read. */
+export type RepeatedForms = Middleware;
+
+/** Member of `ctx.state` that the app sets, so that each route that reads a form with `form` is answered by it. */
+export interface FormState {
+  repeatedForms?: RepeatedForms;
+}
+
+export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
+  const { records, hash, formOf, signIn, sessionCookie, cookieCheck, onward, showUnderWay, logger } = parts;
+
+  /** Changes what is known of a form. The answer to the form goes out even where the store is unavailable by now. */
+  async function conclude(ctx: Context, id: string, by: string, make: () => Promise<FormRecord> | FormRecord): Promise<void> {
+    try {
+      const record = await make();
+      const change = (found: unknown) => ((found as FormRecord | undefined)?.by === by ? record : found);
+      await records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
+    } catch (err) {
+      logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'the answer to a form could not be kept');
+    }
+  }
+
+  const ownerOf = async (ctx: Context, { status, cookies }: Answer, before: string): Promise<Owner> => {
+    const set = cookies.find((line) => line.startsWith(`${sessionCookie}=`));
+    const after = before !== '' && isRedirect(status) ? await signIn(ctx) : before;
+    return {
+      before,
+      ...(after === before ? {} : { after }),
+      ...(set === undefined ? {} : { session: hash(set.slice(sessionCookie.length + 1).split(';', 1)[0] ?? '') }),
+    };
+  };
+
+  /** Whether the browser is still as the answer left it. */
+  function isFor(ctx: Context, { answer, owner }: FormRecord, now: string): boolean {
+    if (!answer || !owner) return false;
+    if (now === owner.before || now === owner.after) return true;
+    // A redirect of a form that was sent before anybody was signed in says nothing of a person.
+    if (owner.before === '' && isRedirect(answer.status)) return true;
+    return owner.session !== undefined && owner.session === hash(ctx.cookies.get(sessionCookie, { signed: false }) ?? '');
+  }
+
+  /** Takes the turn of a submission, or returns the record of the same submission that was first; undefined if that takes too long. */
+  async function turnOf(ctx: Context, id: string, mine: FormRecord & { readonly by: string }, now: string) {
+    const end = Date.now() + WAIT_MS;
+    const isFirst = (found: FormRecord | undefined): boolean =>
+      found?.content !== mine.content || (found.by === undefined && !isFor(ctx, found, now));
+    for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+      const change = (found: unknown) => (isFirst(found as FormRecord | undefined) ? mine : found);
+      const kept = (await records.update(id, change, { lifetimeSeconds: TURN_SECONDS })) as FormRecord | undefined;
+      if (kept === undefined || kept.by === mine.by || kept.answer) return kept ?? mine;
+      if (Date.now() >= end) return undefined;
+      await pause(wait);
+    }
+  }
+
+  return async function answerOnce(ctx, next) {
+    const { csrf } = (ctx.request.body ?? {}) as { readonly csrf?: unknown };
+    if (typeof csrf !== 'string') return next();
+    // No token holds without cookies. The page says what is wrong, in place of the form's own page about a token that does not hold.
+    if (cookieCheck.isFormWithout(ctx)) return cookieCheck.show(ctx);
+    const form = formOf(ctx, csrf);
+    if (form === undefined) return next();
+    const { rawBody = '' } = ctx.request as { readonly rawBody?: string };
+    const mine = { by: randomUUID(), content: hash(JSON.stringify([ctx.url, rawBody, ctx.get('origin'), ctx.get('sec-fetch-site')])) };
+    const before = await signIn(ctx);
+    const kept = await turnOf(ctx, form, mine, before);
+    if (kept === undefined) {
+      ctx.status = 503;
+      return showUnderWay(ctx);
+    }
+    if (kept.answer) {
+      const next = isRedirect(kept.answer.status) ? await onward(ctx) : undefined;
+      return next === undefined ? give(ctx, kept.answer) : redirectByGet(ctx, next);
+    }
+    const already = ctx.response.headers as Answer['headers'];
+    const giveBack = () => conclude(ctx, form, mine.by, () => ({ content: '' }));
+    try {
+      await next();
+    } catch (error) {
+      await giveBack();
+      throw error;
+    }
+    const answer = ctx.status < 500 ? answerOf(ctx, already) : undefined;
+    if (!answer) return giveBack();
+    await conclude(ctx, form, mine.by, async () => ({
+      content: mine.content,
+      answer,
+      owner: await ownerOf(ctx, answer, before),
+    }));
+  };
+}
+
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
+const SET_COOKIE = 'set-cookie';
+const linesOf = (headers: Readonly<Record<string, unknown>>): readonly string[] => [headers[SET_COOKIE] ?? []].flat().map(String);
+
+/**
+ * Returns the answer as it is kept; undefined for an answer that is too long, or no text.
+ * @param already headers that were there before, which are no part of it.
+ */
+function answerOf({ status, body, response }: Context, already: Answer['headers']): Answer | undefined {
+  const isNone = body === undefined || body === null;
+  if (!isNone && typeof body !== 'string' && !isPlain(body as object)) return undefined;
+  const text = isNone ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+  const own = Object.entries(response.headers as Answer['headers']).filter(
+    ([name, value]) => name !== 'content-length' && name !== SET_COOKIE && value !== already[name],
+  );
+  const before = new Set(linesOf(already));
+  const cookies = linesOf(response.headers).filter((line) => !before.has(line));
+  const answer = { status, headers: Object.fromEntries(own), cookies, body: deflateRawSync(text).toString('base64') };
+  return mayBeKept(answer, 'minute') ? answer : undefined;
+}
+
+const isPlain = (body: object): boolean => Object.getPrototypeOf(body) === Object.prototype || Array.isArray(body);
+
+function give(ctx: Context, { status, headers, cookies, body }: Answer): void {
+  ctx.status = status;
+  const text = inflateRawSync(Buffer.from(body, 'base64')).toString();
+  if (text !== '') ctx.body = text;
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value as string | string[]);
+  if (cookies.length > 0) ctx.append('Set-Cookie', [...cookies]);
+  ctx.status = status;
+}
