@@ -248,6 +248,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
   closing.push(keys.close);
   await begun(directory.removedUserIds.begin());
+  await begun(directory.nationalIds.begin());
   // Clients of the seed are checked by oidc-provider, which is made with the keys.
   await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, contextOf)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));

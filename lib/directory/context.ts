@@ -24,8 +24,9 @@ import type {
   Voucher,
 } from '../store/records/records.js';
 import type { InputProblem } from './input.js';
+import type { NationalIds } from './keyed-hashes/national-ids.js';
+import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import type { IdpNames, SharedIds } from './name-space.js';
-import type { RemovedUserIds } from './removed-user-ids.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -123,6 +124,7 @@ export interface DirectoryContext extends ClientRules {
   readonly idpNames: IdpNames;
   readonly sharedIds: SharedIds;
   readonly removedUserIds: RemovedUserIds;
+  readonly nationalIds: NationalIds;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

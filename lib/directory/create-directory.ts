@@ -27,6 +27,8 @@ import { createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
 import type { InvitationParts } from './invitations/invitations.js';
 import { createSettling } from './invitations/settling.js';
+import { createNationalIds } from './keyed-hashes/national-ids.js';
+import { createRemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import { createKeyCompletion } from './lists/key-completion.js';
 import { createMailedLinks, linkPages } from './mailed-links.js';
 import { attributedCollections, checkAttribution } from './outbox/attribution.js';
@@ -44,7 +46,6 @@ import { createPasswordResets } from './recovery/password-resets.js';
 import { createForget } from './removal/forgetting.js';
 import { createPersonRemovals } from './removal/person-removal.js';
 import { createTenantRemoval } from './removal/tenant-removal.js';
-import { createRemovedUserIds } from './removed-user-ids.js';
 import { createSeedLedger } from './seed-ledger.js';
 import { createPolicyWatch, passwordsAlone } from './tenants/sign-in-policy.js';
 import { createSubsidiaries } from './tenants/subsidiaries.js';
@@ -70,6 +71,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
   const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, keyring, logger });
+  const nationalIds = createNationalIds({ rows: collections.upkeep, keyring, logger });
   const context: DirectoryContext = {
     collections,
     caches,
@@ -90,6 +92,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     idpNames: createIdpNames({ collections, means }, lease),
     sharedIds: createSharedIds({ collections, removedUserIds }, lease),
     removedUserIds,
+    nationalIds,
   };
 
   const policies = createPolicyWatch(context, logger);
@@ -134,6 +137,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     policies,
     idpNames: context.idpNames,
     removedUserIds,
+    nationalIds,
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),

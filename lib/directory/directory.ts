@@ -25,6 +25,8 @@ import type { Permissions } from './groups/permissions.js';
 import type { Acceptance } from './invitations/acceptance.js';
 import type { InvitationRules, Invitations } from './invitations/invitations.js';
 import type { OnInvitationDue } from './invitations/settling.js';
+import type { NationalIds } from './keyed-hashes/national-ids.js';
+import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import type { KeyCompletion } from './lists/key-completion.js';
 import type { IdpNames } from './name-space.js';
 import type { Deliveries } from './outbox/deliveries.js';
@@ -37,7 +39,6 @@ import type { Users } from './persons/users.js';
 import type { EmailProofs } from './recovery/email-proofs.js';
 import type { PasswordResets } from './recovery/password-resets.js';
 import type { TenantRemoval } from './removal/tenant-removal.js';
-import type { RemovedUserIds } from './removed-user-ids.js';
 import type { SeedLedger } from './seed-ledger.js';
 import type { PolicyWatch } from './tenants/sign-in-policy.js';
 import type { Subsidiaries } from './tenants/subsidiaries.js';
@@ -143,6 +144,7 @@ export interface Directory {
   readonly idpNames: IdpNames;
   /** @internal */
   readonly removedUserIds: Pick<RemovedUserIds, 'begin'>;
+  readonly nationalIds: Pick<NationalIds, 'begin'>;
   readonly deliveries: Deliveries;
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
   readonly acceptance: Acceptance;

@@ -239,7 +239,8 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cached-collection.ts'],
     ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts', 'vouchers.ts'],
     ['context.ts'],
-    ['name-space.ts', 'removed-user-ids.ts', 'input.ts', 'identifiers.ts', 'read-many.ts'],
+    ['keyed-hashes/'],
+    ['name-space.ts', 'input.ts', 'identifiers.ts', 'read-many.ts'],
   ],
 };
 

@@ -1,7 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { Invitation, Person, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import { createNationalIds } from './national-ids.js';
 
 /** All that is kept of a person, for that person to read. Passwords, keys and links of invitations are not in it. */
 export interface PersonExport {
@@ -41,7 +40,7 @@ export interface PersonExports {
   of(tid: string, personId: string): Promise<PersonExport>;
 }
 
-export function createPersonExports({ collections, keyring }: Pick<DirectoryContext, 'collections' | 'keyring'>): PersonExports {
+export function createPersonExports({ collections, nationalIds }: Pick<DirectoryContext, 'collections' | 'nationalIds'>): PersonExports {
   const sources: ExportSource[] = [];
   const { tenants, subsidiaries, persons, groups, credentials, consents, invitations } = collections;
 
@@ -62,7 +61,7 @@ export function createPersonExports({ collections, keyring }: Pick<DirectoryCont
         ...(subsidiary?.tid === tid && { subsidiary: { id: subsidiary.id, name: subsidiary.name } }),
         person: {
           ...person,
-          ...(nationalId !== undefined && { nationalId: createNationalIds(keyring, tid).open(personId, nationalId) }),
+          ...(nationalId !== undefined && { nationalId: await nationalIds.forTenant(tid).open(personId, nationalId) }),
         },
         groups: [],
         consents: [],

@@ -28,13 +28,13 @@ import {
   personName,
   pictureUrl,
 } from '../input.js';
+import { changedNationalId } from '../keyed-hashes/national-ids.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { voucherFor } from '../vouchers.js';
 import { withChangedEmail } from './email-addresses.js';
-import { createNationalIds } from './national-ids.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
@@ -139,7 +139,7 @@ function checkNamed(person: NamedPerson, path = ''): void {
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
   const { tenants, groups, subsidiaries, erase, exportOf } = parts;
   const rows = createPersonRows(context, tid);
-  const nationalIds = createNationalIds(context.keyring, tid);
+  const nationalIds = context.nationalIds.forTenant(tid);
 
   const requirePerson = async (id: string) => {
     const person = await rows.get(id);
@@ -147,7 +147,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     return person;
   };
   const findByNationalId = async (nationalId: string) => {
-    const found = await Promise.all(nationalIds.hashes(nationalId).map((hash) => rows.find('byNationalId', [hash])));
+    const found = await Promise.all((await nationalIds.hashes(nationalId)).map((hash) => rows.find('byNationalId', [hash])));
     return found.flat()[0];
   };
   const checkReferences = async (id: string, { subsidiaryId, nationalId }: PersonPatch) => {
@@ -197,7 +197,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         ...personDefaults,
         ...defined(given),
         ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
-        ...(nationalId === undefined ? {} : nationalIds.seal(id, nationalId)),
+        ...(nationalId === undefined ? {} : await nationalIds.seal(id, nationalId)),
         ...(user && { user }),
         pendingEvents: [],
       });
@@ -222,6 +222,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       await checkReferences(id, patch);
       const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);
       const { nationalId, ...rest } = patch;
+      const sealed = nationalId == null ? nationalId : await nationalIds.seal(id, nationalId);
       const plain = withBlankNames(rest, null);
       const removed = naming.filter((name) => plain[name] === null);
       return rows.update(id, (row) => {
@@ -230,7 +231,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         const members = {
           ...(isOtherNumber && { phoneNumberVerified: false }),
           ...defined(plain),
-          ...nationalIds.changes(row, nationalId),
+          ...changedNationalId(row, sealed),
         };
         const next = withChangedEmail(row, patched(row, members), vouchedBy);
         const [last] = removed.filter((name) => row[name] !== undefined);

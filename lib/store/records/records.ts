@@ -488,6 +488,8 @@ export interface RemovedUser extends Row {
 /** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
 export interface UpkeepRecord extends Row {
   readonly done: number;
+  /** Of `keys of national ids`: the keys, encrypted. */
+  readonly sealed?: readonly string[];
 }
 
 /** How often each collection was written, for the caches of all nodes. One row. */

@@ -301,7 +301,7 @@ const rowChecks: {
   } satisfies Checks<records.SeedRecord>,
   removedUsers: { id: text, version: count, sealed: optional(texts) } satisfies Checks<records.RemovedUser>,
   removals: { ...row, ...outbox, pendingEvents: optional(outbox.pendingEvents), by: data } satisfies Checks<records.Removal>,
-  upkeep: { id: text, version: count, done: count } satisfies Checks<records.UpkeepRecord>,
+  upkeep: { id: text, version: count, done: count, sealed: optional(texts) } satisfies Checks<records.UpkeepRecord>,
   changes: { id: text, version: count, revisions: mapOf(count) } satisfies Checks<records.ChangeRecord>,
 };
 

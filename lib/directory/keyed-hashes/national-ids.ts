@@ -1,0 +1,76 @@
+import { IdpError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { createKeyring, type Keyring } from '../../store/keyring.js';
+import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import type { Person, UpkeepRecord } from '../../store/records/records.js';
+import { normalForm } from '../../text/normal-form.js';
+import { createStoredKeys } from './stored-keys.js';
+
+/** National ids: encrypted, with a keyed hash for look-ups, under stored keys. The hash of one tenant is of no use in another. */
+export interface NationalIds {
+  /** Encrypts the keys under the newest secret. Call it at each start. */
+  begin(): Promise<void>;
+  forTenant(tid: string): NationalIdsOfTenant;
+}
+
+export interface NationalIdsOfTenant {
+  /** Under all keys. */
+  hashes(nationalId: string): Promise<readonly string[]>;
+  /** The members of the person's record. */
+  seal(personId: string, nationalId: string): Promise<Pick<Person, 'nationalId' | 'nationalIdHash'>>;
+  /** @throws IdpError `undecipherable` */
+  open(personId: string, sealed: string): Promise<string>;
+}
+
+interface Parts {
+  readonly rows: CheckedCollection<UpkeepRecord>;
+  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+const PURPOSE = 'national id';
+
+export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds {
+  const keys = createStoredKeys({ rows, row: { id: 'keys of national ids', done: 0 }, purpose: 'keys of national ids', keyring });
+  const normalised = (nationalId: string) => normalForm(nationalId, 'NFKC').trim();
+
+  return {
+    async begin() {
+      if (await keys.begin()) return;
+      logger.warn(
+        {},
+        'a key for national ids cannot be read, so these ids cannot be read, found or compared: add its secret to keys.encryption',
+      );
+    },
+    forTenant(tid) {
+      const hashed = (ring: Keyring, nationalId: string) => ring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
+      return {
+        async hashes(nationalId) {
+          const found = await keys.all();
+          return found.length === 0 ? [] : hashed(createKeyring(found), nationalId);
+        },
+        async seal(personId, nationalId) {
+          const ring = createKeyring(await keys.forWriting());
+          return {
+            nationalId: ring.encrypt(PURPOSE, personId, normalised(nationalId)),
+            nationalIdHash: hashed(ring, nationalId)[0],
+          };
+        },
+        async open(personId, sealed) {
+          const found = await keys.all();
+          if (found.length === 0) throw new IdpError('undecipherable');
+          return createKeyring(found).decrypt(PURPOSE, personId, sealed);
+        },
+      };
+    },
+  };
+}
+
+/** The members that a patch changes. Encrypting the same value again is no change. @param sealed of the patch's value; absent if the patch has none */
+export const changedNationalId = (
+  person: Person,
+  sealed: Pick<Person, 'nationalId' | 'nationalIdHash'> | null | undefined,
+): Partial<Record<'nationalId' | 'nationalIdHash', string | null>> => {
+  if (sealed === null) return { nationalId: null, nationalIdHash: null };
+  return sealed === undefined || person.nationalIdHash === sealed.nationalIdHash ? {} : sealed;
+};

@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto';
+import { IdpError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { Keyring } from '../../store/keyring.js';
+import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import type { RemovedUser } from '../../store/records/records.js';
+import { createStoredKeys } from './stored-keys.js';
+
+/** The ids of users that were removed, as hashes under keys of their own. Applications know a user by `sub`, so no other user gets the id. */
+export interface RemovedUserIds {
+  /** Encrypts the keys under the newest secret. Call it at each start. */
+  begin(): Promise<void>;
+  /**
+   * Notes the id before its user is removed, so that a node may stop between the two writes. If the user is still there, the note changes nothing, because
+   * the id is taken anyway. May be called again.
+   */
+  note(userId: string): Promise<void>;
+  has(userId: string): Promise<boolean>;
+}
+
+/** The id of the row that holds the keys. */
+const KEYS = 'keys';
+
+interface Parts {
+  readonly rows: CheckedCollection<RemovedUser>;
+  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+export function createRemovedUserIds({ rows, keyring, logger }: Parts): RemovedUserIds {
+  const keys = createStoredKeys({ rows, row: { id: KEYS }, purpose: 'ids of removed users', keyring });
+  const hashOf = (key: string, userId: string): string => createHmac('sha256', key).update(userId).digest('base64url');
+
+  return {
+    async begin() {
+      if (await keys.begin()) return;
+      logger.warn({}, 'a key for ids of removed users cannot be read, so these ids can be given again: add its secret to keys.encryption');
+    },
+    async note(userId) {
+      const [key] = await keys.forWriting();
+      await rows.insert({ id: hashOf(key, userId) }).catch(IdpError.unless('conflict'));
+    },
+    async has(userId) {
+      const found = await Promise.all((await keys.all()).map((key) => rows.has(hashOf(key, userId))));
+      return found.includes(true);
+    },
+  };
+}

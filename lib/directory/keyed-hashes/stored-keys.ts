@@ -1,0 +1,87 @@
+/**
+ * Keyed hashes that outlive a secret of `keys.encryption`: ids of removed users, and national ids.
+ *
+ * A key derived from a secret would be lost when the secret is replaced, and so would the values that it hashed.
+ */
+import { IdpError } from '../../errors.js';
+import type { Row, Unsaved } from '../../store/directory-store.js';
+import type { Keyring } from '../../store/keyring.js';
+import { drawBytes } from '../../store/random-bytes.js';
+import type { CheckedCollection } from '../../store/records/checked-directory.js';
+
+/**
+ * Random keys that one row keeps, encrypted under `keys.encryption`. Each start encrypts them under the newest secret, so hashes and texts that were made by
+ * them outlive a secret.
+ */
+export interface StoredKeys {
+  /** Encrypts the keys under the newest secret. Call it at each start. @returns whether all keys can be read */
+  begin(): Promise<boolean>;
+  /** Returns the keys that can be read. */
+  all(): Promise<readonly string[]>;
+  /** Returns the same. The first is for what is written now. Makes a key if none can be read. */
+  forWriting(): Promise<readonly [string, ...string[]]>;
+}
+
+interface KeysRow extends Row {
+  readonly sealed?: readonly string[];
+}
+
+interface Parts<R extends KeysRow> {
+  readonly rows: Pick<CheckedCollection<R>, 'get' | 'upsert'>;
+  /** The row before its first key. */
+  readonly row: Unsaved<R>;
+  readonly purpose: string;
+  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+}
+
+const KEY_BYTES = 32;
+
+export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, keyring }: Parts<R>): StoredKeys {
+  const { id } = blank;
+  /** Keys that this process has read. A node that starts with a new secret may encrypt them so that this node can read them no more. */
+  const known = new Set<string>();
+  const seal = (key: string): string => keyring.encrypt(purpose, id, key);
+  /** @returns undefined where its secret is no longer configured */
+  function open(sealed: string): string | undefined {
+    try {
+      return keyring.decrypt(purpose, id, sealed);
+    } catch (error) {
+      return IdpError.unless('undecipherable')(error);
+    }
+  }
+  function readable(sealed: readonly string[] = []): readonly string[] {
+    for (const each of sealed) {
+      const key = open(each);
+      if (key !== undefined) known.add(key);
+    }
+    return [...known];
+  }
+  const withSealed = (row: R | undefined, sealed: readonly string[]): Unsaved<R> => ({ ...(row ?? blank), sealed });
+
+  return {
+    async begin() {
+      const row = await rows.get(id);
+      if (row === undefined) return true;
+      const isStale = (each: string): boolean => !keyring.isCurrent(each) && open(each) !== undefined;
+      // A key that cannot be read stays, because its secret may be configured again.
+      const resealed = (each: string): string => (isStale(each) ? seal(open(each) ?? '') : each);
+      const { sealed = [] } = await rows.upsert(id, (now) => {
+        const before = now?.sealed ?? [];
+        return now && !before.some(isStale) ? now : withSealed(now, before.map(resealed));
+      });
+      readable(sealed);
+      return sealed.every((each) => open(each) !== undefined);
+    },
+    all: async () => readable((await rows.get(id))?.sealed),
+    async forWriting() {
+      const found = readable((await rows.get(id))?.sealed);
+      const add = (row: R | undefined): Unsaved<R> => {
+        const sealed = row?.sealed ?? [];
+        const isReadable = sealed.some((each) => open(each) !== undefined);
+        return row && isReadable ? row : withSealed(row, [...sealed, seal(drawBytes(KEY_BYTES).toString('base64url'))]);
+      };
+      const [first = '', ...others] = found.length > 0 ? found : readable((await rows.upsert(id, add)).sealed);
+      return [first, ...others];
+    },
+  };
+}
