@@ -155,7 +155,7 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { type KeptFor, mayBeKept } from './http/requests/kept.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
-export type { Logger } from './logger.js';
+export { type Logger, mismatchIn } from './logger.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type {

@@ -32,8 +32,43 @@ const told = ['code', 'status', 'details', 'error', 'error_description', 'error_
 /** Causes of causes that are told. */
 const DEPTH = 5;
 
+/** Members of a plain object under which a client library keeps the values that it compared. */
+const holders = ['body', 'claims', 'header', 'parameters'];
+
+/** Names of values that name a party or an algorithm, and no person. */
+const comparable: ReadonlySet<unknown> = new Set(['issuer', 'iss', 'aud', 'azp', 'alg', 'typ']);
+
+const shown = (value: unknown): string => (value === undefined || value === null ? 'nothing' : JSON.stringify(value).slice(0, 200));
+
+/**
+ * Returns what differs, with both values, where an error or one of its causes says that two values were compared: of a client library, whose cause is a
+ * plain object. Undefined for any other error.
+ * @example
+ * ```ts
+ * import { mismatchIn } from 'tenant-idp/extension';
+ *
+ * const cause = { attribute: 'issuer', expected: 'https://a.example', body: { issuer: 'https://a.example/' } };
+ * console.log(mismatchIn(new Error('refused', { cause }))); // issuer: expected "https://a.example", got "https://a.example/"
+ * ```
+ */
+export function mismatchIn(error: unknown): string | undefined {
+  let each = error;
+  for (let depth = 0; each instanceof Error && depth < DEPTH; depth += 1) each = each.cause;
+  if (typeof each !== 'object' || each === null || each instanceof Error) return undefined;
+  const cause = each as { readonly [member: string]: unknown };
+  const name = cause.attribute ?? cause.claim ?? (cause.parameters instanceof URLSearchParams ? 'iss' : undefined);
+  if (!comparable.has(name)) return undefined;
+  const holder = holders.map((member) => cause[member]).find((value) => typeof value === 'object' && value !== null);
+  const found = holder instanceof URLSearchParams ? holder.get(String(name)) : (holder as typeof cause | undefined)?.[String(name)];
+  return String(oneLine(`${name}: expected ${shown(cause.expected)}, got ${shown(found)}`));
+}
+
+/** A plain object that stands for an error. Without a comparison only names of its members are told, because values may be records or tokens. */
+const plainCause = (cause: object): string =>
+  mismatchIn(cause) ?? oneLine(`an object with ${Object.keys(cause).slice(0, 10).join(', ').slice(0, 200) || 'no members'}`);
+
 function bareError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? 'an object that is no error' : oneLine(error);
+  if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? plainCause(error) : oneLine(error);
   const message = String(oneLine(error.message));
   const bare = new Error(message);
   const set = (name: string, value: unknown, enumerable = false) =>
@@ -57,7 +92,7 @@ function bareError(error: unknown, depth = 0): unknown {
 }
 
 /** A line break in a text that somebody else chose would begin a line of the log. */
-const oneLine = (value: unknown): unknown =>
+const oneLine = <T>(value: T): T =>
   typeof value === 'string'
-    ? value.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    ? (value.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`) as T)
     : value;

@@ -12,7 +12,7 @@ import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
 import type { Pages } from './pages.js';
 import { METHOD } from './people/accounts.js';
 import type { Connection } from './records.js';
-import type { Providers } from './upstream/provider.js';
+import { type Providers, whyUnfit } from './upstream/provider.js';
 import { type Asked, authorizationUrl } from './upstream/request.js';
 
 export interface ConnectionMethod extends SignInMethod {
@@ -55,7 +55,7 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
       const target = await authorizationUrl(context, providers, connection, interaction, { mfa: await wantsMfa(interaction), ...asked });
       redirectByGet(ctx, target.href);
     } catch (error) {
-      refused('the provider cannot be reached', error);
+      refused(whyUnfit(error), error);
       await pages.refused(ctx, interaction, connection, 'failed');
     }
   }

@@ -50,6 +50,14 @@ describe('each outcome lands on its page and nowhere else', () => {
     expect(membersOf(await byContoso(new Agent()))).toHaveProperty('code');
   });
 
+  test('C03b: the log names both values where the provider is another than the connection says', async () => {
+    at.contoso.instead = withIdToken((claims) => ({ ...claims, aud: 'another-client' }));
+    await byContoso(new Agent());
+    expect(service.lines.at(-1)?.fields.reason).toMatch(
+      /^the answer of the provider is not right; aud: expected ".+", got "another-client"$/,
+    );
+  });
+
   test('unknown user: no account here for them, and the application gets no code', async () => {
     at.social.person = { sub: 'stranger', email: 'bob@globex.test', email_verified: true };
     const page = await through(new Agent(), { acr_values: 'idp:social' }, at.social);

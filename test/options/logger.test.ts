@@ -58,6 +58,18 @@ describe('L5: what reaches the logger of an error', () => {
     expect(inspect(told(new Error('odd', { cause: { secret: canary } })), { showHidden: true })).not.toContain(canary);
   });
 
+  test('of a plain object as its cause: both values of a comparison, else the names of its members', () => {
+    const mismatch = (cause: object) => told(new Error('odd', { cause })).cause;
+    const [expected, other] = ['https://a.example', 'https://a.example/\u2028admin'];
+    const line = (name: string) => `${name}: expected "https://a.example", got "https://a.example/\\u2028admin"`;
+    expect(mismatch({ expected, attribute: 'issuer', body: { issuer: other, secret: canary } })).toBe(line('issuer'));
+    expect(mismatch({ expected, claim: 'aud', claims: { aud: other, email: canary } })).toBe(line('aud'));
+    expect(mismatch({ expected, parameters: new URLSearchParams({ iss: other, code: canary }) })).toBe(line('iss'));
+    expect(mismatch({ expected, claim: 'nonce', claims: { nonce: canary } })).toBe('an object with expected, claim, claims');
+    expect(mismatch({ expected, attribute: 'issuer', body: { issuer: 'x'.repeat(10_000) } })).toHaveLength(242);
+    expect(mismatch({ 'a\nb': canary })).toBe('an object with a\\u000ab');
+  });
+
   test('no line break of its message begins a line', () => {
     const err = told(new Error('bad value\n2026-11-22 admin signed in\u2028'));
     expect(err.message).toBe('bad value\\u000a2026-11-22 admin signed in\\u2028');

@@ -2,9 +2,9 @@
 
 import type { Configuration } from 'openid-client';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
-import { ownMember } from '../../../lib/extension-door.js';
+import { mismatchIn, ownMember } from '../../../lib/extension-door.js';
 import type { Begun, Connection } from '../records.js';
-import { CLOCK_TOLERANCE_SECONDS, type OpenidClient, type Providers } from './provider.js';
+import { CLOCK_TOLERANCE_SECONDS, type OpenidClient, type Providers, whyUnfit } from './provider.js';
 import { callbackPath } from './request.js';
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export async function readAnswer(
   parameters: URLSearchParams,
 ): Promise<Upstream> {
   const provider = await providers.of(connection).catch((error: unknown) => {
-    throw new RefusedAnswer('failed', 'the provider cannot be reached', error);
+    throw new RefusedAnswer('failed', whyUnfit(error), error);
   });
   const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);
   return provider.withLatestKeys((configuration) =>
@@ -102,7 +102,9 @@ const refuse =
       throw new RefusedAnswer(cancelled.has(named) ? 'cancelled' : 'failed', `the provider answered ${named.slice(0, 100)}`, error);
     }
     const isIssuer = parameters.has('iss') && /"iss"/.test(`${(error as Error).message} ${(cause as Error | undefined)?.message ?? ''}`);
-    throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', 'the answer of the provider is not right', error);
+    const mismatch = mismatchIn(error);
+    const reason = `the answer of the provider is not right${mismatch === undefined ? '' : `; ${mismatch}`}`;
+    throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', reason, error);
   };
 
 /** @throws RefusedAnswer where the person had to sign in anew, and the provider does not say that they did. */

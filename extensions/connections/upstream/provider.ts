@@ -4,7 +4,7 @@
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
 import type { Configuration, CustomFetch } from 'openid-client';
-import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal } from '../../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal, mismatchIn } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import type { ConnectionSecrets } from './secrets.js';
 
@@ -27,7 +27,7 @@ export interface Provider {
 }
 
 export interface Providers {
-  /** @throws Error where the provider cannot be reached, or describes itself wrongly. */
+  /** @throws Error where the provider cannot be reached, or describes itself wrongly: {@link whyUnfit} says which. */
   of(connection: Connection): Promise<Provider>;
   /** Whether a browser may be sent there. */
   isFit(url: string): boolean;
@@ -130,4 +130,12 @@ export function isProviderUrl(url: string, production: boolean): boolean {
   if (!canParseUrl(url)) return false;
   const parsed = new URL(url);
   return parsed.username === '' && parsed.password === '' && isHttpsOrLocal(parsed, production);
+}
+
+/** Why a provider cannot be used, for the log. */
+export function whyUnfit(error: unknown): string {
+  const mismatch = mismatchIn(error);
+  return mismatch === undefined
+    ? 'the provider cannot be reached, or its discovery document cannot be used'
+    : `the provider has another issuer than the connection; create the connection with the issuer of the provider; ${mismatch}`;
 }
