@@ -262,6 +262,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     (async () =>
       createApp({
         protocol,
+        issuer,
         mountPath,
         own: options.paths.own,
         extensions,

@@ -15,6 +15,7 @@ import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
+import { createProxyFaults } from './clients/proxy-faults.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
@@ -35,6 +36,7 @@ export interface ProtocolApp {
 
 export interface AppOptions {
   readonly protocol: ProtocolApp;
+  readonly issuer: string;
   readonly mountPath: string;
   readonly own: string;
   readonly extensions: readonly Extension[];
@@ -109,18 +111,27 @@ export function createApp(options: AppOptions): App {
   // Who puts middleware about an endpoint gets its requests.
   const wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
 
+  const isRoute = (path: string): boolean => methodsOf(pathname(path)) !== undefined;
+  const faults = createProxyFaults({ issuer: options.issuer, mountPath, isRoute, logger });
+  const watchUnrouted = createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger);
+
   return {
     answer(req, res, url) {
       if (req.method !== 'GET' && req.method !== 'HEAD') return false;
       const path = pathBelow(mountPath, url);
       const document = path === undefined || wrapped.has(path) ? undefined : protocol.document(path);
-      return document !== undefined && answerDocument(req, res, document);
+      if (document === undefined) return false;
+      faults.served(req, url);
+      return answerDocument(req, res, document);
     },
     owns(url) {
       const path = pathBelow(mountPath, url);
-      return path !== undefined && methodsOf(pathname(path)) !== undefined;
+      return path !== undefined && isRoute(path);
     },
-    passOn: createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger),
+    passOn(req, res, url) {
+      watchUnrouted(req, res, url);
+      faults.unrouted(res, url);
+    },
     createContext(req, res, url) {
       const given = req.url;
       req.url = pathBelow(mountPath, url) ?? '/';
@@ -131,6 +142,7 @@ export function createApp(options: AppOptions): App {
     handle(ctx, url) {
       const path = pathBelow(mountPath, url);
       if (path === undefined) return nothing();
+      faults.served(ctx.req, url);
       return path === ctx.req.url ? admitted(ctx, path) : runBelow(ctx, path);
     },
   };

@@ -45,6 +45,7 @@ const rooms: readonly Room[] = [
       'lib/errors.ts',
       'lib/fetch/loopback.ts',
       'lib/http/',
+      'lib/logger.ts',
       'lib/text/',
       'lib/times/',
       'type lib/*.ts',

@@ -1,0 +1,107 @@
+/** What a proxy in front does wrong, as far as a request shows it: each fault is told once, with what came and what was expected. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../../logger.js';
+import { loggedPath } from '../requests/request-id.js';
+
+export interface ProxyFaultsParts {
+  readonly issuer: string;
+  /** The path of the issuer; empty without one. */
+  readonly mountPath: string;
+  /** Whether a route of the service has the path below the issuer. */
+  readonly isRoute: (path: string) => boolean;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+export interface ProxyFaults {
+  /** Looks at a request that a route answers. */
+  served(req: IncomingMessage, url: string): void;
+  /** Looks at a request that no route answers. A fault is told when the host answers 404 as well. */
+  unrouted(res: ServerResponse, url: string): void;
+}
+
+interface PathFault {
+  readonly message: string;
+  readonly action: string;
+  /** The path that the service would answer; undefined where the fault is another. */
+  expected(path: string): string | undefined;
+}
+
+/** The only hosts that are told: no stranger's text reaches the log. */
+const plainHost = /^(?:[\w.-]{1,100}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+/** The path of a route. A part of letters alone is no token. */
+const shown = (path: string): string => (/^[a-z./-]{1,120}$/.test(path) ? path : loggedPath(path));
+
+const nameOf = (host: string): string => host.replace(/:\d+$/, '').toLowerCase();
+
+const first = (header: string | string[] | undefined): string | undefined => [header].flat()[0]?.split(',', 1)[0]?.trim();
+
+export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyFaultsParts): ProxyFaults {
+  const own = new URL(issuer);
+  const told = new Set<string>();
+  let isPathRight = mountPath === '';
+
+  const tell = (fields: Readonly<Record<string, string>>, message: string): void => {
+    if (told.has(message)) return;
+    told.add(message);
+    logger.warn({ ...fields, issuer }, message);
+  };
+
+  const below = (path: string): string | undefined => (path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined);
+  const isServed = (path: string): boolean => isRoute(below(path) ?? '');
+
+  const pathFaults: readonly PathFault[] = [
+    {
+      message: 'requests come without the path of the issuer, so nothing answers them',
+      action: 'Let the proxy pass the path on as it came. In nginx, write proxy_pass without a path, not even a slash.',
+      // Once a request came as it should, one without the path is a scanner's.
+      expected: (path) => (!isPathRight && below(path) === undefined && isRoute(path) ? mountPath + path : undefined),
+    },
+    {
+      message: 'requests come with the path of the issuer twice, so nothing answers them',
+      action: 'Let the proxy pass the path on as it came, because it adds a path that the request has already.',
+      expected: (path) => (mountPath !== '' && isServed(below(path) ?? '') ? below(path) : undefined),
+    },
+    {
+      message: 'requests come with a slash too many, so nothing answers them',
+      action: 'Let the proxy, or the client that builds the URL, write it as the discovery document has it.',
+      expected(path) {
+        const plain = path.replace(/\/{2,}/g, '/');
+        return plain !== path && isServed(plain) ? plain : undefined;
+      },
+    },
+  ];
+
+  return {
+    served({ headers }, url) {
+      isPathRight ||= url.startsWith(`${mountPath}/`);
+      if (own.protocol === 'http:' && first(headers['x-forwarded-proto']) === 'https')
+        tell(
+          { came: 'https', expected: 'http', action: 'Set the option issuer to the https URL, because URLs and cookies follow it.' },
+          'requests come by https, and the issuer is an http URL, so browsers and clients are sent to http',
+        );
+      const forwarded = first(headers['x-forwarded-host']);
+      // Without a header of a proxy, and without TLS, the browser itself wrote the host.
+      const host = forwarded ?? (own.protocol === 'http:' && headers['x-forwarded-for'] === undefined ? headers.host : undefined);
+      if (host !== undefined && plainHost.test(host) && nameOf(host) !== own.hostname)
+        tell(
+          {
+            came: host,
+            expected: own.host,
+            action: 'Use the host of the issuer in the browser, or set the option issuer to the host that browsers use.',
+          },
+          'requests come for another host than the issuer has, so browsers and clients are sent to the host of the issuer',
+        );
+    },
+    unrouted(res, url) {
+      const path = url.split('?', 1)[0] as string;
+      for (const { message, action, expected: of } of pathFaults) {
+        const expected = told.has(message) ? undefined : of(path);
+        if (expected === undefined) continue;
+        const found = () => res.statusCode === 404 && tell({ came: shown(path), expected: shown(expected), action }, message);
+        res.once('finish', found);
+        return;
+      }
+    },
+  };
+}
