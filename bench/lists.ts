@@ -152,7 +152,7 @@ async function inMongo(db: Db, name: string): Promise<DirectoryStore> {
 }
 
 async function opened(store: DirectoryStore): Promise<Filled> {
-  const checked = createCheckedDirectory(store, silent);
+  const checked = createCheckedDirectory(store, { logger: silent, now: Date.now });
   const caches = createCaches(checked, { logger: silent });
   const directory = createDirectory({
     store: checked,

@@ -46,7 +46,10 @@ const released = [...attributes, many('role', 5), many('perm', 14)];
 /** Responses to POST, by samlify and by ours: the same content under the same key. */
 export async function measureSaml(): Promise<string> {
   const load = loadavg()[0] ?? 0;
-  const [idp, sp] = await Promise.all([createCertifiedKey('idp.example.com'), createCertifiedKey('sp.example.com')]);
+  const [idp, sp] = await Promise.all([
+    createCertifiedKey('idp.example.com', Date.now()),
+    createCertifiedKey('sp.example.com', Date.now()),
+  ]);
   setSchemaValidator({ validate: async () => 'not asked' });
 
   const oursOf = ({ isEncrypted }: SamlRow): Write => {

@@ -82,7 +82,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     artifacts: memoryArtifacts,
     directory: memoryDirectory,
   });
-  const extensionRows = createRowsOfExtensions(extensions, store, () => directory.outbox.nudge());
+  const extensionRows = createRowsOfExtensions(extensions, { store, nudge: () => directory.outbox.nudge(), now });
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -243,9 +243,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('signing keys', node, LEASE_MS),
     policy: options.keys.rotation,
     logger,
+    now,
   });
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
-  const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
+  const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger, now }));
   closing.push(keys.close);
   await begun(directory.removedUserIds.begin());
   await begun(directory.nationalIds.begin());

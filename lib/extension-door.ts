@@ -178,5 +178,6 @@ export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textPro
 export { ownMember } from './text/own-member.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
 export { epochSeconds } from './times/epoch-seconds.js';
+export { secondsAhead } from './times/node-time.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';

@@ -66,7 +66,11 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
 
   async function giveBack(id: string, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
-    for (const until = Date.now() + TURN_SECONDS * 1000; Date.now() < until; await sleep(GIVE_BACK_MS, undefined, { ref: false })) {
+    for (
+      const until = performance.now() + TURN_SECONDS * 1000;
+      performance.now() < until;
+      await sleep(GIVE_BACK_MS, undefined, { ref: false })
+    ) {
       try {
         await changeClaim(id, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
         return;
@@ -78,7 +82,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
 
   /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
   async function wait(id: string): Promise<Outcome | undefined> {
-    for (const until = Date.now() + WAIT_MS; Date.now() < until; await sleep(LOOK_MS)) {
+    for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
       const outcome = await readAnswer(id);
       const claim = outcome ? undefined : ((await stored.claims.read(id)) as Claim | undefined);
       if (outcome || !claim || isFree(claim)) return outcome;

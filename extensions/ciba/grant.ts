@@ -21,7 +21,7 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
       const { id, kept, isRedeemed } = held;
       if (isRedeemed) return granted(context, kept);
       if (kept.state === 'denied' || kept.state === 'replaced') return { error: 'access_denied', description: 'the request was denied' };
-      if (isOver(kept)) return { error: 'expired_token', description: 'auth_req_id has expired' };
+      if (isOver(kept, context.now())) return { error: 'expired_token', description: 'auth_req_id has expired' };
       return (await countPoll(id))
         ? { error: 'slow_down', description: 'polled before the interval was over, which is 5 seconds longer from now on' }
         : { error: 'authorization_pending', description: 'nobody has approved the request yet' };

@@ -65,10 +65,10 @@ function remembered<Value>(ask: (key: string) => Promise<Value>, isKept = false)
   return {
     at(key: string): Value | Promise<Value> {
       const before = known.get(key);
-      if (before && Date.now() < before.until) return before.found;
+      if (before && performance.now() < before.until) return before.found;
       return ask(key).then(
         (found) => {
-          known.set(key, { found, until: Date.now() + RECENT_MS });
+          known.set(key, { found, until: performance.now() + RECENT_MS });
           return found;
         },
         (error: unknown) => {

@@ -71,7 +71,7 @@ const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: 
 const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
 
 /** Connections as means: by their settings, which sign users in, and by their mappings to groups. Operators alone write connections of the instance. */
-export function createMeansSource({ collection, ofInstance }: ExtensionContext, book: ConnectionBook): MeansSource {
+export function createMeansSource({ collection, now, ofInstance }: ExtensionContext, book: ConnectionBook): MeansSource {
   return {
     async ofGroup({ id: groupId, tid }) {
       const all = await collection(connections, tid).list();
@@ -91,7 +91,7 @@ export function createMeansSource({ collection, ofInstance }: ExtensionContext, 
       const next = (row: Connection): Connection => {
         const confirmed = { ...row, ...confirmedVouchers(row, confirmation) };
         if (revisionOf(row) !== revision || isDeepStrictEqual(confirmed, row)) return row;
-        return { ...confirmed, updatedAt: new Date().toISOString() };
+        return { ...confirmed, updatedAt: new Date(now()).toISOString() };
       };
       const event = { type: 'ConnectionUpdated', data: { AggregateId: id }, by: confirmation.by } as const;
       await collection(connections, tid).update(id, next, (row) => (next(row) === row ? [] : [event]));

@@ -16,7 +16,7 @@ const MAX_ANSWER_BYTES = 65_536;
 export type Attempt = (webhook: WebhookRow, event: { readonly id: string }) => Promise<Outcome>;
 
 export const createAttempt =
-  (context: Pick<ExtensionContext, 'fetch' | 'production'>, open: (webhook: WebhookRow) => readonly string[]): Attempt =>
+  (context: Pick<ExtensionContext, 'fetch' | 'now' | 'production'>, open: (webhook: WebhookRow) => readonly string[]): Attempt =>
   async (webhook, event) => {
     const body = JSON.stringify(event);
     try {
@@ -25,7 +25,7 @@ export const createAttempt =
         headers: {
           'content-type': 'application/cloudevents+json; charset=utf-8',
           'user-agent': 'tenant-idp',
-          ...signedHeaders(event.id, new Date(), body, open(webhook)),
+          ...signedHeaders(event.id, new Date(context.now()), body, open(webhook)),
         },
         body,
         timeoutMs: TIMEOUT_MS,

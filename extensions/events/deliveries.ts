@@ -34,7 +34,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
           id: randomUUID(),
           source: context.issuer,
           type: 'WebhookTested',
-          time: new Date().toISOString(),
+          time: new Date(context.now()).toISOString(),
           subject: row.id,
           ...tenant,
           data: { AggregateId: row.id },

@@ -37,9 +37,9 @@ function asTried({ version }: WebhookRow, position: PositionRow): PositionRow {
   return failedVersion === version ? position : { ...rest, attempts: 0 };
 }
 
-const isWaiting = (webhook: WebhookRow, position: PositionRow): boolean => {
+const isWaiting = (webhook: WebhookRow, position: PositionRow, now: number): boolean => {
   const { nextAttemptAt } = asTried(webhook, position);
-  return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > Date.now();
+  return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > now;
 };
 
 export function createSender(context: ExtensionContext, attempt: Attempt): Sender {
@@ -102,7 +102,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
       id,
       (row) => {
         isOff = isAsTried(row);
-        return isOff ? { ...row, status: 'disabled' as const, reason, updatedAt: new Date().toISOString() } : row;
+        return isOff ? { ...row, status: 'disabled' as const, reason, updatedAt: new Date(context.now()).toISOString() } : row;
       },
       (row) => (isAsTried(row) ? [{ type: 'WebhookDisabled', data: { AggregateId: id, Reason: reason } }] : []),
     );
@@ -116,7 +116,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const { isTaken, status, problem = '' } = await attempt(webhook, event);
     if (isTaken) return move(webhook, position, { after: event.sequence, attempts: 0 });
     if (status === 410) return void (await disable(webhook, position, 'gone'));
-    const now = Date.now();
+    const now = context.now();
     const { after, attempts } = position;
     const failing = { failingSince: position.failingSince ?? new Date(now).toISOString(), problem, failedVersion: webhook.version };
     if (now - Date.parse(failing.failingSince) >= FAILING_MS) return void (await disable(webhook, position, 'failing'));
@@ -146,7 +146,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     let position: PositionRow | undefined = await positionOf(given);
     const until = performance.now() + TURN_MS;
     for (let sent = 0; position && sent < MOST_AT_ONCE && performance.now() < until && !signal.aborted; sent += 1) {
-      if (isWaiting(given, position)) return;
+      if (isWaiting(given, position, context.now())) return;
       const webhook: WebhookRow | undefined = await context.collection(webhooks, given.tid).get(given.id);
       if (webhook?.status !== 'active') return;
       position = asTried(webhook, position);
@@ -158,13 +158,13 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
 
   async function passedOver(webhook: WebhookRow, position: PositionRow, upTo: string): Promise<void> {
     const { id, version } = webhook;
-    const writtenAt = read.get(id)?.writtenAt ?? Date.now();
-    const isDue = upTo > position.after && Date.now() - writtenAt >= PASSING_MS;
+    const writtenAt = read.get(id)?.writtenAt ?? performance.now();
+    const isDue = upTo > position.after && performance.now() - writtenAt >= PASSING_MS;
     if (isDue) {
       const { id: _, tid: __, version: ___, nextAttemptAt: ____, ...kept } = position;
       await move(webhook, position, { ...kept, after: upTo, attempts: 0 });
     }
-    read.set(id, { version, upTo, writtenAt: isDue ? Date.now() : writtenAt });
+    read.set(id, { version, upTo, writtenAt: isDue ? performance.now() : writtenAt });
   }
 
   /** Each once, beginning after the last that was begun with. */

@@ -90,7 +90,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
         checkTypes(request.body.types);
         const id = request.newId();
         const made = secrets.make(id);
-        const now = new Date().toISOString();
+        const now = new Date(context.now()).toISOString();
         const fields = { ...request.body, status: 'active' as const, secrets: [made.sealed], createdAt: now, updatedAt: now };
         const known = request.isRetry ? await rowsOf(request).get(id) : undefined;
         if (known) return { ...(await view(known)), secret: secrets.open(known)[0] as string };
@@ -149,7 +149,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
               ...(text === undefined ? {} : { description: text }),
               ...(list === undefined ? {} : { types: list }),
               ...(reason === undefined || nextStatus !== undefined ? {} : { reason }),
-              updatedAt: new Date().toISOString(),
+              updatedAt: new Date(context.now()).toISOString(),
             };
           },
           'WebhookUpdated',
@@ -181,7 +181,11 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       async handle(request) {
         const { id } = await found(request);
         const { secret, sealed } = secrets.make(id);
-        const next = (row: WebhookRow) => ({ ...row, secrets: [sealed, ...row.secrets.slice(0, 1)], updatedAt: new Date().toISOString() });
+        const next = (row: WebhookRow) => ({
+          ...row,
+          secrets: [sealed, ...row.secrets.slice(0, 1)],
+          updatedAt: new Date(context.now()).toISOString(),
+        });
         return { ...(await view(await change(request, next, 'WebhookSecretAdded'))), secret };
       },
     }),

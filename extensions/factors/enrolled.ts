@@ -87,7 +87,7 @@ export function createEnrolled(context: ExtensionContext) {
   const enrolled = {
     of,
     problems: rows.problems,
-    recoveryCodes: createRecoveryCodes(rows, seal('factors recovery')),
+    recoveryCodes: createRecoveryCodes(rows, seal('factors recovery'), now),
 
     /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
     isProvenIn: (
@@ -143,13 +143,13 @@ export function createEnrolled(context: ExtensionContext) {
     /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
     async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
       const secret = row && secretOf(row);
-      const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), Date.now());
+      const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), now());
       if (!row || secret === undefined || step === undefined) return 'wrong';
       let isFirst = false;
-      const isThere = await change(owner, row.id, (now) => {
-        isFirst = now.totp !== undefined && now.totp.lastStep < step;
-        const sealed = now.totp && secrets.isCurrent(now.totp.secret) ? now.totp.secret : secrets.seal(now.id, secret);
-        return isFirst ? { ...now, totp: { ...now.totp, secret: sealed, lastStep: step }, ...used() } : now;
+      const isThere = await change(owner, row.id, (current) => {
+        isFirst = current.totp !== undefined && current.totp.lastStep < step;
+        const sealed = current.totp && secrets.isCurrent(current.totp.secret) ? current.totp.secret : secrets.seal(current.id, secret);
+        return isFirst ? { ...current, totp: { ...current.totp, secret: sealed, lastStep: step }, ...used(now()) } : current;
       });
       return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
     },
@@ -166,12 +166,12 @@ export function createEnrolled(context: ExtensionContext) {
     /** Keeps what a passkey counted. False where it counted less than before: there may be a copy of it. @see WebAuthn Level 3 §6.1.1 */
     async usePasskey(owner: Account, { id }: FactorRow, counter: number): Promise<boolean> {
       let isBack = false;
-      const isThere = await change(owner, id, (now) => {
-        const before = now.passkey?.counter ?? 0;
+      const isThere = await change(owner, id, (current) => {
+        const before = current.passkey?.counter ?? 0;
         isBack = (counter > 0 || before > 0) && counter <= before;
-        const isRecent = Date.parse(now.lastUsedAt ?? '') > Date.now() - USED_MS;
-        if (isBack || !now.passkey || (counter === before && isRecent)) return now;
-        return { ...now, passkey: { ...now.passkey, counter }, ...used() };
+        const isRecent = Date.parse(current.lastUsedAt ?? '') > now() - USED_MS;
+        if (isBack || !current.passkey || (counter === before && isRecent)) return current;
+        return { ...current, passkey: { ...current.passkey, counter }, ...used(now()) };
       });
       if (isThere && isBack) {
         const data = { AggregateId: idOf(owner), FactorId: id };

@@ -38,7 +38,7 @@ export interface Enrolling {
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
 export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
 
-export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+export function createEnrolment({ artifact, logger, now }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
   async function pendingOf({ key }: Enrolling): Promise<Pending> {
     const fresh: Pending = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {
@@ -83,7 +83,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
       const found = (await artifact(pending).read(key)) as Pending | undefined;
       const code = cleanCode(formField(ctx, 'code'));
       if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
-      const lastStep = found && stepOf(found.secret, code, Date.now());
+      const lastStep = found && stepOf(found.secret, code, now());
       if (!found || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
       try {
         await enrolled.addTotp(owner, { ...found, lastStep }, added);

@@ -47,7 +47,7 @@ const NAMED = 1_000;
 const READ_AGAIN = 20;
 
 /** What is written with each use of a factor. */
-export const used = () => ({ lastUsedAt: new Date().toISOString() });
+export const used = (now: number) => ({ lastUsedAt: new Date(now).toISOString() });
 
 /** @param secretOf opens the secret of an app; undefined where it cannot be opened */
 export function createFactorRows(

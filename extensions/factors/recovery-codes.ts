@@ -25,7 +25,7 @@ const readRecoveryCode = (typed: string): string =>
     .replace(/[il]/g, '1');
 
 /** @param codes hashes them. */
-export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<ExtensionContext['seal']>) {
+export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<ExtensionContext['seal']>, now: ExtensionContext['now']) {
   const hashesOf = (owner: Account, made: readonly string[]) =>
     made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
 
@@ -51,7 +51,7 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
         const [before] = await rows.rowsOf(owner).find('bySlot', [slot]);
         if (before) {
           const data = { AggregateId: idOf(owner), FactorId: before.id, Kind: 'recovery' as const };
-          const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date().toISOString() });
+          const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date(now()).toISOString() });
           try {
             await rows.vouchFor(owner, before.id, vouchedBy, 'before');
             await rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]);
@@ -77,11 +77,11 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
       let left: number | undefined;
       const isThere =
         row !== undefined &&
-        (await rows.change(owner, row.id, (now) => {
-          const found = now.recovery?.codes.find((hash) => hashes.includes(hash));
-          const rest = now.recovery?.codes.filter((hash) => hash !== found) ?? [];
+        (await rows.change(owner, row.id, (current) => {
+          const found = current.recovery?.codes.find((hash) => hashes.includes(hash));
+          const rest = current.recovery?.codes.filter((hash) => hash !== found) ?? [];
           left = found === undefined ? undefined : rest.length;
-          return found === undefined ? now : { ...now, recovery: { codes: rest }, ...used() };
+          return found === undefined ? current : { ...current, recovery: { codes: rest }, ...used(now()) };
         }));
       return isThere ? left : undefined;
     },

@@ -20,7 +20,7 @@ export interface ListedImpersonations {
   readonly next?: string;
 }
 
-export function createImpersonationList({ collection, seal }: Pick<ExtensionContext, 'collection' | 'seal'>) {
+export function createImpersonationList({ collection, now, seal }: Pick<ExtensionContext, 'collection' | 'now' | 'seal'>) {
   const cursors = seal('impersonation cursor');
 
   /** Where a page begins. @throws IdpError `invalid_cursor` for what is no cursor of this list. */
@@ -38,8 +38,8 @@ export function createImpersonationList({ collection, seal }: Pick<ExtensionCont
     { status, userId, operatorId, sort = '-startedAt', limit = DEFAULT_LIMIT, after }: ImpersonationQuery,
   ): Promise<ListedImpersonations> => {
     const list = JSON.stringify([tid, status, userId, operatorId, sort]);
-    const now = Date.now();
-    const isActive = ({ endedAt, endsAt }: ImpersonationRow): boolean => endedAt === undefined && endsAt.getTime() > now;
+    const at = now();
+    const isActive = ({ endedAt, endsAt }: ImpersonationRow): boolean => endedAt === undefined && endsAt.getTime() > at;
     const fits = (row: ImpersonationRow): boolean =>
       (status === undefined || isActive(row) === (status === 'active')) && (operatorId === undefined || row.operator.oid === operatorId);
     const along =
@@ -49,7 +49,7 @@ export function createImpersonationList({ collection, seal }: Pick<ExtensionCont
           ? { index: 'ofOperator', within: [operatorId] }
           : { index: 'byStart', within: [] };
     // What began earlier is over.
-    const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(now - LONGEST_MS) }) };
+    const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(at - LONGEST_MS) }) };
 
     const found: ImpersonationRow[] = [];
     for (let position = after === undefined ? undefined : positionIn(list, after); found.length <= limit; ) {

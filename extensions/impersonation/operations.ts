@@ -30,10 +30,10 @@ const Impersonation = Type.Object(
   { $id: 'Impersonation', ...strict },
 );
 
-function view(row: ImpersonationRow): Static<typeof Impersonation> {
+function viewAt(now: number, row: ImpersonationRow): Static<typeof Impersonation> {
   const { id, targetOid, operator, reason, clientId, startedAt, endsAt } = row;
   // What is over by time is told so, before it is written down.
-  const isOver = endsAt.getTime() <= Date.now();
+  const isOver = endsAt.getTime() <= now;
   const { endedAt = isOver ? endsAt : undefined, endedBy = isOver ? ('time' as const) : undefined } = row;
   return {
     id,
@@ -51,6 +51,7 @@ function view(row: ImpersonationRow): Static<typeof Impersonation> {
 
 export function impersonationOperations(context: ExtensionContext, book: Book): readonly Operation[] {
   const list = createImpersonationList(context);
+  const view = (row: ImpersonationRow) => viewAt(context.now(), row);
   return [
     defineOperation({
       method: 'GET',

@@ -110,8 +110,7 @@ async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): P
 }
 
 /** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
-async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
-  const at = new Date();
+async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef, at: Date): Promise<void> {
   const waiting: (readonly [id: string, events: readonly string[]])[] = [];
   for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
     const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };

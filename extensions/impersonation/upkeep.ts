@@ -22,7 +22,7 @@ export const actingRule = (book: Book): ActingRule => ({
 });
 
 export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
-  const { collection, collectionOfAllTenants, lifetimes, logger } = context;
+  const { collection, collectionOfAllTenants, lifetimes, logger, now } = context;
   const rows = () => collectionOfAllTenants(impersonations);
 
   async function endDue(row: ImpersonationRow): Promise<void> {
@@ -51,7 +51,7 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
       name: 'impersonation.retention',
       intervalSeconds: 600,
       async run(signal) {
-        const below = new Date(Date.now() - lifetimes.events * 1000);
+        const below = new Date(now() - lifetimes.events * 1000);
         for (;;) {
           const page = await rows().range({ index: 'byEnd', within: [], below, limit: PAGE });
           for (const { tid, id } of page) if (!signal.aborted) await collection(impersonations, tid).remove(id);

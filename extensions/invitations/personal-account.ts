@@ -24,7 +24,7 @@ export function personalAccountRoutes(
   { base, pages }: AdmissionParts,
   admissions: Admissions,
 ): void {
-  const { directory, inPerson, attempts, logger, requestId } = context;
+  const { directory, inPerson, attempts, logger, now, requestId } = context;
   const { at, admittedTo, signInThere } = admissions;
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
@@ -76,7 +76,7 @@ export function personalAccountRoutes(
     if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
     const counter = JSON.stringify(['invitation accounts', opened.ref.id]);
     if ((await attempts(counter, DAY_MS)).count > limits.accounts) return refused({ status: 429, problem: 'invitations.create.often' });
-    const createdAt = new Date();
+    const createdAt = new Date(now());
     try {
       const person = await registration.register(input, turnsOf(ctx.ip), 'invitation');
       const account = await directory.accounts.findByOid(person.user.id);

@@ -18,12 +18,12 @@ export const jwtIntrospection = (): Extension => ({
 });
 
 /** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */
-const answerInJwt = ({ issuer, sign }: ExtensionContext): Middleware =>
+const answerInJwt = ({ issuer, now, sign }: ExtensionContext): Middleware =>
   async function answerIntrospectionInJwt(ctx, next) {
     await next();
     const { caller } = ctx.state as CallerState;
     if (!caller || ctx.status !== 200 || !ctx.response.is('json') || ctx.accepts('json', TYPE) !== TYPE) return;
-    const payload = { iss: issuer, aud: caller.id, iat: epochSeconds(), token_introspection: ctx.body };
+    const payload = { iss: issuer, aud: caller.id, iat: epochSeconds(now()), token_introspection: ctx.body };
     ctx.body = await sign('token-introspection+jwt', payload, algorithmFor(caller));
     ctx.set('Content-Type', TYPE);
   };

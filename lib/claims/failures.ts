@@ -26,7 +26,7 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
   /** Each kind of failure of a set by itself: another one is news. */
   const tell = (set: ServedClaimSet, claims: readonly string[], err: Error): void => {
     const kind = [set.name, err.name, err.message].join('\n');
-    const now = Date.now();
+    const now = performance.now();
     if (now < (silentUntil.get(kind) ?? 0)) return;
     if (silentUntil.size >= MOST) silentUntil.clear();
     silentUntil.set(kind, now + LOG_INTERVAL_MS);

@@ -34,10 +34,14 @@ export function extensionRowChecks(extensions: readonly Extension[]): WrongMembe
 export const extensionEventSources = (extensions: readonly Extension[]): readonly string[] =>
   collectionsOf(extensions).flatMap(({ name, events }) => (events ? [name] : []));
 
-/** @param nudge after a write that left events in a row. */
-export const createRowsOfExtensions = (extensions: readonly Extension[], store: CheckedDirectory, nudge: () => void): ExtensionData =>
+/** @param parts `nudge` after a write that left events in a row. */
+export const createRowsOfExtensions = (
+  extensions: readonly Extension[],
+  { store, nudge, now }: { readonly store: CheckedDirectory; readonly nudge: () => void; readonly now: () => number },
+): ExtensionData =>
   createExtensionData({
     store,
+    now,
     collections: collectionsOf(extensions),
     events: new Set<string>(extensions.flatMap(({ events = [] }) => events)),
     nudge,

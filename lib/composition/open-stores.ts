@@ -31,7 +31,11 @@ export async function openStores(
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memory.directory();
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memory.directory());
-  return { artifacts, now: timed.now, store: createCheckedDirectory(directory, logger, extensionRowChecks(extensions)) };
+  return {
+    artifacts,
+    now: timed.now,
+    store: createCheckedDirectory(directory, { logger, now: timed.now, ofOthers: extensionRowChecks(extensions) }),
+  };
 }
 
 /** Signing keys that only this process can decipher stay in it. */

@@ -1,6 +1,7 @@
 import type { Attribution } from '../events.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
 import { outboxes } from '../store/records/collections.js';
+import { nodeTime } from '../times/node-time.js';
 import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
@@ -53,23 +54,24 @@ import { createTenants } from './tenants/tenants.js';
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const {
-    now = () => Date.now(),
-    identityScopes,
-    ownSecretLength = 1,
-    clientRules = { ownMetadata: false },
-    means = passwordsAlone,
-  } = options;
+  const { now = nodeTime, identityScopes, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
   const collections = openedCollections(store);
   const events = createListeners();
-  const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
-  const log = createEventLog(collections.events);
+  const trials = createEventTrials({
+    records: collections.events,
+    listeners: events,
+    issuer,
+    logger,
+    now,
+    ...(backOff && { backOff }),
+  });
+  const log = createEventLog(collections.events, now);
   const names = [...outboxes, ...(options.eventSources ?? [])];
   const sources = new Map(names.map((name) => [name, store.collection<Source>(name).withRemoved()]));
   const outbox = createOutbox({ sources, log, trials, lease: () => lease('events'), logger });
   store.onOutboxed(outbox.note);
   const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
-  const deliveries = createDeliveries(collections.deliveries, logger);
+  const deliveries = createDeliveries(collections.deliveries, { logger, now });
   const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, keyring, logger });
   const nationalIds = createNationalIds({ rows: collections.upkeep, keyring, logger });
   const context: DirectoryContext = {
@@ -167,6 +169,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     }),
     events,
     eventFeed: createEventFeed({
+      now,
       records: collections.events,
       log,
       issuer,
@@ -221,7 +224,7 @@ function createServices(context: DirectoryContext, parts: ServiceParts) {
     permissions,
     clients,
     apiResources,
-    authenticate: createAuthenticate(clients, apiResources),
+    authenticate: createAuthenticate(clients, apiResources, context.now),
     consents: createConsents(context),
     accountEvents: createAccountEvents(context, issuer),
     acceptance: createAcceptance({ context, tenants, credentials, means, ...ofInvitations }),

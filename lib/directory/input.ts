@@ -275,10 +275,10 @@ export function checkBranding(given: Branding | null | undefined, path: string):
     refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : "an https URL, or a path of the issuer's origin");
 }
 
-/** The fields of a new record. */
-export function newRecord<Fields extends object>(id: string, fields: Fields) {
-  const now = new Date();
-  return { ...fields, id, createdAt: now, updatedAt: now };
+/** The fields of a new record. @param now the time that all nodes share */
+export function newRecord<Fields extends object>(now: () => number, id: string, fields: Fields) {
+  const at = new Date(now());
+  return { ...fields, id, createdAt: at, updatedAt: at };
 }
 
 /** Returns whether a row is the new record, and not another record that got the same id. */
@@ -287,14 +287,17 @@ export const isRecord =
   (row: { readonly createdAt: Date }): boolean =>
     row.createdAt.getTime() === createdAt.getTime();
 
-/** The record with the patch applied. A patch that changes nothing returns the same object, so nothing is written. */
-export function patched<R extends Stored>(record: R, patch: Readonly<Record<string, unknown>>): R {
+/**
+ * The record with the patch applied. A patch that changes nothing returns the same object, so nothing is written.
+ * @param now the time that all nodes share
+ */
+export function patched<R extends Stored>(now: () => number, record: R, patch: Readonly<Record<string, unknown>>): R {
   const next: Record<string, unknown> = { ...(record as object) };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete next[name];
     else if (value !== undefined) next[name] = value;
   }
-  return isDeepStrictEqual(next, { ...record }) ? record : ({ ...next, updatedAt: new Date() } as unknown as R);
+  return isDeepStrictEqual(next, { ...record }) ? record : ({ ...next, updatedAt: new Date(now()) } as unknown as R);
 }
 
 /** Without the members that are undefined: to a caller they are absent, to a store they would not be. */

@@ -26,10 +26,11 @@ interface NewestLink {
   readonly expiresAt: Date;
 }
 
-export function linkState({ serial }: LinkRef, newest: NewestLink, isUsable: boolean): LinkState {
+/** @param now milliseconds since the epoch, by the time that all nodes share */
+export function linkState({ serial }: LinkRef, newest: NewestLink, isUsable: boolean, now: number): LinkState {
   if (serial !== newest.serial) return 'replaced';
   if (newest.usedAt !== undefined) return 'used';
-  if (newest.expiresAt.getTime() <= Date.now()) return 'expired';
+  if (newest.expiresAt.getTime() <= now) return 'expired';
   return isUsable ? 'pending' : 'unavailable';
 }
 

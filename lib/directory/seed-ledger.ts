@@ -10,6 +10,8 @@ type DirectoryCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions'
 
 /** The account of what seeds made, kept beside the records, so that a later run changes nothing else and makes nothing twice. */
 export interface SeedLedger {
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  now(): number;
   /** Notes, the first time, whether records existed before the account. To be called before any record is made. */
   begin(): Promise<void>;
   read(): Promise<SeedAccount>;
@@ -39,7 +41,7 @@ const PAGE = 200;
 
 export const seedEntryId = (collection: SeededCollection, id: string): string => `${collection}:${id}`;
 
-export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collections'>): SeedLedger {
+export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'collections' | 'now'>): SeedLedger {
   const { seeds } = collections;
   const enter: SeedLedger['enter'] = async (entry) => {
     const made = await seeds.insert(entry).catch(IdpError.unless('conflict'));
@@ -50,6 +52,7 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
   };
 
   return {
+    now,
     async begin() {
       if (await seeds.has(ORIGIN)) return;
       const isAfterRecords = await hasRecords(collections);
@@ -119,10 +122,16 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
  * Forgets the removed record, and the values that a seed gave it. The entry stays, so that no seed makes the record again. The entry no longer names a
  * record, because another record that gets the id is not the seed's.
  */
-export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
+export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string, now: () => number): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
     await seeds
-      .update(id, ({ recordCreatedAt: _, ...row }) => ({ ...row, recordId: '', madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
+      .update(id, ({ recordCreatedAt: _, ...row }) => ({
+        ...row,
+        recordId: '',
+        madeAt: row.madeAt ?? new Date(now()),
+        values: [],
+        items: [],
+      }))
       .catch(IdpError.unless('record_unreadable'));
   }
 }

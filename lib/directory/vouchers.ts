@@ -125,11 +125,11 @@ export interface VouchedMeans extends Means {
 export const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean =>
   listed.some((one) => isDeepStrictEqual(one, means));
 
-/** Returns the means of a user that still work, with their vouchers. */
-export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): readonly VouchedMeans[] {
+/** Returns the means of a user that still work, with their vouchers. @param now milliseconds since the epoch, by the time that all nodes share */
+export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser, now: number): readonly VouchedMeans[] {
   const { id: userId, invitation, passwordReset, externalIdentities, provenEmail, provenEmailVouchedBy, status, statusBefore } = user;
   const { parentUserId, parentVouchedBy, credentialVouchers = [] } = user;
-  const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > Date.now();
+  const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > now;
   const isInvited = status === 'invited' || statusBefore === 'invited';
   return [
     ...(invitation && isInvited && isOpen(invitation)
@@ -146,9 +146,9 @@ export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser): r
   ];
 }
 
-/** Returns the person with the given voucher on each means that is still as it was listed. */
-export function withVoucher(person: PersonWithUser, listed: readonly VouchedMeans[], vouchedBy: Voucher): PersonWithUser {
-  const confirmed = meansOf(person).filter((means) => isListed(means, listed));
+/** Returns the person with the given voucher on each means that is still as it was listed. @param now as {@link meansOf} has it */
+export function withVoucher(person: PersonWithUser, listed: readonly VouchedMeans[], vouchedBy: Voucher, now: number): PersonWithUser {
+  const confirmed = meansOf(person, now).filter((means) => isListed(means, listed));
   const isConfirmed = (members: Partial<Means>): boolean => confirmed.some((means) => isDeepStrictEqual({ ...means, ...members }, means));
   const { invitation, passwordReset, externalIdentities, provenEmail, credentialVouchers } = person.user;
   const hasAddress = (address: string | undefined): boolean => address !== undefined && isConfirmed({ kind: 'address', address });

@@ -3,6 +3,7 @@
  * a URL is called once at a time, not for a minute after it failed, and there are only so many calls at once.
  */
 import { LRUCache } from 'lru-cache';
+import { nodeTime } from '../times/node-time.js';
 import type { GuardedFetch, GuardedRequest, GuardedResponse } from './guarded-fetch.js';
 import { createTurns, type Turns } from './turns.js';
 
@@ -39,7 +40,7 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
 
       const failureOf = (url: string) => {
         const failure = failures?.get(withoutFragment(url));
-        return failure && Date.now() < failure.until ? failure : undefined;
+        return failure && nodeTime() < failure.until ? failure : undefined;
       };
 
       async function call(url: string): Promise<T> {
@@ -50,7 +51,7 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
             return take(await fetch(url, request), url);
           } catch (error) {
             failures ??= new LRUCache({ max: MAX_FAILURES });
-            failures.set(withoutFragment(url), { error, until: Date.now() + FAILED_FOR_MS });
+            failures.set(withoutFragment(url), { error, until: nodeTime() + FAILED_FOR_MS });
             throw error;
           }
         });

@@ -4,6 +4,7 @@ import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records/records.js';
 import { canParseUrl } from '../text/can-parse-url.js';
+import { epochSeconds } from '../times/epoch-seconds.js';
 import type { Accounts, FoundByToken } from './accounts/account.js';
 import { pinnedLogin } from './accounts/login-context.js';
 import { getsRefreshToken, mayBeOffline } from './accounts/offline-access.js';
@@ -15,7 +16,7 @@ import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
 import { carriedParameter, passedOnParameters } from './authorize/parameters.js';
 import { createPromptPolicy } from './authorize/prompts.js';
 import { provenParameter } from './authorize/proven-sign-ins.js';
-import { checkRequestObject } from './authorize/request-objects.js';
+import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
@@ -80,7 +81,7 @@ export function createConfiguration(
     acrValues: [...offeredLevels(parts.offers.serves('mfa'))],
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header, epochSeconds(parts.now())),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
@@ -118,10 +119,10 @@ export function createConfiguration(
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
-      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
+      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe, parts.now) },
       jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { ...options.features.pushedAuthorizationRequests, enabled: true },
-      requestObjects: { ...options.features.requestObjects, enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
+      requestObjects: { ...options.features.requestObjects, enabled: true, assertJwtClaimsAndHeader: createRequestObjectCheck(parts) },
       resourceIndicators: resourceIndicators(parts),
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
@@ -133,7 +134,7 @@ export function createConfiguration(
       async url(ctx, { uid }) {
         // Before the browser is sent on: what cannot be stored is answered to the client.
         const { session } = ctx.oidc;
-        await saveSession(session, sessionTtl(options, session));
+        await saveSession(session, sessionTtl(parts, session));
         await commitRequest(adapters.unitOf(ctx));
         return options.mountPath + interactionPath(options, uid);
       },
@@ -157,7 +158,7 @@ export function createConfiguration(
       ...lifetimesOf(parts),
       AuthorizationCode: lifetimes.code,
       Interaction: lifetimes.interaction,
-      Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
+      Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(parts, session),
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
       authorizationSigningAlgValues: [...keys.algorithms],

@@ -172,6 +172,7 @@ export function createProtocol(
     },
     structuredToken: accessTokens,
     successorOf: (token) => tokens.successorOf(token),
+    now: parts.now,
     interactions: {
       browserOf: (ctx) => parts.browsers.begin(ctx),
       mayResume: createResumeCheck(parts),
@@ -180,7 +181,7 @@ export function createProtocol(
     clients: {
       record: createFindRecord(parts),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
-      compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret),
+      compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret, parts.now()),
       mayBeLocal: !options.production,
     },
     addressOf: dependencies.addressOf,

@@ -111,4 +111,7 @@ function subjectOf(request: ClaimsRequest, scopes: ReadonlySet<string>): ClaimSu
   };
 }
 
-const stored = () => ({ id: randomUUID(), version: 1, createdAt: new Date(), updatedAt: new Date() });
+const stored = () => {
+  const at = new Date();
+  return { id: randomUUID(), version: 1, createdAt: at, updatedAt: at };
+};

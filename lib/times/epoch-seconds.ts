@@ -1,11 +1,12 @@
 /**
- * The time as JWTs and oidc-provider's records have it, in seconds.
+ * A time as JWTs have it, in whole seconds. Stamp with the time that all nodes share, which the context tells as `now`.
+ * @param at milliseconds since the epoch
  * @see RFC 7519 §2, NumericDate
  * @example
  * ```ts
- * import { epochSeconds } from 'tenant-idp/extension';
+ * import { type ExtensionContext, epochSeconds } from 'tenant-idp/extension';
  *
- * const payload = { iat: epochSeconds(), exp: epochSeconds() + 60 };
+ * const payloadOf = ({ now }: ExtensionContext) => ({ iat: epochSeconds(now()), exp: epochSeconds(now()) + 60 });
  * ```
  */
-export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
+export const epochSeconds = (at: number): number => Math.floor(at / 1000);

@@ -1,5 +1,7 @@
+import { nodeTime } from './node-time.js';
+
 /** Time until an instant in whole units, never less than one: what `Retry-After` and pages say. A caller that comes back earlier is refused again. */
-const unitsUntil = (at: Date, unitMs: number): number => Math.max(1, Math.ceil((at.getTime() - Date.now()) / unitMs));
+const unitsUntil = (at: Date, unitMs: number): number => Math.max(1, Math.ceil((at.getTime() - nodeTime()) / unitMs));
 
 /**
  * Whole seconds until an instant, one at least, as `Retry-After` has them.

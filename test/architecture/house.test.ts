@@ -68,6 +68,61 @@ describe('design §2: the house', () => {
     expect(sources.filter((file) => /\.normalize\(/.test(readFileSync(file, 'utf8')))).toEqual(['lib/text/normal-form.ts']);
   });
 
+  test('L6: nothing reads the clock of the node, except the module for it and what is listed here with its reason', () => {
+    const reasons: Readonly<Record<string, string>> = {
+      'lib/times/node-time.ts': 'is the module for it',
+      'lib/store/times/clock.ts': 'compares the clock with that of the store',
+      'lib/store/times/store-time.ts': 'converts the times of artifacts, and is the time of a store that tells none',
+      'lib/admin-client/access-tokens.ts': 'runs in the process of a caller, which has no store',
+      'lib/testing/resolve-claims.ts': 'runs in tests of hosts, without a store',
+      'extensions/saml/entities/given-keys.ts': 'checks options before a store is open',
+    };
+    const sources = Object.keys(graph).filter((file) => /^(?:lib|extensions)\//.test(file));
+    const reading = sources.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(readFileSync(file, 'utf8')));
+    expect(reading.sort()).toEqual(Object.keys(reasons).sort());
+  });
+
+  test('L6: the clock of the node is asked for the ends of artifacts, for what the process remembers, and by what oidc-provider compares with it', () => {
+    const reasons: Readonly<Record<string, string>> = {
+      'lib/directory/create-directory.ts': 'the time of a directory without a store of artifacts',
+      'lib/directory/outbox/event-trials.ts': 'remembers',
+      'lib/directory/outbox/outbox.ts': 'remembers',
+      'lib/directory/tenants/sign-in-policy.ts': 'remembers',
+      'lib/extension-door.ts': 'passes `secondsAhead` on',
+      'lib/fetch/remote-documents.ts': 'remembers',
+      'lib/oidc/accounts/login-context.ts': 'ends',
+      'lib/oidc/accounts/offline-access.ts': 'ends',
+      'lib/oidc/artifacts/model-adapter.ts': 'ends',
+      'lib/oidc/artifacts/token-records.ts': 'ends',
+      'lib/oidc/authorize/pushed-requests.ts': 'ends',
+      'lib/oidc/authorize/request-uris.ts': 'remembers',
+      'lib/oidc/clients/key-sets.ts': 'remembers',
+      'lib/oidc/sessions/acting.ts': 'ends',
+      'lib/oidc/sessions/browser-state.ts': 'remembers',
+      'lib/oidc/sessions/logout.ts': 'ends',
+      'lib/oidc/sessions/one-time-records.ts': 'ends',
+      'lib/oidc/sessions/sign-out-result.ts': 'ends',
+      'lib/oidc/sessions/user-sessions.ts': 'converts ends',
+      'lib/oidc/tokens/access-token-jwt.ts': 'converts ends',
+      'lib/oidc/tokens/grants/client-credentials.ts': 'ends',
+      'lib/oidc/tokens/grants/extension-grants.ts': 'ends',
+      'lib/oidc/tokens/introspection.ts': 'converts ends',
+      'lib/oidc/tokens/issue.ts': 'ends',
+      'lib/oidc/tokens/lifetimes.ts': 'ends',
+      'lib/oidc/tokens/read-access-token.ts': 'converts ends',
+      'lib/oidc/upstream/base-model.ts': 'ends',
+      'lib/oidc/upstream/client.ts': 'oidc-provider compares',
+      'lib/oidc/upstream/id-token.ts': 'converts what oidc-provider stamps',
+      'lib/oidc/upstream/provider.ts': 'oidc-provider compares',
+      'lib/store/caches/changes.ts': 'any number that is higher than the one before',
+      'lib/store/outages/reachable.ts': 'ends',
+      'lib/store/records/extension-artifacts.ts': 'ends',
+      'lib/times/time-left.ts': '`attempts` tells ends by this clock',
+    };
+    const asking = Object.keys(graph).filter((file) => /\/node-time\.js'/.test(readFileSync(file, 'utf8')));
+    expect(asking.sort()).toEqual(Object.keys(reasons).sort());
+  });
+
   test('URLs are tried by `canParseUrl`, because `URL.canParse` of Node 20 refuses some once it is optimised', () => {
     const sources = Object.keys(graph).filter((file) => /^(?:lib|extensions|adapters|examples)\//.test(file));
     expect(sources.filter((file) => /\bURL\.canParse\(/.test(readFileSync(file, 'utf8')))).toEqual([]);

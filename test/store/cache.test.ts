@@ -35,7 +35,11 @@ describe('design §4: caches fed by the change revision', () => {
   let books: Collection<Named>;
 
   const node = (options: Partial<CachesOptions> = {}, directory = memory): Caches => {
-    const caches = createCaches(createCheckedDirectory(directory, silentLogger), { pollInterval: 10, logger, ...options });
+    const caches = createCaches(createCheckedDirectory(directory, { logger: silentLogger, now: Date.now }), {
+      pollInterval: 10,
+      logger,
+      ...options,
+    });
     open.push(caches);
     return caches;
   };
@@ -218,7 +222,7 @@ describe('design §4: caches fed by the change revision', () => {
           remove: (id) => lost(rows.remove(id)),
         };
       });
-      const checked = createCheckedDirectory(store, silentLogger);
+      const checked = createCheckedDirectory(store, { logger: silentLogger, now: Date.now });
       const here = createCaches(checked, { pollInterval: 10, logger });
       open.push(here);
       const [cachedHere, cachedThere] = [here, node()].map((caches) => caches.rows<Named>('books'));

@@ -30,8 +30,8 @@ export const requestPath = (host: Pick<ExtensionContext, 'own'>, id: string): st
 /** What the form is about. */
 export const formSubject = (id: string, { session }: Pick<BrowserSignIn, 'session'>): string => `ciba ${id} ${session}`;
 
-export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'view'>) {
-  const { url, view } = context;
+export function createPages(context: Pick<ExtensionContext, 'now' | 'own' | 'url' | 'view'>) {
+  const { now, url, view } = context;
   const inbox = url(inboxPath(context));
   const addressOf = (id: string): string => url(requestPath(context, id));
   const toInbox: ViewPart = { part: 'link', text: 'ciba.inbox.back', href: inbox };
@@ -69,7 +69,7 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
                 part: 'links',
                 links: requests.map(({ client, request }) => ({
                   title: { plain: client.name },
-                  lines: [fromNow(request.createdAt)],
+                  lines: [fromNow(request.createdAt, now())],
                   href: addressOf(request.id),
                 })),
               },
@@ -104,8 +104,8 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
             facts: [
               { label: 'ciba.fact.account', value: { plain: person.user.userName } },
               { label: 'ciba.fact.tenant', value: { plain: tenant.name } },
-              { label: 'ciba.fact.asked', value: fromNow(createdAt) },
-              { label: 'ciba.fact.ends', value: fromNow(expiresAt) },
+              { label: 'ciba.fact.asked', value: fromNow(createdAt, now()) },
+              { label: 'ciba.fact.ends', value: fromNow(expiresAt, now()) },
             ],
           },
           ...(missing.length === 0 ? [] : [{ part: 'scopes', label: of('scopes'), scopes: missing } as const]),

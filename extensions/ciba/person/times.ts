@@ -1,10 +1,10 @@
 /** When something was, or will be: from now on a page, and by the clock in a mail, which is read whenever. */
 import type { InLanguage } from '../../../lib/extension-door.js';
 
-/** `20 seconds ago`, `in 2 minutes`. A time to come is rather told too short. */
-export const fromNow = (at: Date): InLanguage => ({
+/** `20 seconds ago`, `in 2 minutes`. A time to come is rather told too short. @param now milliseconds since the epoch */
+export const fromNow = (at: Date, now: number): InLanguage => ({
   inLanguage(locale) {
-    const seconds = Math.floor((at.getTime() - Date.now()) / 1000);
+    const seconds = Math.floor((at.getTime() - now) / 1000);
     const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
     return Math.abs(seconds) < 120 ? format.format(seconds, 'second') : format.format(Math.trunc(seconds / 60), 'minute');
   },

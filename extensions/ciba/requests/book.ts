@@ -52,9 +52,9 @@ export interface Books {
   ): Promise<readonly Entry[] | undefined>;
 }
 
-export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): Books {
+export function createBooks({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): Books {
   const books = () => artifact(bookKind);
-  const isWaiting = ({ expiresAt }: Entry): boolean => expiresAt > Date.now();
+  const isWaiting = ({ expiresAt }: Entry): boolean => expiresAt > now();
   return {
     async entriesOf(oid) {
       const { entries } = ((await books().read(oid)) ?? empty) as Book;
@@ -73,8 +73,8 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
           oid,
           (value) => {
             const book = (value ?? empty) as Book;
-            const now = Date.now();
-            const begun = book.begun.filter(({ createdAt }) => createdAt > now - RECENT_MS);
+            const at = now();
+            const begun = book.begun.filter(({ createdAt }) => createdAt > at - RECENT_MS);
             const entries = book.entries.filter(isWaiting);
             unread = entries.filter(({ id }) => !isDecided.has(id));
             const waiting = entries.filter(({ id }) => !isDecided.get(id));
@@ -82,7 +82,7 @@ export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): B
             replaced = undefined;
             if (unread.length > 0 || isTooMany(begun, entry) || others.length >= MAX_PENDING) return value;
             replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
-            return { entries: [...others, entry], begun: [...begun, { ...begunBy(entry), createdAt: now }] } satisfies Book;
+            return { entries: [...others, entry], begun: [...begun, { ...begunBy(entry), createdAt: at }] } satisfies Book;
           },
           { lifetimeSeconds },
         );

@@ -55,9 +55,11 @@ export interface KeptRequest extends Asked {
   readonly notification?: { readonly authReqId: string; readonly token: string };
 }
 
-export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>): boolean => expiresAt <= Date.now();
+/** @param now milliseconds since the epoch, by the time that all nodes share */
+export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>, now: number): boolean => expiresAt <= now;
 
-export function described(id: string, kept: KeptRequest): AuthenticationRequest {
+/** @param now as {@link isOver} has it */
+export function described(id: string, kept: KeptRequest, now: number): AuthenticationRequest {
   const { createdAt, expiresAt, decidedAt, redeemedAt: _, state, approval: __, notification, ...asked } = kept;
   return {
     ...asked,
@@ -65,7 +67,7 @@ export function described(id: string, kept: KeptRequest): AuthenticationRequest 
     createdAt: new Date(createdAt),
     expiresAt: new Date(expiresAt),
     ...(decidedAt === undefined ? {} : { decidedAt: new Date(decidedAt) }),
-    state: state === 'pending' && isOver(kept) ? 'expired' : state,
+    state: state === 'pending' && isOver(kept, now) ? 'expired' : state,
     isPing: notification !== undefined,
   };
 }

@@ -10,7 +10,15 @@ import type {
   RequestDecision,
 } from '../../../lib/extension-door.js';
 import { createBooks, type Entry } from './book.js';
-import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
+import {
+  type Approval,
+  type Asked,
+  described as describedAt,
+  isOver as isOverAt,
+  KEPT_SECONDS,
+  type KeptRequest,
+  requestKind,
+} from './record.js';
 
 /** A notification that waits for a decision to be written. */
 export interface Announcement {
@@ -63,7 +71,9 @@ export const mayAsk = (client: Client | undefined, { tenant }: Account): boolean
   client.metadata.grant_types.includes(GRANT_TYPE);
 
 export function createRequests(context: ExtensionContext, announce?: Announce): Requests {
-  const { artifact, directory } = context;
+  const { artifact, directory, now } = context;
+  const isOver = (request: KeptRequest): boolean => isOverAt(request, now());
+  const described = (id: string, request: KeptRequest) => describedAt(id, request, now());
   const books = createBooks(context);
   const kept = () => artifact(requestKind);
   const find = async (id: string): Promise<KeptRequest | undefined> => (await kept().read(id)) as KeptRequest | undefined;
@@ -72,7 +82,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   async function decided(entries: readonly Entry[]): Promise<ReadonlySet<string>> {
     const found = await Promise.all(entries.map(async (entry) => ({ ...entry, request: await find(entry.id) })));
     const isWaiting = ({ createdAt, request }: (typeof found)[number]) =>
-      request ? request.state === 'pending' : createdAt > Date.now() - BEING_WRITTEN_MS;
+      request ? request.state === 'pending' : createdAt > now() - BEING_WRITTEN_MS;
     return new Set(found.flatMap((entry) => (isWaiting(entry) ? [] : [entry.id])));
   }
 
@@ -98,7 +108,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     change: Partial<KeptRequest> & Pick<KeptRequest, 'state'>,
   ): Promise<RequestDecision> {
     const announcement = await announce?.(described(id, request));
-    const decision = await settle(id, (before) => ({ ...before, ...change, decidedAt: Date.now() }));
+    const decision = await settle(id, (before) => ({ ...before, ...change, decidedAt: now() }));
     announcement?.release();
     return decision;
   }
@@ -123,7 +133,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     async start(asked, { lifetimeSeconds, notificationToken: token }) {
       const authReqId = randomBytes(32).toString('base64url');
       const id = idOf(authReqId);
-      const createdAt = Date.now();
+      const createdAt = now();
       const expiresAt = createdAt + lifetimeSeconds * 1000;
       const began = { ...asked, createdAt, expiresAt };
       const request: KeptRequest = {
@@ -167,7 +177,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       if (!account || account.tenant.id !== request.tid) return { outcome: 'unknown' };
       if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: described(id, request) };
       // One in the future would outlive what cuts sign-ins off.
-      const provedAt = Math.min(authTime, Math.floor(context.now() / 1000));
+      const provedAt = Math.min(authTime, Math.floor(now() / 1000));
       const approval: Approval = {
         amr,
         idp,
@@ -202,7 +212,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         const request = value as KeptRequest | undefined;
         const isTheirs = request?.clientId === clientId && request.redeemedAt === undefined;
         isRedeemed = isTheirs && request.state === 'approved' && !isOver(request);
-        return isRedeemed ? { ...request, redeemedAt: Date.now() } : value;
+        return isRedeemed ? { ...request, redeemedAt: now() } : value;
       })) as KeptRequest | undefined;
       if (found?.clientId !== clientId || (found.redeemedAt !== undefined && !isRedeemed)) return undefined;
       // Whoever entered the next one may have died before this one was ended.

@@ -12,11 +12,11 @@ const refusals = new Set([401, 403]);
 
 /** @throws Error where the client did not take it: another attempt follows. */
 export const createPing =
-  ({ directory, fetch, logger }: ExtensionContext, requests: Pick<Requests, 'read' | 'notificationOf'>): DeliveryHandler =>
+  ({ directory, fetch, logger, now }: ExtensionContext, requests: Pick<Requests, 'read' | 'notificationOf'>): DeliveryHandler =>
   async ({ data }) => {
     const id = String(data.id);
     const [request, notification] = await Promise.all([requests.read(id), requests.notificationOf(id)]);
-    if (!request || !notification || request.expiresAt.getTime() <= Date.now()) return;
+    if (!request || !notification || request.expiresAt.getTime() <= now()) return;
     if (request.state === 'pending' || request.decidedAt === undefined) throw new Error('the decision is not written yet');
     const client = await directory.clients.get(request.clientId);
     const endpoint = client?.status === 'active' ? client.metadata.backchannel_client_notification_endpoint : undefined;

@@ -68,7 +68,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const { id } = place;
       if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
       checkAuth(given, clientSecret !== undefined);
-      const now = new Date().toISOString();
+      const now = new Date(context.now()).toISOString();
       const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
       const fields = await withMeans(id, {
         ...given,
@@ -129,7 +129,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
           ...kept,
           ...vouchersOf(rest, vouchedBy, current),
           keys: means.keys,
-          updatedAt: new Date().toISOString(),
+          updatedAt: new Date(context.now()).toISOString(),
         } as unknown as Connection;
       };
       const write = () => changed(place, change, 'ConnectionUpdated', by);
@@ -162,14 +162,14 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const { clientAuth } = await found(place);
       if (clientAuth === 'private_key_jwt') throw wrong('/clientSecret', 'no secret with private_key_jwt');
       const secret = secrets.seal(place.id, clientSecret);
-      return changed(place, (row) => ({ ...row, secret, updatedAt: new Date().toISOString() }), 'ConnectionSecretAdded', by);
+      return changed(place, (row) => ({ ...row, secret, updatedAt: new Date(context.now()).toISOString() }), 'ConnectionSecretAdded', by);
     },
 
     async rotateKey(place, by) {
       const { clientAuth, keyAlgorithm } = await found(place);
       if (clientAuth !== 'private_key_jwt') throw wrong('/clientAuth', 'private_key_jwt');
       const key = await secrets.newKey(place.id, keyAlgorithm);
-      const next = (row: Connection) => ({ ...row, keys: withKey(row.keys, key), updatedAt: new Date().toISOString() });
+      const next = (row: Connection) => ({ ...row, keys: withKey(row.keys, key), updatedAt: new Date(context.now()).toISOString() });
       return changed(place, next, 'ConnectionSecretAdded', by);
     },
 

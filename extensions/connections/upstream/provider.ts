@@ -4,7 +4,7 @@
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
 import type { Configuration, CustomFetch } from 'openid-client';
-import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal, mismatchIn } from '../../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal, mismatchIn, secondsAhead } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import type { ConnectionSecrets } from './secrets.js';
 
@@ -44,7 +44,7 @@ const MOST = 1000;
 /** Seconds that the clocks of a provider and of this service may be apart. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
-export function createProviders({ fetch, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
+export function createProviders({ fetch, now, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
   const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
 
   const guarded: CustomFetch = async (url, { method, headers, body }) => {
@@ -66,11 +66,12 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
   async function discovered(connection: Connection): Promise<Provider> {
     const client = await openidClient();
     const { clientAuth, clientId, issuer } = connection;
-    const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
+    /** `openid-client` goes by the node's own clock. */
+    const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
     const auth = await authOf(client, connection);
-    const configuration = await client.discovery(new URL(issuer), clientId, metadata, auth, options);
+    const configuration = await client.discovery(new URL(issuer), clientId, metadataNow(), auth, options);
     const { authorization_endpoint: authorize } = configuration.serverMetadata();
     if (authorize === undefined || !isFit(authorize)) throw new Error(`${issuer} names no https address for ${clientAuth} sign-ins`);
 
@@ -79,11 +80,12 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
       client,
       configuration,
       async withLatestKeys(run) {
-        const own = new client.Configuration(configuration.serverMetadata(), clientId, metadata, auth);
+        const own = new client.Configuration(configuration.serverMetadata(), clientId, metadataNow(), auth);
         own[client.customFetch] = guarded;
         own.timeout = TIMEOUT_MS / 1000;
         for (const prepare of execute) prepare(own);
-        if (keys) client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, epochSeconds() - KEYS_AGE_SECONDS) });
+        if (keys)
+          client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, epochSeconds(now()) + secondsAhead(now) - KEYS_AGE_SECONDS) });
         try {
           return await run(own);
         } finally {
@@ -112,13 +114,13 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
     of(connection) {
       const { id, version } = connection;
       const at = known.get(id);
-      if (at?.version === version && Date.now() < at.until) return at.provider;
+      if (at?.version === version && performance.now() < at.until) return at.provider;
       if (known.size >= MOST) known.clear();
       const provider = discovered(connection);
-      const entry = { version, until: Date.now() + KNOWN_FOR_MS, provider };
+      const entry = { version, until: performance.now() + KNOWN_FOR_MS, provider };
       known.set(id, entry);
       provider.catch(() => {
-        entry.until = Date.now() + FAILED_FOR_MS;
+        entry.until = performance.now() + FAILED_FOR_MS;
       });
       return provider;
     },

@@ -7,20 +7,20 @@ import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { spent } from '../records.js';
 
 const LIFETIME_MS = 600_000;
-/** Clocks of other nodes may be ahead. */
+/** Nodes know the time that they share by some seconds. */
 const SKEW_MS = 60_000;
 const STAMP_BYTES = 6;
 const NONCE_BYTES = 16;
 const HASH_BYTES = 32;
 
-export function createChallenges({ seal, artifact }: Pick<ExtensionContext, 'seal' | 'artifact'>) {
+export function createChallenges({ seal, artifact, now }: Pick<ExtensionContext, 'seal' | 'artifact' | 'now'>) {
   const key = seal('factors challenge');
   const hashesOf = (subject: string, head: Buffer) => key.hashes(`${head.toString('base64url')} ${subject}`);
   return {
     /** @param subject what it is for: the sign-in, its browser, the user. */
     make(subject: string): string {
       const stamp = Buffer.alloc(STAMP_BYTES);
-      stamp.writeUIntBE(Date.now(), 0, STAMP_BYTES);
+      stamp.writeUIntBE(now(), 0, STAMP_BYTES);
       const head = Buffer.concat([stamp, randomBytes(NONCE_BYTES)]);
       return Buffer.concat([head, Buffer.from(hashesOf(subject, head)[0], 'base64url')]).toString('base64url');
     },
@@ -32,7 +32,7 @@ export function createChallenges({ seal, artifact }: Pick<ExtensionContext, 'sea
       const head = bytes.subarray(0, STAMP_BYTES + NONCE_BYTES);
       const hash = bytes.subarray(STAMP_BYTES + NONCE_BYTES);
       const isOurs = hashesOf(subject, head).some((one) => timingSafeEqual(Buffer.from(one, 'base64url'), hash));
-      const age = Date.now() - head.readUIntBE(0, STAMP_BYTES);
+      const age = now() - head.readUIntBE(0, STAMP_BYTES);
       return isOurs && age <= LIFETIME_MS && age >= -SKEW_MS && artifact(spent).put(challenge, {});
     },
   };

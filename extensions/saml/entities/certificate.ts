@@ -32,12 +32,11 @@ export interface CertifiedKey {
   readonly certificate: string;
 }
 
-/** A new RSA key of 2048 bits, and a certificate of it for ten years. @param name whom it is about */
-export async function createCertifiedKey(name: string): Promise<CertifiedKey> {
+/** A new RSA key of 2048 bits, and a certificate of it for ten years. @param name whom it is about @param now milliseconds since the epoch */
+export async function createCertifiedKey(name: string, now: number): Promise<CertifiedKey> {
   if (!('getMetadata' in Reflect)) await import('reflect-metadata');
   const { KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await import('@peculiar/x509');
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const now = Date.now();
   const until = new Date(now);
   until.setUTCFullYear(until.getUTCFullYear() + YEARS);
   // Positive, and not shortened by zeros at its start. @see RFC 5280 §4.1.2.2

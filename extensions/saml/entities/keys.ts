@@ -41,12 +41,12 @@ const RECENT_MS = 1000;
 const ENDING_MS = 60 * 86_400_000;
 
 export const createSamlKeys = (context: ExtensionContext, options: { readonly keys?: readonly SamlKeyPair[] | undefined }): SamlKeys =>
-  options.keys ? createGivenKeys(options.keys) : createKeptKeys(context);
+  options.keys ? createGivenKeys(options.keys, context) : createKeptKeys(context);
 
-const endingProblems = ({ id, certificate }: PublishedKey): readonly ExtensionProblem[] =>
-  Date.parse(x509Of(certificate).validTo) - Date.now() < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
+const endingProblems = ({ id, certificate }: PublishedKey, now: number): readonly ExtensionProblem[] =>
+  Date.parse(x509Of(certificate).validTo) - now < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
 
-function createGivenKeys(pairs: readonly SamlKeyPair[]): SamlKeys {
+function createGivenKeys(pairs: readonly SamlKeyPair[], { now }: Pick<ExtensionContext, 'now'>): SamlKeys {
   const { keys, signer } = givenKeys(pairs);
   const refuse = () => Promise.reject(new IdpError('keys_given'));
   return {
@@ -57,11 +57,11 @@ function createGivenKeys(pairs: readonly SamlKeyPair[]): SamlKeys {
     add: refuse,
     activate: refuse,
     remove: refuse,
-    problems: async () => keys.slice(0, 1).flatMap(endingProblems),
+    problems: async () => keys.slice(0, 1).flatMap((key) => endingProblems(key, now())),
   };
 }
 
-function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: ExtensionContext): SamlKeys {
+function createKeptKeys({ issuer, logger, collection, now, ofInstance, ...context }: ExtensionContext): SamlKeys {
   const seal = context.seal('saml.signing-key');
   const name = new URL(issuer).hostname;
   const rows = () => collection(keyRings, ofInstance);
@@ -70,8 +70,8 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
   let opened: { readonly sealed: string; readonly signer: Signer } | undefined;
 
   async function createKey(id: string, state: 'active' | 'next'): Promise<StoredKey> {
-    const { key, certificate } = await createCertifiedKey(name);
-    const createdAt = new Date().toISOString();
+    const { key, certificate } = await createCertifiedKey(name, now());
+    const createdAt = new Date(now()).toISOString();
     return { id, state, certificate, sealed: seal.seal(id, key), createdAt, ...(state === 'active' && { activatedAt: createdAt }) };
   }
 
@@ -191,7 +191,7 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
         const data = { AggregateId: id, PreviousKeyId: previous };
         return previous === id ? [] : [{ type: 'SamlSigningKeyActivated' as const, data, by }];
       };
-      const ring = await rows().update(RING, (row) => withActive(row, id, new Date(), isUrgent), told);
+      const ring = await rows().update(RING, (row) => withActive(row, id, new Date(now()), isUrgent), told);
       return view(keyOf(keep(ring), id));
     },
 
@@ -205,7 +205,7 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
       const ring = await unlessUnreadable(known());
       if (!ring) return [{ code: 'saml_key_unreadable', id: RING }];
       const unreadable = ring.keys.filter((key) => !isReadable(key)).map(({ id }) => ({ code: 'saml_key_unreadable', id }));
-      return [...unreadable, ...endingProblems(activeOf(ring))];
+      return [...unreadable, ...endingProblems(activeOf(ring), now())];
     },
   };
 }

@@ -91,7 +91,7 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
     const read = readers[kind](signed ?? root);
     if (read.message.issuer !== serviceProvider.entityId) throw new RefusedMessage('signature_reference');
     checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
-    checkTimes(read, Date.now(), clockSkewSeconds);
+    checkTimes(read, context.now(), clockSkewSeconds);
     // The last of all, because a message that is refused for something else uses up no ID.
     if (!(await isFirst(serviceProvider.id, read.message))) throw new RefusedMessage('replayed');
     const { binding, relayState } = carried;

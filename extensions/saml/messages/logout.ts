@@ -12,8 +12,7 @@ import { type Status, statusElement } from './status.js';
 interface LogoutParts {
   readonly entityId: string;
   readonly destination: string;
-  /** @default now */
-  readonly issuedAt?: number;
+  readonly issuedAt: number;
 }
 
 export interface LogoutRequestParts extends LogoutParts {
@@ -32,7 +31,7 @@ export interface LogoutResponseParts extends LogoutParts {
 
 /** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
 export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): string {
-  const { id, entityId, destination, issuedAt = Date.now(), nameId, sessionIndex, notOnOrAfter } = parts;
+  const { id, entityId, destination, issuedAt, nameId, sessionIndex, notOnOrAfter } = parts;
   const head =
     `<samlp:LogoutRequest xmlns:samlp="${ns.samlp}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     ` IssueInstant="${instant(issuedAt)}" NotOnOrAfter="${instant(notOnOrAfter)}" Version="2.0">${issuer(entityId)}`;
@@ -42,7 +41,7 @@ export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): st
 
 /** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
 export function logoutResponseXml(parts: LogoutResponseParts, signer?: Signer): string {
-  const { id = newMessageId(), entityId, destination, issuedAt = Date.now(), inResponseTo, status } = parts;
+  const { id = newMessageId(), entityId, destination, issuedAt, inResponseTo, status } = parts;
   const head =
     `<samlp:LogoutResponse xmlns:samlp="${ns.samlp}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     `${attribute('InResponseTo', inResponseTo)} IssueInstant="${instant(issuedAt)}" Version="2.0">${issuer(entityId)}`;

@@ -14,6 +14,8 @@ export interface Known {
   /** Whether it is taken though its `validUntil` has passed. @default false */
   readonly mayBeOver?: boolean;
   readonly production: boolean;
+  /** Milliseconds since the epoch, by the time that all nodes share. */
+  readonly now: number;
 }
 
 /** What is told at most. */

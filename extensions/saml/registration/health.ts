@@ -6,17 +6,17 @@ import { serviceProviders } from '../service-providers/records.js';
 const MOST = 100;
 
 /** Those whose metadata cannot be read anew, whose metadata is over, or whose certificates are. */
-export async function serviceProviderProblems({ collectionOfAllTenants }: ExtensionContext): Promise<readonly ExtensionProblem[]> {
+export async function serviceProviderProblems({ collectionOfAllTenants, now }: ExtensionContext): Promise<readonly ExtensionProblem[]> {
   const rows = collectionOfAllTenants(serviceProviders);
-  const now = new Date();
+  const at = new Date(now());
   const [failing, over] = await Promise.all([
     rows.range({ index: 'byFailure', within: [], limit: MOST }),
-    rows.range({ index: 'byExpiry', within: [], below: now, limit: MOST }),
+    rows.range({ index: 'byExpiry', within: [], below: at, limit: MOST }),
   ]);
   return [
     ...failing.map(({ id }) => ({ code: 'saml_metadata_failing', id })),
     ...over.map(({ id, source }) => {
-      const isMetadata = source?.validUntil !== undefined && Date.parse(source.validUntil) <= now.getTime();
+      const isMetadata = source?.validUntil !== undefined && Date.parse(source.validUntil) <= at.getTime();
       return { code: isMetadata ? 'saml_metadata_over' : 'saml_certificate_over', id };
     }),
   ];

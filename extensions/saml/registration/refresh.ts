@@ -11,9 +11,9 @@ import type { ServiceProviderWrites } from './writes.js';
 
 export interface ServiceProviderRefresh {
   /** @param path what errors point to. @throws IdpError `metadata_invalid` */
-  read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production'>): ServiceProviderDescription;
+  read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production' | 'now'>): ServiceProviderDescription;
   /** @throws IdpError `metadata_unavailable`, `metadata_invalid` */
-  fetch(url: string, path: string, known: Omit<Known, 'production'>): Promise<ServiceProviderDescription>;
+  fetch(url: string, path: string, known: Omit<Known, 'production' | 'now'>): Promise<ServiceProviderDescription>;
   /** Reads metadata anew; where that fails, what stands stays, and the record says why. @throws IdpError `metadata_url_missing` and as above */
   now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
   readonly job: Job;
@@ -34,9 +34,9 @@ const AT_ONCE = 4;
 export function createRefresh(context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh {
   const { collectionOfAllTenants, logger, production } = context;
 
-  function read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production'>): ServiceProviderDescription {
+  function read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production' | 'now'>): ServiceProviderDescription {
     try {
-      return readMetadata(xml, { ...known, production });
+      return readMetadata(xml, { ...known, production, now: context.now() });
     } catch (error) {
       if (!(error instanceof UnusableMetadata)) throw error;
       const problems = error.faults.map((fault) => ({ path, expected: `${fault.path}: ${fault.expected}` }));
@@ -44,7 +44,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     }
   }
 
-  async function fetchMetadata(url: string, path: string, known: Omit<Known, 'production'>): Promise<ServiceProviderDescription> {
+  async function fetchMetadata(url: string, path: string, known: Omit<Known, 'production' | 'now'>): Promise<ServiceProviderDescription> {
     const problem = addressProblem(url, production);
     if (problem !== undefined) throw new IdpError('invalid_record', { path, expected: problem });
     const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !production };
@@ -75,8 +75,8 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
           ? {
               ...current,
               source: { ...current.source, problem },
-              failingSince: current.failingSince ?? new Date(),
-              refreshAt: new Date(Date.now() + RETRY_MS),
+              failingSince: current.failingSince ?? new Date(context.now()),
+              refreshAt: new Date(context.now() + RETRY_MS),
             }
           : current;
       await writes.update({ owner, id }, failed).catch(IdpError.unless('not_found'));
@@ -95,7 +95,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
         const due = await collectionOfAllTenants(serviceProviders).range({
           index: 'byRefresh',
           within: [],
-          below: new Date(),
+          below: new Date(context.now()),
           limit: MOST_IN_ONE_LOOK,
         });
         const waiting = due.values();

@@ -45,7 +45,7 @@ export function createRegistrar(context: ExtensionContext) {
   const sourceOf = ({ url, description: { validUntil, notes } }: ReadMetadata, overridden: readonly string[]): Source => ({
     ...(url === undefined ? {} : { url }),
     overridden: [...new Set(overridden)].sort(),
-    readAt: new Date().toISOString(),
+    readAt: new Date(context.now()).toISOString(),
     ...(validUntil === undefined ? {} : { validUntil }),
     notes: [...notes],
   });

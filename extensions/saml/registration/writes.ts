@@ -24,15 +24,15 @@ export interface ServiceProviderWrites {
 
 const DAY_MS = 86_400_000;
 
-export function createWrites({ collection }: ExtensionContext, book: ServiceProviderBook): ServiceProviderWrites {
+export function createWrites({ collection, now }: ExtensionContext, book: ServiceProviderBook): ServiceProviderWrites {
   const rowsOf = ({ owner }: Place) => collection(serviceProviders, owner);
   type Type = 'ServiceProviderCreated' | 'ServiceProviderUpdated' | 'ServiceProviderRemoved';
   const event = (type: Type, { id }: Place, by?: Attribution) => ({ type, data: { AggregateId: id }, ...(by && { by }) });
 
   return {
     async create(place, registered, by) {
-      const now = new Date().toISOString();
-      const fields = timed({ ...registered, createdAt: now, updatedAt: now });
+      const at = new Date(now()).toISOString();
+      const fields = timed(now(), { ...registered, createdAt: at, updatedAt: at });
       try {
         const row = await rowsOf(place).insert(fields, { id: place.id, events: [event('ServiceProviderCreated', place, by)] });
         book.forget(place.id);
@@ -47,9 +47,9 @@ export function createWrites({ collection }: ExtensionContext, book: ServiceProv
       const row = await rowsOf(place).update(
         place.id,
         (before) => {
-          const next = timed(change(before), before);
+          const next = timed(now(), change(before), before);
           isOther = !isDeepStrictEqual(toldOf(next), toldOf(before));
-          if (isOther) return { ...next, updatedAt: new Date().toISOString() };
+          if (isOther) return { ...next, updatedAt: new Date(now()).toISOString() };
           return isDeepStrictEqual(next, before) ? before : next;
         },
         () => (isOther ? [event('ServiceProviderUpdated', place, by)] : []),
@@ -72,15 +72,15 @@ function toldOf({ source, refreshAt: _, failingSince: __, expiresAt: ___, update
 }
 
 /** With the instants that jobs and health look for. One that is disabled is not read anew, and worries nobody. */
-function timed<Fields extends ServiceProviderFields>(given: Fields, before?: ServiceProviderFields): Fields {
+function timed<Fields extends ServiceProviderFields>(now: number, given: Fields, before?: ServiceProviderFields): Fields {
   const { refreshAt, failingSince, expiresAt: _, ...fields } = given;
   const { status, source, signingCertificates, encryptionCertificate } = given;
   if (status !== 'active') return fields as Fields;
   const isReadAnew = source?.url !== undefined;
   const wasRead = source?.readAt !== before?.source?.readAt;
   // Not all at once, where many were registered at once.
-  const isNext = new Date(Date.now() + DAY_MS * (0.9 + 0.1 * Math.random()));
-  const due = wasRead ? isNext : (refreshAt ?? new Date());
+  const isNext = new Date(now + DAY_MS * (0.9 + 0.1 * Math.random()));
+  const due = wasRead ? isNext : (refreshAt ?? new Date(now));
   const runsOut = [
     ...(source?.validUntil === undefined ? [] : [Date.parse(source.validUntil)]),
     ...(encryptionCertificate === undefined ? [] : expiriesOf([encryptionCertificate]).map(Number)),

@@ -33,7 +33,7 @@ export function createServiceProviderBook({
   const nameOf = (owner: string, entityId: string): string => JSON.stringify([owner, entityId]);
   const recent = (id: string | undefined): ServiceProvider | undefined => {
     const found = id === undefined ? undefined : known.get(id);
-    return found && Date.now() < found.until ? found.row : undefined;
+    return found && performance.now() < found.until ? found.row : undefined;
   };
 
   /** Asks the store once, however many wait for it. */
@@ -46,7 +46,7 @@ export function createServiceProviderBook({
       .then((found) => {
         const row = found?.status === 'active' ? found : undefined;
         if (row && before === changes) {
-          known.set(row.id, { row, until: Date.now() + RECENT_MS });
+          known.set(row.id, { row, until: performance.now() + RECENT_MS });
           idOf.set(nameOf(row.tid, row.entityId), row.id);
         }
         return row;

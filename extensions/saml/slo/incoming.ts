@@ -33,7 +33,7 @@ export const runPath = (own: string): string => `${base(own)}/run`;
 export const donePath = (own: string): string => `${base(own)}/done`;
 
 export interface IncomingParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'own' | 'url' | 'signInToEnd' | 'signOut' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'artifact' | 'now' | 'own' | 'url' | 'signInToEnd' | 'signOut' | 'logger' | 'requestId'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly participants: Participants;
@@ -43,7 +43,7 @@ export interface IncomingParts {
 }
 
 export function createIncoming({ context, book, entities, participants, chains, send, pages }: IncomingParts) {
-  const { artifact, own, url, signInToEnd, signOut, logger, requestId } = context;
+  const { artifact, now, own, url, signInToEnd, signOut, logger, requestId } = context;
 
   async function urlFor(path: string, request: Leaving): Promise<string> {
     if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
@@ -82,7 +82,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
       serviceProvider,
       service,
       'SAMLResponse',
-      (destination, signer) => logoutResponseXml({ entityId, destination, inResponseTo: id, status }, signer),
+      (destination, signer) => logoutResponseXml({ entityId, destination, issuedAt: now(), inResponseTo: id, status }, signer),
       relayState,
     );
   }

@@ -17,7 +17,7 @@ import { nextPath } from './participant.js';
 const VALID_MS = 300_000;
 
 export interface OutgoingParts {
-  readonly context: Pick<ExtensionContext, 'cookieName' | 'own' | 'url' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'cookieName' | 'now' | 'own' | 'url' | 'logger' | 'requestId'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly chains: Chains;
@@ -26,7 +26,7 @@ export interface OutgoingParts {
 }
 
 export function createOutgoing({ context, book, entities, chains, send, pages }: OutgoingParts) {
-  const { own, url, logger, requestId } = context;
+  const { now, own, url, logger, requestId } = context;
   const cookie = createChainCookie(context);
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 
@@ -51,8 +51,9 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
         if (!serviceProvider || !service) continue;
         const { nameId, sessionIndex, requestId: id } = step;
         const { entityId } = entities.of(serviceProvider.tid);
+        const issuedAt = now();
         return send(ctx, serviceProvider, service, 'SAMLRequest', (destination, signer) =>
-          logoutRequestXml({ entityId, destination, nameId, sessionIndex, id, notOnOrAfter: Date.now() + VALID_MS }, signer),
+          logoutRequestXml({ entityId, destination, issuedAt, nameId, sessionIndex, id, notOnOrAfter: issuedAt + VALID_MS }, signer),
         );
       }
     },

@@ -24,7 +24,7 @@ const EARLY_MS = 60_000;
 const NODE_SKEW_SECONDS = 5;
 
 export interface AnswerParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'claims' | 'lifetimes' | 'ofInstance' | 'signInAnswer' | 'signedIn'>;
+  readonly context: Pick<ExtensionContext, 'artifact' | 'claims' | 'lifetimes' | 'now' | 'ofInstance' | 'signInAnswer' | 'signedIn'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly nameIds: NameIds;
@@ -69,7 +69,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     if (!nameId || authnContextClassRef === undefined) return undefined;
     const attributes = await releasedAttributes(context, serviceProvider, here);
     const entered = await participants.enter(here, serviceProvider, nameId, nameIdFormat === 'transient');
-    const now = Date.now();
+    const now = context.now();
     const end = sessionEnd(here, serviceProvider, now);
     return {
       nameId: entered.nameId,

@@ -9,7 +9,7 @@ import { clientIdOf, type ServiceProvider } from '../service-providers/records.j
 import type { KeptRequest } from './kept-request.js';
 
 export interface ResponseParts {
-  readonly context: Pick<ExtensionContext, 'sendForm' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'now' | 'sendForm' | 'logger' | 'requestId'>;
   readonly entities: Entities;
   readonly keys: Pick<SamlKeys, 'signer'>;
 }
@@ -19,7 +19,7 @@ type Who = Pick<BrowserSignIn, 'oid' | 'session'>;
 
 export type Responses = ReturnType<typeof createResponses>;
 
-export function createResponses({ context: { sendForm, logger, requestId }, entities, keys }: ResponseParts) {
+export function createResponses({ context: { now, sendForm, logger, requestId }, entities, keys }: ResponseParts) {
   interface Outcome {
     readonly status: Status;
     readonly assertion?: Assertion;
@@ -33,7 +33,7 @@ export function createResponses({ context: { sendForm, logger, requestId }, enti
       {
         entityId: entities.of(serviceProvider.tid).entityId,
         destination: acsUrl,
-        issuedAt: Date.now(),
+        issuedAt: now(),
         status,
         ...(id === undefined ? {} : { inResponseTo: id }),
         ...(assertion ? { assertion } : {}),

@@ -168,7 +168,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   async function take(ctx: Context, found: Opened): Promise<void> {
     const { id, tid, clientId, uid, prepared, invited } = found;
     const began = await isHere(ctx, found);
-    const createdAt = new Date();
+    const createdAt = new Date(context.now());
     try {
       const chosen = began ? undefined : await chosenElsewhere(ctx, found);
       if (!began && !chosen) return;

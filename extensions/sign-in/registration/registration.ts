@@ -59,7 +59,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       uid,
       ...(locale ? { locale } : {}),
       ...(invited && { invited }),
-      expiresAt: Date.now() + lifetimeSeconds * 1000,
+      expiresAt: context.now() + lifetimeSeconds * 1000,
       prepared,
     };
     await artifact(waiting).put(id, record, { lifetimeSeconds });
@@ -98,7 +98,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return redirectByGet(ctx, url(interaction));
-      const createdAt = new Date();
+      const createdAt = new Date(context.now());
       const hidesTaken = mail !== undefined;
       const name = directory.accounts.nameKey(email);
       const attempt = await attempts.begin(name, ctx.ip);

@@ -98,7 +98,7 @@ export function createCredentials(
 
   async function write(userId: string, passwordHash: string): Promise<void> {
     await credentials.upsert(userId, (row) =>
-      row ? { ...row, passwordHash, updatedAt: new Date() } : newRecord(userId, { passwordHash }),
+      row ? { ...row, passwordHash, updatedAt: new Date(now()) } : newRecord(now, userId, { passwordHash }),
     );
   }
 
@@ -157,8 +157,8 @@ export function createCredentials(
       const passwordHash = (await credentials.get(id))?.passwordHash;
       if (passwordHash === undefined) return;
       await credentials.upsert(userId, (row) => {
-        if (!row) return newRecord(userId, { passwordHash });
-        return row.updatedAt > since || row.serial !== undefined ? row : { ...row, passwordHash, updatedAt: new Date() };
+        if (!row) return newRecord(now, userId, { passwordHash });
+        return row.updatedAt > since || row.serial !== undefined ? row : { ...row, passwordHash, updatedAt: new Date(now()) };
       });
       await credentials.remove(id);
     },

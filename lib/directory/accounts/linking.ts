@@ -76,6 +76,7 @@ export interface Links {
 export function createLinks(context: DirectoryContext): Links {
   const {
     collections: { persons, tenants },
+    now,
     nudge,
     withCutoff,
   } = context;
@@ -101,7 +102,7 @@ export function createLinks(context: DirectoryContext): Links {
         }
         if (child.user.isParent && !swept) {
           swept = true;
-          await removeChildEntries(persons, child.user.id);
+          await removeChildEntries(persons, now, child.user.id);
           continue;
         }
         checkLink(child, parent);
@@ -117,7 +118,7 @@ export function createLinks(context: DirectoryContext): Links {
       }
     } catch (error) {
       // If this fails too, the entry means nothing: the next link or unlink removes it.
-      if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
+      if (entered) await removeChildEntries(persons, now, parentRef.userId).catch(() => undefined);
       throw error;
     }
   }
@@ -143,7 +144,7 @@ export function createLinks(context: DirectoryContext): Links {
     const parent = await persons.update(id, (row) => {
       if (!hasUser(row) || row.user.id !== userId) return row;
       if (row.user.parentUserId !== undefined) throw new IdpError('link_chain');
-      return withChildren(row, [...new Set([...(row.user.childUserIds ?? []), childUserId])]);
+      return withChildren(row, [...new Set([...(row.user.childUserIds ?? []), childUserId])], new Date(now()));
     });
     if (parent?.user?.id !== userId) throw new IdpError('not_found');
   }
@@ -152,7 +153,7 @@ export function createLinks(context: DirectoryContext): Links {
   async function giveParent(child: PersonWithUser, parent: PersonWithUser, parentVouchedBy: Voucher): Promise<PersonWithUser | undefined> {
     const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
     const user: User = { ...child.user, parentUserId: parent.user.id, parentVouchedBy };
-    const linked = withEvents({ ...child, user, updatedAt: new Date() }, pendingEvent('UserClaimAdded', child.tid, event));
+    const linked = withEvents({ ...child, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserClaimAdded', child.tid, event));
     const row = await persons
       .update(child.id, (current) => (current.version === child.version ? linked : current))
       .catch((error: unknown) => {
@@ -168,17 +169,16 @@ export function createLinks(context: DirectoryContext): Links {
         if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
         check?.(row as PersonWithUser);
         const { parentUserId: _, parentVouchedBy: __, ...rest } = row.user;
-        const now = new Date();
         const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
         return withEvents(
-          { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: now },
-          pendingEvent('UserClaimRemoved', row.tid, event),
+          { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: new Date(now()) },
+          pendingEvent(now, 'UserClaimRemoved', row.tid, event),
         );
       }),
     );
     if (!hasUser(child)) throw new IdpError('not_found');
     nudge();
-    await removeChildEntries(persons, parentUserId);
+    await removeChildEntries(persons, now, parentUserId);
     return child;
   }
 
@@ -202,7 +202,7 @@ export function createLinks(context: DirectoryContext): Links {
       const childRef = { tid: child.tid, userId: child.user.id };
       await writeJudged(child, judge, (check) => unlink(childRef, user.id, check)).catch(IdpError.unless('not_linked', 'not_found'));
     }
-    if (user.isParent) await removeChildEntries(persons, user.id, { keepsUnreadable: false });
+    if (user.isParent) await removeChildEntries(persons, now, user.id, { keepsUnreadable: false });
   }
 
   async function judgeChildren({ user }: Person, judge: JudgeChild): Promise<void> {
@@ -225,6 +225,7 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
  */
 async function removeChildEntries(
   persons: CheckedCollection<Person>,
+  now: () => number,
   parentUserId: string,
   { keepsUnreadable = true }: { readonly keepsUnreadable?: boolean } = {},
 ): Promise<void> {
@@ -240,7 +241,7 @@ async function removeChildEntries(
     let struck = false;
     await persons.update(parent.id, (row) => {
       struck = row.version === parent.version && hasUser(row);
-      return struck ? withChildren(row as PersonWithUser, children) : row;
+      return struck ? withChildren(row as PersonWithUser, children, new Date(now())) : row;
     });
     if (struck) return;
   }
@@ -259,8 +260,8 @@ async function byUser(persons: CheckedCollection<Person>, userId: string): Promi
   return hasUser(person) ? person : undefined;
 }
 
-const withChildren = (row: PersonWithUser, childUserIds: readonly string[]): PersonWithUser => ({
+const withChildren = (row: PersonWithUser, childUserIds: readonly string[], updatedAt: Date): PersonWithUser => ({
   ...row,
   user: { ...row.user, childUserIds, isParent: childUserIds.length > 0 },
-  updatedAt: new Date(),
+  updatedAt,
 });

@@ -109,6 +109,7 @@ const PAGE = 200;
 const LOCAL = 'local';
 
 export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: MeansSource[]): AccountMeans {
+  const { now } = context;
   const { persons } = context.collections;
   const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
 
@@ -132,7 +133,7 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
   }
 
   async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
-    const all = [...meansOf(person), ...(await settingsOf(person))].filter(isTenants);
+    const all = [...meansOf(person, now()), ...(await settingsOf(person))].filter(isTenants);
     if (all.length === 0) return [];
     const held = [...(await privileges.of(person)), ...added];
     const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
@@ -170,9 +171,9 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
   const confirm: AccountMeans['confirm'] = async (users) => {
     for (const { person, privileges: held, means } of users) {
       const vouchedBy = await voucherFor(context, person.tid, person);
-      const event = pendingEvent('PersonUpdated', person.tid, { AggregateId: person.id });
+      const event = pendingEvent(now, 'PersonUpdated', person.tid, { AggregateId: person.id });
       await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
-        withEvents({ ...withVoucher(row, means, vouchedBy), updatedAt: new Date() }, event),
+        withEvents({ ...withVoucher(row, means, vouchedBy, now()), updatedAt: new Date(now()) }, event),
       );
       for (const source of sources) for (const each of means) await source.confirm(each, { vouchedBy, privileges: held, by: context.by });
     }

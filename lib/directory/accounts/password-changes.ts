@@ -46,8 +46,8 @@ export function createPasswordChanges(
     const passwordHash = (await credentials.get(credentialId))?.passwordHash;
     if (passwordHash === undefined) return;
     await credentials.upsert(userId, (row) => {
-      if (!row) return newRecord(userId, { passwordHash, serial });
-      return (row.serial ?? 0) >= serial ? row : { ...row, passwordHash, serial, updatedAt: new Date() };
+      if (!row) return newRecord(now, userId, { passwordHash, serial });
+      return (row.serial ?? 0) >= serial ? row : { ...row, passwordHash, serial, updatedAt: new Date(now()) };
     });
     await credentials.remove(credentialId);
   }
@@ -66,7 +66,10 @@ export function createPasswordChanges(
       persons.update(child.id, (row) => {
         if (!hasUser(row) || row.user.parentUserId !== parentUserId) return row;
         const user = { ...row.user, notBefore: nextNotBefore(row.user) };
-        return withEvents({ ...row, user, updatedAt: new Date() }, pendingEvent('UserSignedOut', row.tid, { AggregateId: user.id }));
+        return withEvents(
+          { ...row, user, updatedAt: new Date(now()) },
+          pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id }),
+        );
       }),
     );
     nudge();
@@ -75,33 +78,33 @@ export function createPasswordChanges(
   handle(KIND, async ({ data, createdAt }: Delivery) => {
     const { userId, credentialId } = data as unknown as { readonly userId: string; readonly credentialId: string };
     const named = (await byUser(userId))?.user.newPassword?.credentialId;
-    if (named !== credentialId && Date.now() - createdAt.getTime() < PATIENCE_MS && (await credentials.get(credentialId)))
+    if (named !== credentialId && now() - createdAt.getTime() < PATIENCE_MS && (await credentials.get(credentialId)))
       throw new Error('the change is under way');
     await settle(userId);
     if (named !== credentialId) await credentials.remove(credentialId);
   });
 
   return async ({ userId, passwordHash, endsSignIns, decide, vouchedBy }) => {
-    const startedAt = Date.now();
+    const startedAt = now();
     const person = await byUser(userId);
     if (person === undefined) return false;
     const credentialId = newId();
     const { release } = await enqueue([{ kind: KIND, data: { userId, credentialId } }]);
-    await credentials.insert(newRecord(credentialId, { passwordHash }));
+    await credentials.insert(newRecord(now, credentialId, { passwordHash }));
     let isOurs = false;
     const write = (notBefore: (user: PersonWithUser['user']) => Pick<PersonWithUser['user'], 'notBefore'>): Promise<Person | undefined> =>
       persons.update(person.id, (row) => {
-        const isInTime = Date.now() - startedAt < SLOWEST_MS;
+        const isInTime = now() - startedAt < SLOWEST_MS;
         const decided = isInTime && hasUser(row) && row.user.id === userId ? decide(row) : undefined;
         isOurs = decided !== undefined;
         if (decided === undefined) return row;
         const user = withCredentialVoucher(decided.user, { kind: PASSWORD }, vouchedBy?.(row as PersonWithUser));
         const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns };
-        const next = { ...decided, user: { ...user, ...notBefore(user), newPassword }, updatedAt: new Date() };
+        const next = { ...decided, user: { ...user, ...notBefore(user), newPassword }, updatedAt: new Date(now()) };
         return withEvents(
           next,
-          pendingEvent('UserPasswordChanged', row.tid, { AggregateId: userId }),
-          ...(endsSignIns ? [pendingEvent('UserSignedOut', row.tid, { AggregateId: userId })] : []),
+          pendingEvent(now, 'UserPasswordChanged', row.tid, { AggregateId: userId }),
+          ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId })] : []),
         );
       });
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));

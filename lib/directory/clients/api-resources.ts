@@ -96,10 +96,10 @@ export interface ApiResources {
 export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
 export function createApiResources(context: DirectoryContext): ApiResources {
-  const { collections } = context;
+  const { collections, now } = context;
   const rows = createCachedCollection('apiResources', collections.apiResources, context);
   const event = (type: 'ApiResourceCreated' | 'ApiResourceUpdated' | 'ApiResourceRemoved' | 'ApiResourceSecretAdded', id: string) =>
-    pendingEvent(type, undefined, { AggregateId: id });
+    pendingEvent(now, type, undefined, { AggregateId: id });
   const secrets = createSecrets(rows, context, (id) => event('ApiResourceSecretAdded', id));
   const own = (id: string): ApiResource | undefined => {
     const resource = context.ownApi?.();
@@ -119,7 +119,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       checkOwnSecret(ownSecret, context);
       checkSharedId(id, context);
       const secret = ownSecret ?? newSecret();
-      const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
+      const record = newRecord(now, id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const raised = withEvents(record, event('ApiResourceCreated', id));
       const apiResource = await context.sharedIds
         .hold(id, 'apiResource', {
@@ -137,7 +137,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
           check?.(row);
           const scopes = patch.scopes ?? row.scopes;
           checkDescribed(patch.scopeDescriptions, scopes);
-          return changed(row, patched(row, { ...patch, ...describedOf(row, patch, scopes) }), event('ApiResourceUpdated', id));
+          return changed(row, patched(now, row, { ...patch, ...describedOf(row, patch, scopes) }), event('ApiResourceUpdated', id));
         })
         .catch((error: unknown) => refuse(error, '/scopes'));
     },

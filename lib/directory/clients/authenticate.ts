@@ -7,11 +7,11 @@ import { type Clients, usesSecret } from './clients.js';
 export type Authenticate = (id: string, secret: string) => Promise<Client | ApiResource | undefined>;
 
 export const createAuthenticate =
-  (clients: Clients, apiResources: ApiResources): Authenticate =>
+  (clients: Clients, apiResources: ApiResources, now: () => number): Authenticate =>
   async (id, secret) => {
     const client = clients.peek(id) ?? (await clients.get(id));
     const caller = client ?? (await apiResources.get(id));
     const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
     // The secret is always compared, because the time must not tell which part is wrong.
-    return isLiveSecret(caller?.secrets ?? [], secret) && mayTry ? caller : undefined;
+    return isLiveSecret(caller?.secrets ?? [], secret, now()) && mayTry ? caller : undefined;
   };

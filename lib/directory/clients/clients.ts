@@ -125,10 +125,10 @@ export interface Clients {
 }
 
 export function createClients(context: DirectoryContext): Clients {
-  const { collections } = context;
+  const { collections, now } = context;
   const rows = createCachedCollection('clients', collections.clients, context);
   const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
-    pendingEvent(type, undefined, { AggregateId: id });
+    pendingEvent(now, type, undefined, { AggregateId: id });
   /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
   const withHintName = (id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
     isTrusted === true ? context.idpNames.hold(id, 'client', held) : held.write();
@@ -152,7 +152,7 @@ export function createClients(context: DirectoryContext): Clients {
       checkSharedId(id, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
-      const client = newRecord(id, {
+      const client = newRecord(now, id, {
         ...clientDefaults,
         ...defined(given),
         secrets: secret === undefined ? [] : [hashedSecret(secret)],
@@ -180,13 +180,13 @@ export function createClients(context: DirectoryContext): Clients {
       const change = (row: Client): Client => {
         check?.(row);
         wasTrusted = row.trustedLoginHint;
-        const next = patched(row, patch);
+        const next = patched(now, row, patch);
         const known = new Set([...existing, ...row.allowedScopes]);
         refuse([...findProblemsOfChange(row, next, context), ...findScopeProblems(allowedScopes, known)]);
         return changed(row, next, event('ClientUpdated', id));
       };
       const distrusted = (row: Client): Client =>
-        wasTrusted ? row : changed(row, patched(row, { trustedLoginHint: false }), event('ClientUpdated', id));
+        wasTrusted ? row : changed(row, patched(now, row, { trustedLoginHint: false }), event('ClientUpdated', id));
       const client = await withHintName(id, patch.trustedLoginHint, {
         write: () => rows.update(id, change),
         undo: () => rows.update(id, distrusted),
@@ -210,7 +210,7 @@ export function createClients(context: DirectoryContext): Clients {
     },
 
     problemsOf: ({ id, secret: _secret, ...given }) =>
-      findAllClientProblems({ ...newRecord(id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 }, context),
+      findAllClientProblems({ ...newRecord(now, id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 }, context),
 
     checkSecret: secrets.check,
   };

@@ -13,7 +13,7 @@ export interface Consents {
   withdraw(userId: string, clientId: string): Promise<boolean>;
 }
 
-export function createConsents({ collections: { consents } }: DirectoryContext): Consents {
+export function createConsents({ collections: { consents }, now }: DirectoryContext): Consents {
   return {
     get: (userId, clientId) => consents.get(consentId(userId, clientId)),
     find: (userId) => consents.find({ byUser: [userId] }),
@@ -25,9 +25,9 @@ export function createConsents({ collections: { consents } }: DirectoryContext):
         const before = row?.claims ?? [];
         const allClaims = [...new Set([...before, ...claims])];
         if (row && all.length === row.scopes.length && allClaims.length === before.length) return row;
-        const now = new Date();
-        const record = row ?? newRecord(id, { userId, clientId });
-        return { ...record, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at: now, updatedAt: now };
+        const at = new Date(now());
+        const record = row ?? newRecord(now, id, { userId, clientId });
+        return { ...record, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at, updatedAt: at };
       });
     },
   };

@@ -25,7 +25,8 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
 
 /** Whether the secret is one of the live ones; each is compared, in constant time. */
-export function isLiveSecret(secrets: readonly HashedSecret[], given: string): boolean {
+export function isLiveSecret(secrets: readonly HashedSecret[], given: string, now: number): boolean {
+  const isLive = isLiveAt(now);
   const expected = hash('sha256', given, 'buffer');
   let matches = false;
   for (const secret of secrets) {
@@ -46,16 +47,18 @@ function digestOf(secret: HashedSecret): Buffer {
 }
 
 /** The secrets after a rotation: the new one, and the newest before it. One that is live already changes nothing. */
-const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
-  isLiveSecret(secrets, secret) ? secrets : [hashedSecret(secret), ...liveSecrets(secrets).slice(0, LIVE_SECRETS - 1)];
+const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string, now: number): readonly HashedSecret[] =>
+  isLiveSecret(secrets, secret, now) ? secrets : [hashedSecret(secret), ...secrets.filter(isLiveAt(now)).slice(0, LIVE_SECRETS - 1)];
 
-const isLive = ({ expiresAt }: HashedSecret): boolean => expiresAt === undefined || expiresAt.getTime() > Date.now();
-const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] => secrets.filter(isLive);
+const isLiveAt =
+  (now: number) =>
+  ({ expiresAt }: HashedSecret): boolean =>
+    expiresAt === undefined || expiresAt.getTime() > now;
 
 /** The secrets that a collection's records authenticate with. @param addition what tells that a record got another */
 export const createSecrets = <R extends Holder>(
   rows: CachedCollection<R>,
-  context: Pick<DirectoryContext, 'ownSecretLength'>,
+  context: Pick<DirectoryContext, 'ownSecretLength' | 'now'>,
   addition: (id: string) => PendingEvent,
 ) => ({
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
@@ -64,7 +67,7 @@ export const createSecrets = <R extends Holder>(
     const secret = given ?? newSecret();
     const record = await rows.update(id, (row) => {
       check?.(row);
-      return changed<R>(row, patched(row, { secrets: rotatedSecrets(row.secrets, secret) }), addition(id));
+      return changed<R>(row, patched(context.now, row, { secrets: rotatedSecrets(row.secrets, secret, context.now()) }), addition(id));
     });
     return { record, secret };
   },
@@ -72,6 +75,6 @@ export const createSecrets = <R extends Holder>(
   /** The record, if the secret is one of its live ones. */
   async check(id: string, secret: string): Promise<R | undefined> {
     const record = await rows.get(id);
-    return isLiveSecret(record?.secrets ?? [], secret) ? record : undefined;
+    return isLiveSecret(record?.secrets ?? [], secret, context.now()) ? record : undefined;
   },
 });

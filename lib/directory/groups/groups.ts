@@ -51,7 +51,7 @@ export interface Groups {
 }
 
 export function createGroups(context: DirectoryContext, tenants: Tenants, permissions: Permissions, tid: string): Groups {
-  const { collections, caches, nudge } = context;
+  const { collections, caches, now, nudge } = context;
   const rows = createTenantScope(collections.groups, specs.groups, tid);
   const persons = createTenantScope(collections.persons, specs.persons, tid);
   const cached = caches.rows<Group>('groups');
@@ -61,7 +61,7 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
   };
   const findByName = async (name: string) => (await rows.find('byName', [name]))[0];
   const all = () => rows.find('byTenant', []);
-  const event = (type: 'GroupCreated' | 'GroupUpdated' | 'GroupRemoved', id: string) => pendingEvent(type, tid, { AggregateId: id });
+  const event = (type: 'GroupCreated' | 'GroupUpdated' | 'GroupRemoved', id: string) => pendingEvent(now, type, tid, { AggregateId: id });
   return {
     get,
     find: (page) => rows.find('byTenant', [], page),
@@ -83,7 +83,7 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
       await tenants.require(tid);
       const { id, name, permissionIds = [] } = input;
       await permissions.checkKnown(permissionIds);
-      const record = newRecord(idFor(id), { name, permissionIds });
+      const record = newRecord(now, idFor(id), { name, permissionIds });
       const group = await rows.insert(withEvents(record, event('GroupCreated', record.id)));
       await caches.changed('groups');
       nudge();
@@ -95,7 +95,7 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
       if ((await rows.get(id)) && patch.permissionIds) await permissions.checkKnown(patch.permissionIds);
       const group = await rows.update(id, (row) => {
         check?.(row);
-        return changed(row, patched(row, patch), event('GroupUpdated', id));
+        return changed(row, patched(now, row, patch), event('GroupUpdated', id));
       });
       await caches.changed('groups');
       nudge();
@@ -109,8 +109,8 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
         await persons.update(personId, (row) => {
           if (!row.user?.groupIds.includes(id)) return row;
           const groupIds = row.user.groupIds.filter((groupId) => groupId !== id);
-          const left = pendingEvent('UserGroupsChanged', tid, { AggregateId: row.user.id, GroupIds: groupIds });
-          return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date() }, left);
+          const left = pendingEvent(now, 'UserGroupsChanged', tid, { AggregateId: row.user.id, GroupIds: groupIds });
+          return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date(now()) }, left);
         });
       }
       nudge();

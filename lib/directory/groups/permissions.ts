@@ -37,18 +37,18 @@ export interface Permissions {
 }
 
 export function createPermissions(context: DirectoryContext): Permissions {
-  const { collections } = context;
+  const { collections, now } = context;
   const rows = createCachedCollection('permissions', collections.permissions, context);
   const groups = createCachedCollection('groups', collections.groups, context);
   const event = (type: 'PermissionCreated' | 'PermissionUpdated' | 'PermissionRemoved', id: string) =>
-    pendingEvent(type, undefined, { AggregateId: id });
+    pendingEvent(now, type, undefined, { AggregateId: id });
   const takeFromGroups = async (id: string): Promise<void> => {
     for (const group of await collections.groups.find({ byPermission: [id] })) {
       await groups.update(group.id, (row) =>
         changed(
           row,
-          patched(row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
-          pendingEvent('GroupUpdated', group.tid, { AggregateId: group.id }),
+          patched(now, row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
+          pendingEvent(now, 'GroupUpdated', group.tid, { AggregateId: group.id }),
         ),
       );
     }
@@ -66,13 +66,13 @@ export function createPermissions(context: DirectoryContext): Permissions {
     async create(input) {
       checkInput(permissionInput, input);
       const { id, ...given } = input;
-      return rows.insert(withEvents(newRecord(id, defined(given)), event('PermissionCreated', id)));
+      return rows.insert(withEvents(newRecord(now, id, defined(given)), event('PermissionCreated', id)));
     },
     async update(id, patch, check) {
       checkInput(permissionPatch, patch);
       return rows.update(id, (row) => {
         check?.(row);
-        return changed(row, patched(row, patch), event('PermissionUpdated', id));
+        return changed(row, patched(now, row, patch), event('PermissionUpdated', id));
       });
     },
     async remove(id) {

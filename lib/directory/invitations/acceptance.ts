@@ -96,6 +96,7 @@ interface Parts {
  * works again, or the user is active and the password that was named becomes theirs.
  */
 export function createAcceptance({ context, tenants, credentials, settling, links, means }: Parts): Acceptance {
+  const { now } = context;
   const { invitations, persons } = context.collections;
 
   async function open(ref: LinkRef): Promise<(OpenedInvitation & { readonly invitation: Invitation }) | undefined> {
@@ -132,7 +133,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     if (user.accepted?.id === id) return 'accepted';
     if (user.invitation?.id !== id || user.status !== 'invited') return 'revoked';
     if (user.invitation.serial !== serial) return 'replaced';
-    if (user.invitation.expiresAt.getTime() <= Date.now()) return 'expired';
+    if (user.invitation.expiresAt.getTime() <= now()) return 'expired';
     if (tenant.status !== 'active' || (await unmetPolicy(tenant, context.means)) !== undefined) return 'unavailable';
     return (await means.open(user.invitation.vouchedBy, person)) ? 'pending' : 'unconfirmed';
   }
@@ -157,7 +158,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     open,
 
     async accept(ref, password, from = [], by = undefined) {
-      const startedAt = Date.now();
+      const startedAt = now();
       const opened = await open(ref);
       if (opened?.state === 'accepted') return acceptedBefore(opened, password, from, by);
       const { takes, person, tenant, invitation } = pending(opened);
@@ -169,10 +170,10 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       const rows = createPersonRows(onBehalf(context, invitation), tenant.id);
       let isOurs = false;
       const accepted = await rows.update(person.id, (row) => {
-        const isInTime = credentialId === undefined || Date.now() - startedAt < SLOWEST_MS;
+        const isInTime = credentialId === undefined || now() - startedAt < SLOWEST_MS;
         const isSame = credentialId === undefined || row.user?.parentUserId === undefined;
-        isOurs = isInTime && isSame && isOpen(row.user, ref) && hasSameGroups(row.user, person.user);
-        return isOurs ? activated(row as PersonWithUser, invitation, { credentialId, by }) : row;
+        isOurs = isInTime && isSame && isOpen(row.user, ref, now()) && hasSameGroups(row.user, person.user);
+        return isOurs ? activated(now, row as PersonWithUser, invitation, { credentialId, by }) : row;
       });
       if (!isOurs || !hasUser(accepted)) {
         if (credentialId !== undefined) await credentials.forget(credentialId);
@@ -196,8 +197,8 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       await settling.announce({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
       const joined = (child: PersonWithUser): PersonWithUser => {
-        if (!isOpen(child.user, ref) || !hasSameGroups(child.user, person.user)) throw new IdpError('invitation_over');
-        return activated(child, invitation);
+        if (!isOpen(child.user, ref, now()) || !hasSameGroups(child.user, person.user)) throw new IdpError('invitation_over');
+        return activated(now, child, invitation);
       };
       const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, {
         joined,
@@ -213,7 +214,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       if (user.invitation) await settling.announce({ id: user.invitation.id });
       const accepted = await createPersonRows(context, tid).update(id, (row) =>
         row.user?.status === 'invited' && row.user.id === user.id && row.user.externalIdentityKeys.includes(key)
-          ? registered(row as PersonWithUser)
+          ? registered(now, row as PersonWithUser)
           : row,
       );
       if (user.invitation) await settling.settle(user.invitation.id);
@@ -229,16 +230,17 @@ function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): O
 }
 
 /** Whether the user may become active by this link now. */
-const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
+const isOpen = (user: User | undefined, { id, serial }: LinkRef, now: number): boolean =>
   user?.status === 'invited' &&
   user.invitation?.id === id &&
   user.invitation.serial === serial &&
-  user.invitation.expiresAt.getTime() > Date.now();
+  user.invitation.expiresAt.getTime() > now;
 
 /** The user may have joined a group since, with privileges that the link does not open. */
-const hasSameGroups = (now: User | undefined, judged: User): boolean => isDeepStrictEqual(now?.groupIds, judged.groupIds);
+const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);
 
 function activated(
+  now: () => number,
   row: PersonWithUser,
   invitation: Invitation,
   { credentialId, by }: { readonly credentialId?: string | undefined; readonly by?: string | undefined } = {},
@@ -247,26 +249,26 @@ function activated(
   // Who has the link has the mail, unless somebody else saw the link.
   const hasMail = open?.send === true && !open.isFetched && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
-  const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }), ...(by && { by }) };
+  const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
   // Somebody else may have opened the link, so the password counts for no more than the link.
   const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, open?.vouchedBy);
   const next: PersonWithUser = {
     ...(hasMail ? withEmailVoucher(row, ofLink(open.vouchedBy)) : row),
     user: { ...vouched, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
-    updatedAt: new Date(),
+    updatedAt: new Date(now()),
   };
   const data = { AggregateId: user.id, InvitationId: invitation.id };
-  return withEvents(next, pendingEvent('UserRegistered', row.tid, data));
+  return withEvents(next, pendingEvent(now, 'UserRegistered', row.tid, data));
 }
 
 /** Active by the identity; the invitation has done its work. */
-function registered(row: PersonWithUser): PersonWithUser {
+function registered(now: () => number, row: PersonWithUser): PersonWithUser {
   const { invitation, ...user } = row.user;
-  const now = new Date();
-  const accepted = invitation && { accepted: { id: invitation.id, at: now } };
+  const at = new Date(now());
+  const accepted = invitation && { accepted: { id: invitation.id, at } };
   const data = { AggregateId: user.id, ...(invitation && { InvitationId: invitation.id }) };
   return withEvents(
-    { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: now },
-    pendingEvent('UserRegistered', row.tid, data),
+    { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: at },
+    pendingEvent(now, 'UserRegistered', row.tid, data),
   );
 }

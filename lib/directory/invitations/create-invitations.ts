@@ -27,9 +27,9 @@ export function createInvitations(context: DirectoryContext, parts: InvitationPa
     ...createOpenInvitations(context, parts, requireRow, tid),
     async get(id) {
       const row = await rows.get(id);
-      return row && (await isWhole(row)) ? viewOf(row) : undefined;
+      return row && (await isWhole(row)) ? viewOf(row, context.now()) : undefined;
     },
-    require: async (id) => viewOf(await requireRow(id)),
+    require: async (id) => viewOf(await requireRow(id), context.now()),
     list: createInvitationList(context, rows, tid, isWhole),
   };
 }

@@ -18,9 +18,12 @@ export type InvitationQuery = Static<typeof invitationQuerySchema>;
 /** An invitation as it is now. */
 export type InvitationView = Omit<Invitation, 'status' | 'clientName'> & { readonly status: Invitation['status'] | 'expired' };
 
-/** An invitation is stored as pending until its row is settled, also once its time is over. */
-export function viewOf({ clientName: _, ...row }: Invitation): InvitationView {
-  const isExpired = row.status === 'pending' && row.expiresAt.getTime() <= Date.now();
+/**
+ * An invitation is stored as pending until its row is settled, also once its time is over.
+ * @param now milliseconds since the epoch, by the time that all nodes share
+ */
+export function viewOf({ clientName: _, ...row }: Invitation, now: number): InvitationView {
+  const isExpired = row.status === 'pending' && row.expiresAt.getTime() <= now;
   return { ...row, status: isExpired ? 'expired' : row.status };
 }
 
@@ -32,7 +35,7 @@ export function createInvitationList(
   isWhole: (row: Invitation) => Promise<boolean>,
 ): (query?: InvitationQuery) => Promise<Listed<InvitationView>> {
   const fits = (row: Invitation, { status, personId, userId }: InvitationQuery): boolean =>
-    (status === undefined || viewOf(row).status === status) &&
+    (status === undefined || viewOf(row, context.now()).status === status) &&
     (personId === undefined || row.personId === personId) &&
     (userId === undefined || row.userId === userId);
   const list = createList<Invitation, InvitationQuery>(context, {
@@ -53,6 +56,6 @@ export function createInvitationList(
   });
   return async (query) => {
     const { items, ...rest } = await list(query);
-    return { items: items.map(viewOf), ...rest };
+    return { items: items.map((row) => viewOf(row, context.now())), ...rest };
   };
 }

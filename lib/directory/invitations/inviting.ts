@@ -21,6 +21,7 @@ export function createInviting(
   rows: TenantScope<Invitation>,
   tid: string,
 ): Pick<Invitations, 'create' | 'createPerson'> {
+  const { now } = context;
   const personRows = createPersonRows(context, tid);
 
   async function clientFor(clientId: string | undefined): Promise<Client | undefined> {
@@ -44,7 +45,7 @@ export function createInviting(
 
   function rowFor(input: InvitationInput, client: Client | undefined, { personId, userId }: { personId: string; userId: string }) {
     const { id, send, link = false, locale } = input;
-    return newRecord(idFor(id), {
+    return newRecord(now, idFor(id), {
       personId,
       userId,
       ...(client && { clientId: client.id, clientName: client.name }),
@@ -52,7 +53,7 @@ export function createInviting(
       ...(locale !== undefined && { locale }),
       send,
       status: 'pending' as const,
-      expiresAt: expiryOf(rules),
+      expiresAt: expiryOf(rules, now()),
     });
   }
 
@@ -90,9 +91,10 @@ export function createInviting(
           if (user.status !== 'invited') throw new IdpError('user_not_invited');
           if (user.invitation?.id === invitation.id) return current;
           replaced = user.invitation?.id;
-          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, vouchedBy) }, updatedAt: new Date() };
-          const invited = pendingEvent('UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
-          const ended = replaced === undefined ? [] : [pendingEvent('InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
+          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, vouchedBy) }, updatedAt: new Date(now()) };
+          const invited = pendingEvent(now, 'UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
+          const ended =
+            replaced === undefined ? [] : [pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
           return withEvents(next, ...ended, invited);
         });
       } catch (error) {
@@ -101,7 +103,7 @@ export function createInviting(
       }
       release();
       if (replaced !== undefined) await settling.settle(replaced);
-      return viewOf(invitation);
+      return viewOf(invitation, now());
     },
 
     async createPerson(personInput: PersonInput, input: InvitationInput) {
@@ -119,7 +121,7 @@ export function createInviting(
         const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
         const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy));
         release();
-        return { person: person as PersonWithUser, invitation: viewOf(invitation) };
+        return { person: person as PersonWithUser, invitation: viewOf(invitation, now()) };
       } catch (error) {
         // Of a person that is there after all, it is the one that counts.
         if (await isNamed(personId, invitation.id)) throw error;
@@ -150,4 +152,4 @@ export function checkSending({ hasMail }: InvitationParts['rules'], { email }: {
 }
 
 /** When a link that is made now ends. */
-export const expiryOf = ({ lifetimeSeconds }: InvitationParts['rules']): Date => new Date(Date.now() + lifetimeSeconds * 1000);
+export const expiryOf = ({ lifetimeSeconds }: InvitationParts['rules'], now: number): Date => new Date(now + lifetimeSeconds * 1000);

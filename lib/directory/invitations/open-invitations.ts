@@ -18,6 +18,8 @@ export function createOpenInvitations(
   requireRow: (id: string) => Promise<Invitation>,
   tid: string,
 ): Pick<Invitations, 'resend' | 'revoke' | 'link'> {
+  const { now } = context;
+
   /** Changes the open invitation of the person. @throws IdpError `invitation_over` when it is open no more. */
   async function change(
     row: Invitation,
@@ -34,7 +36,7 @@ export function createOpenInvitations(
   async function shown(id: string): Promise<InvitationView> {
     const row = await settling.settle(id);
     if (row?.tid !== tid) throw new IdpError('not_found');
-    return viewOf(row);
+    return viewOf(row, now());
   }
 
   return {
@@ -49,8 +51,8 @@ export function createOpenInvitations(
         checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
-        const invitation = { id, serial, expiresAt: expiryOf(rules), send: true, vouchedBy };
-        return { ...current, user: { ...current.user, invitation }, updatedAt: new Date() };
+        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy };
+        return { ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) };
       });
       release();
       return shown(id);
@@ -58,12 +60,12 @@ export function createOpenInvitations(
 
     async revoke(id) {
       const row = await requireRow(id);
-      if (row.status === 'revoked') return viewOf(row);
+      if (row.status === 'revoked') return viewOf(row, now());
       await settling.announce({ id });
       await change(row, (_, current) => {
         const { invitation, ...user } = current.user;
-        const event = pendingEvent('InvitationRevoked', tid, { AggregateId: id, UserId: user.id });
-        return withEvents({ ...current, user, updatedAt: new Date() }, event);
+        const event = pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: id, UserId: user.id });
+        return withEvents({ ...current, user, updatedAt: new Date(now()) }, event);
       });
       return shown(id);
     },
@@ -72,11 +74,11 @@ export function createOpenInvitations(
       const row = await requireRow(id);
       const seenBy = await voucherFor(context, tid, await createPersonRows(context, tid).get(row.personId));
       const { user } = await change(row, (open, current) => {
-        if (open.expiresAt.getTime() <= Date.now()) throw new IdpError('invitation_over');
+        if (open.expiresAt.getTime() <= now()) throw new IdpError('invitation_over');
         const vouchedBy = weaker(open.vouchedBy, seenBy);
         const invitation = { ...open, isFetched: true as const, ...(vouchedBy && { vouchedBy }) };
-        const event = pendingEvent('InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });
-        return withEvents({ ...current, user: { ...current.user, invitation }, updatedAt: new Date() }, event);
+        const event = pendingEvent(now, 'InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });
+        return withEvents({ ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) }, event);
       });
       const { serial = 1, expiresAt = row.expiresAt } = user.invitation ?? {};
       return { url: rules.urlOf(links.tokenOf({ id, serial })), expiresAt };

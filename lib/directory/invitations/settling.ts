@@ -56,6 +56,7 @@ interface Parts {
 }
 
 export function createSettling({ context, deliveries, credentials, links, urlOf }: Parts): Settling {
+  const { now } = context;
   const { invitations, persons } = context.collections;
 
   async function personOf({ tid, personId }: Invitation): Promise<Person | undefined> {
@@ -71,12 +72,12 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       const { at, credentialId } = person.user.accepted;
       if (credentialId !== undefined) await credentials.takeOffer(credentialId, person.user.id, at);
     }
-    return invitations.update(id, (row) => settled(row, person));
+    return invitations.update(id, (row) => settled(row, person, now));
   }
 
   async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
     const { id, isNew = false, serial, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
-    const isEarly = Date.now() - delivery.createdAt.getTime() < PATIENCE_MS;
+    const isEarly = now() - delivery.createdAt.getTime() < PATIENCE_MS;
     const invitation = await settle(id);
     const person = invitation && (await personOf(invitation));
     const { user } = person ?? {};
@@ -93,12 +94,12 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       return;
     }
     const open = user?.invitation;
-    if (serial === undefined || open?.id !== id || open.serial !== serial || open.expiresAt.getTime() <= Date.now()) return;
+    if (serial === undefined || open?.id !== id || open.serial !== serial || open.expiresAt.getTime() <= now()) return;
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
-    const sent = attributedEvent(pendingEvent('InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
+    const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
     // Who was erased or accepted it meanwhile has it all the same.
-    await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date() }, sent)).catch(IdpError.unless('not_found'));
+    await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date(now()) }, sent)).catch(IdpError.unless('not_found'));
   }
 
   return {
@@ -109,7 +110,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
 }
 
 /** The row as the person's document says. The same row, which writes nothing, where it does already. */
-function settled(row: Invitation, { user }: Person): Invitation {
+function settled(row: Invitation, { user }: Person, now: () => number): Invitation {
   const { invitation, accepted } = user ?? {};
   const next: Invitation =
     accepted?.id === row.id
@@ -122,5 +123,5 @@ function settled(row: Invitation, { user }: Person): Invitation {
     next.send === row.send &&
     next.expiresAt.getTime() === row.expiresAt.getTime() &&
     next.acceptedAt?.getTime() === row.acceptedAt?.getTime();
-  return isSame ? row : { ...next, updatedAt: new Date() };
+  return isSame ? row : { ...next, updatedAt: new Date(now()) };
 }

@@ -52,8 +52,15 @@ const PAGE = 100;
 /** Attempts at once. */
 const CONCURRENCY = 16;
 
-/** @param interval milliseconds between two looks at what is due. */
-export function createDeliveries(rows: Collection<Delivery>, logger: Logger, interval = 1_000): DeliveryQueue {
+export interface DeliveriesParts {
+  readonly logger: Logger;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Milliseconds between two looks at what is due. @default 1000 */
+  readonly interval?: number;
+}
+
+export function createDeliveries(rows: Collection<Delivery>, { logger, now, interval = 1_000 }: DeliveriesParts): DeliveryQueue {
   const handlers = new Map<string, { readonly send: (delivery: Delivery) => Promise<void>; readonly backOffSeconds: readonly number[] }>();
   const attempts = new Set<Promise<void>>();
   let running: Promise<void> | undefined;
@@ -64,7 +71,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     let mine = false;
     await rows.update(id, (row) => {
       mine = row.version === version && row.state === 'waiting';
-      return mine ? { ...row, due: new Date(Date.now() + CLAIMED_MS), updatedAt: new Date() } : row;
+      return mine ? { ...row, due: new Date(now() + CLAIMED_MS), updatedAt: new Date(now()) } : row;
     });
     return mine;
   }
@@ -86,13 +93,13 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     const state = seconds === undefined ? 'dead' : 'waiting';
     const wait = seconds === undefined ? KEPT_WHEN_DEAD_MS : seconds * 1000 * (0.75 + Math.random() / 2);
     const problem = error instanceof Error ? error.message : String(error);
-    await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(Date.now() + wait) });
+    await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(now() + wait) });
     logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
   }
 
   /** Moves a delivery to the id of its due time. A crash in between leaves two copies, because none would lose the delivery. */
   async function move(delivery: Delivery): Promise<boolean> {
-    const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date() });
+    const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date(now()) });
     const wasThere = await rows.remove(delivery.id);
     if (!wasThere) await rows.remove(moved.id);
     return wasThere;
@@ -113,8 +120,8 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     for (let limit = 1, after: string | undefined; ; limit = PAGE) {
       const page = await rows.find({ byState: [state] }, { limit, ...(after ? { after } : {}) });
       for (const delivery of page) {
-        if (closed || (instantOfId(delivery.id) ?? 0) > Date.now()) return;
-        if (delivery.due.getTime() <= Date.now()) await use(delivery);
+        if (closed || (instantOfId(delivery.id) ?? 0) > now()) return;
+        if (delivery.due.getTime() <= now()) await use(delivery);
       }
       after = page.at(-1)?.id;
       if (page.length < limit) return;
@@ -148,9 +155,11 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     handle: (kind, send, backOffSeconds = BACK_OFF_SECONDS) => void handlers.set(kind, { send, backOffSeconds }),
 
     async enqueue(deliveries) {
-      const due = new Date(Date.now() + HELD_MS);
+      const due = new Date(now() + HELD_MS);
       const made = await Promise.all(
-        deliveries.map((delivery) => rows.insert(newRecord(newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due }))),
+        deliveries.map((delivery) =>
+          rows.insert(newRecord(now, newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due })),
+        ),
       );
       return {
         release() {
@@ -170,7 +179,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
 
     async retry(id) {
       const delivery = await rows.get(id);
-      return delivery?.state === 'dead' && move({ ...delivery, state: 'waiting', attempts: 0, due: new Date() });
+      return delivery?.state === 'dead' && move({ ...delivery, state: 'waiting', attempts: 0, due: new Date(now()) });
     },
 
     async close() {

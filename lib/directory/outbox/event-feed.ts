@@ -49,18 +49,20 @@ export interface EventFeedParts {
   readonly records: Pick<Collection<EventRecord>, 'find' | 'remove'>;
   readonly log: EventLog;
   readonly issuer: string;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   /** Seconds that events are kept. */
   readonly retention: number;
   /** Events that are still in the documents of their changes, by id. */
   readonly waiting: () => Promise<ReadonlySet<string>>;
 }
 
-export function createEventFeed({ records: { find, remove }, log: { head }, issuer, retention, waiting }: EventFeedParts): EventFeed {
+export function createEventFeed({ records: { find, remove }, log: { head }, issuer, now, retention, waiting }: EventFeedParts): EventFeed {
   return {
     head: async () => sequenceOf(await head()),
 
     async prune({ keepAfter, signal } = {}) {
-      const before = Date.now() - retention * 1000;
+      const before = now() - retention * 1000;
       const last = sequenceOf(await head());
       const isOld = ({ id, recordedAt }: EventRecord) =>
         recordedAt.getTime() < before && id < last && (keepAfter === undefined || id <= keepAfter);

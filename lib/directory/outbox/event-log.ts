@@ -20,7 +20,7 @@ export const sequenceOf = (number: number): string => String(number).padStart(DI
 
 export const isSequence = (value: unknown): value is string => typeof value === 'string' && /^\d{16}$/.test(value);
 
-export function createEventLog(records: CheckedCollection<EventRecord>): EventLog {
+export function createEventLog(records: CheckedCollection<EventRecord>, now: () => number): EventLog {
   /** The highest number that was seen. */
   let last = 0;
   const isTaken = (number: number) => records.has(sequenceOf(number));
@@ -45,7 +45,7 @@ export function createEventLog(records: CheckedCollection<EventRecord>): EventLo
       for (;;) {
         if (last === 0) await head();
         const number = last + 1;
-        const row = { ...event, id: sequenceOf(number), eventId, recordedAt: new Date() };
+        const row = { ...event, id: sequenceOf(number), eventId, recordedAt: new Date(now()) };
         const made = await records.insert(row).catch(IdpError.unless('conflict'));
         if (made) {
           last = Math.max(last, number);

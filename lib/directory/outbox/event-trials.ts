@@ -2,6 +2,7 @@ import type { EventName, IdpEvent } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
 import type { EventRecord } from '../../store/records/records.js';
+import { nodeTime } from '../../times/node-time.js';
 import { withTimeLimit } from '../../times/time-limit.js';
 import type { Listeners, Listening } from './event-listeners.js';
 
@@ -31,6 +32,8 @@ export interface EventTrialsOptions {
   readonly listeners: Listeners;
   readonly issuer: string;
   readonly logger: Logger;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   /** @default 1, 5, 25 and 125 seconds */
   readonly backOff?: readonly number[];
 }
@@ -42,12 +45,12 @@ interface Trial {
   readonly dueAt: number;
 }
 
-export function createEventTrials({ records, listeners, issuer, logger, backOff = BACK_OFF_MS }: EventTrialsOptions): EventTrials {
+export function createEventTrials({ records, listeners, issuer, logger, now, backOff = BACK_OFF_MS }: EventTrialsOptions): EventTrials {
   const trials = new Map<string, Trial>();
   const parked = new Set<string>();
 
   async function park({ id, eventId, type, subject }: EventRecord): Promise<void> {
-    await records.update(id, (row) => ({ ...row, parkedAt: new Date() }));
+    await records.update(id, (row) => ({ ...row, parkedAt: new Date(now()) }));
     if (parked.size < REMEMBERED) parked.add(id);
     logger.error({ event: eventId, type, subject }, 'an event is parked, because a listener failed too often');
   }
@@ -57,13 +60,13 @@ export function createEventTrials({ records, listeners, issuer, logger, backOff 
       const { id, eventId, type, subject } = record;
       const { left, attempts, dueAt } = trials.get(id) ?? { left: listeners.of(type), attempts: 0, dueAt: 0 };
       if (left.length === 0) return true;
-      if (dueAt > Date.now()) return false;
+      if (dueAt > nodeTime()) return false;
       const event = toEvent(record, issuer);
       const failed = (await Promise.all(left.map(async (listener) => ((await isTaken(listener, event)) ? [] : [listener])))).flat();
       const wait = backOff[attempts];
       if (failed.length > 0 && wait === undefined) await park(record);
       const isOver = failed.length === 0 || wait === undefined;
-      trials.set(id, { left: isOver ? [] : failed, attempts: attempts + 1, dueAt: isOver ? 0 : Date.now() + wait });
+      trials.set(id, { left: isOver ? [] : failed, attempts: attempts + 1, dueAt: isOver ? 0 : nodeTime() + wait });
       return isOver;
 
       async function isTaken(listener: Listening, given: IdpEvent): Promise<boolean> {

@@ -11,6 +11,7 @@ import type { EventRecord, Outboxed, PendingEvent } from '../../store/records/re
 import { isRemoved } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
 import { waitAtMost } from '../../times/at-most.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { EventLog } from './event-log.js';
 import type { EventTrials } from './event-trials.js';
 
@@ -118,7 +119,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
 
   const isHeld = ({ id, version }: Source): boolean => {
     const hold = held.get(id);
-    return working.has(id) || (hold !== undefined && hold.version === version && hold.until > Date.now());
+    return working.has(id) || (hold !== undefined && hold.version === version && hold.until > nodeTime());
   };
 
   /** Nothing happens between two records that takes as long as the lease, so it is not asked for at each of the collections. */

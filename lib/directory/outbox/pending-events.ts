@@ -2,9 +2,14 @@ import type { EventMap } from '../../events.js';
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import { newId } from '../identifiers.js';
 
-/** An event of this moment. @param tid undefined when it is of no tenant. */
-export function pendingEvent<Name extends keyof EventMap>(type: Name, tid: string | undefined, data: EventMap[Name]): PendingEvent {
-  return { id: newId(), type, time: new Date(), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
+/** An event of this moment. @param now the time that all nodes share @param tid undefined when it is of no tenant. */
+export function pendingEvent<Name extends keyof EventMap>(
+  now: () => number,
+  type: Name,
+  tid: string | undefined,
+  data: EventMap[Name],
+): PendingEvent {
+  return { id: newId(), type, time: new Date(now()), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
 }
 
 /** The record with events of the same write, so that both are kept or both are lost. */

@@ -29,10 +29,11 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
 
 /**
  * The document with another address: links that were mailed because of the one before are void, and it is told of the change.
+ * @param now the time that all nodes share
  * @param before the document as it was.
  * @param vouchedBy who writes the address. The same address keeps its voucher.
  */
-export function withChangedEmail(before: Person, next: Person, vouchedBy: Voucher | undefined): Person {
+export function withChangedEmail(now: () => number, before: Person, next: Person, vouchedBy: Voucher | undefined): Person {
   if (before.email === next.email) return next;
   const { emailVouchedBy: _, ...others } = next;
   const vouched: Person = { ...others, ...(next.email !== undefined && vouchedBy && { emailVouchedBy: vouchedBy }) };
@@ -53,7 +54,7 @@ export function withChangedEmail(before: Person, next: Person, vouchedBy: Vouche
     // One that was used is why the address is another.
     ...(emailProof && { emailProof: emailProof.usedAt ? emailProof : { ...emailProof, expiresAt: new Date(0) } }),
   };
-  const event = pendingEvent('UserEmailChanged', next.tid, { AggregateId: user.id });
+  const event = pendingEvent(now, 'UserEmailChanged', next.tid, { AggregateId: user.id });
   return withEvents(withNewLink({ ...vouched, user: changed }, vouchedBy), event);
 }
 

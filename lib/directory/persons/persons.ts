@@ -138,6 +138,7 @@ function checkNamed(person: NamedPerson, path = ''): void {
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
   const { tenants, groups, subsidiaries, erase, exportOf } = parts;
+  const { now } = context;
   const rows = createPersonRows(context, tid);
   const nationalIds = context.nationalIds.forTenant(tid);
 
@@ -161,7 +162,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
   const undone = (person: Pick<Person, 'id' | 'createdAt'>, userId: string) => {
     const { id } = person;
     const isOwn = isRecord(person);
-    const erased = pendingEvent('PersonErased', tid, { AggregateId: id });
+    const erased = pendingEvent(now, 'PersonErased', tid, { AggregateId: id });
     return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
   };
 
@@ -193,7 +194,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         ...(by === 'self' && { isSelfRegistered: true as const }),
         ...(invitation && { invitation }),
       };
-      const person = newRecord(id, {
+      const person = newRecord(now, id, {
         ...personDefaults,
         ...defined(given),
         ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
@@ -202,9 +203,9 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
         pendingEvents: [],
       });
       const events = [
-        pendingEvent('PersonCreated', tid, { AggregateId: id }),
-        ...(user ? [pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
-        ...(user && invitation ? [pendingEvent('UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
+        pendingEvent(now, 'PersonCreated', tid, { AggregateId: id }),
+        ...(user ? [pendingEvent(now, 'UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
+        ...(user && invitation ? [pendingEvent(now, 'UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
       ];
       const write = () => rows.insert(withEvents(person, ...events));
       // The service drew the id of a user who registers at random.
@@ -233,10 +234,10 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
           ...defined(plain),
           ...changedNationalId(row, sealed),
         };
-        const next = withChangedEmail(row, patched(row, members), vouchedBy);
+        const next = withChangedEmail(now, row, patched(now, row, members), vouchedBy);
         const [last] = removed.filter((name) => row[name] !== undefined);
         if (last !== undefined) checkNamed(next, `/${last}`);
-        return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
+        return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }));
       });
     },
 

@@ -96,6 +96,7 @@ function withoutSignIns(
 }
 
 export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
+  const { now } = context;
   const rows = createPersonRows(context, tid);
 
   const change = (
@@ -108,7 +109,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       const user = withoutDoubt({ ...row.user, ...changes(row) });
       // The caller who says that the address is verified vouches for it.
       const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
-      const next = patched(isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
+      const next = patched(now, isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
       return next === row ? row : withEvents(next, ...[event(next, row)].flat());
     });
   /** The person is told of each. */
@@ -120,7 +121,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     const told =
       (type: 'UserIdentityAdded' | 'UserIdentityRemoved') =>
       ({ idp }: ExternalIdentity) =>
-        pendingEvent(type, tid, { AggregateId: user.id, Idp: idp });
+        pendingEvent(now, type, tid, { AggregateId: user.id, Idp: idp });
     return [
       ...user.externalIdentities.filter(lacks(before)).map(told('UserIdentityAdded')),
       ...before.externalIdentities.filter(lacks(user)).map(told('UserIdentityRemoved')),
@@ -141,7 +142,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
         check?.(row);
         return { groupIds: next(row.user.groupIds, given) };
       },
-      ({ user }) => pendingEvent('UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
+      ({ user }) => pendingEvent(now, 'UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
     );
   };
 
@@ -156,18 +157,18 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       if (!(await rows.get(personId))) throw new IdpError('not_found');
       const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
       const user = newUser(input, groupIds, await voucherFor(context, tid));
-      const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(type, tid, { AggregateId: user.id, PersonId: personId });
+      const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(now, type, tid, { AggregateId: user.id, PersonId: personId });
       let isOurs = false;
       const write = () =>
         rows.update(personId, (row) => {
           if (row.user) throw new IdpError('person_has_user');
           isOurs = true;
-          return withEvents({ ...row, user, updatedAt: new Date() }, event('UserCreated'));
+          return withEvents({ ...row, user, updatedAt: new Date(now()) }, event('UserCreated'));
         });
       const undo = () =>
         rows.update(personId, (row) => {
           const { user: current, ...rest } = row;
-          return isOurs && current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date() }, event('UserRemoved')) : row;
+          return isOurs && current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date(now()) }, event('UserRemoved')) : row;
         });
       const given = { id: user.id, path: '/id', isRestored: as === 'restore' };
       const person = await (input.id === undefined ? write() : holdUserId(context, given, { write, undo }));
@@ -186,7 +187,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
             check?.(row);
             return next(row.user);
           },
-          (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
+          (next, before) => [pendingEvent(now, 'PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
           voucher,
         );
       if (externalIdentities === undefined) return write(() => changedUser(patch));
@@ -227,7 +228,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
                 ),
               })
             : {},
-        (next) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id })],
+        (next) => [pendingEvent(now, 'PersonUpdated', tid, { AggregateId: next.id })],
       );
     },
 
@@ -255,10 +256,9 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {
           if (row.user.status === 'disabled') return row;
-          const now = new Date();
           const { status: statusBefore } = row.user;
           const user = { ...row.user, status: 'disabled' as const, statusBefore, notBefore: nextNotBefore(row.user) };
-          return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
+          return withEvents({ ...row, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserDisabled', tid, { AggregateId: userId }));
         }),
       ),
     enable: (userId, check) =>
@@ -266,19 +266,19 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
         check?.(row);
         const { statusBefore = 'active', ...user } = row.user;
         if (user.status !== 'disabled') return row;
-        const event = pendingEvent('UserEnabled', tid, { AggregateId: userId });
-        return withEvents({ ...row, user: { ...user, status: statusBefore }, updatedAt: new Date() }, event);
+        const event = pendingEvent(now, 'UserEnabled', tid, { AggregateId: userId });
+        return withEvents({ ...row, user: { ...user, status: statusBefore }, updatedAt: new Date(now()) }, event);
       }),
     activate: (userId) =>
       rows.updateByUser(userId, (row) => {
-        const next = patched(row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } });
-        return changed(row, next, pendingEvent('UserActivated', tid, { AggregateId: userId }));
+        const next = patched(now, row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } });
+        return changed(row, next, pendingEvent(now, 'UserActivated', tid, { AggregateId: userId }));
       }),
     signOutEverywhere: (userId) =>
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {
-          const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() };
-          return withEvents(next, pendingEvent('UserSignedOut', tid, { AggregateId: userId }));
+          const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date(now()) };
+          return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
         }),
       ),
     signOutOthers: (userId, { session, cause }) =>
@@ -291,8 +291,8 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
           const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
           const since = isOn ? last.before : before;
           const spared = { session, cause, notBefore, ...(since && { before: since }) };
-          const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date() };
-          return withEvents(next, pendingEvent('UserSignedOut', tid, { AggregateId: userId }));
+          const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date(now()) };
+          return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
         }),
       ),
   };

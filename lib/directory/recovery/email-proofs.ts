@@ -93,6 +93,7 @@ interface Parts {
 
 export function createEmailProofs(parts: Parts): EmailProofs {
   const { context, accounts, credentials, links, stopLinks, lifetimeSeconds, urlOf, stopUrlOf } = parts;
+  const { now } = context;
   const { persons } = context.collections;
 
   /** Whether the name of the user would be another's. */
@@ -104,7 +105,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
 
   async function stateOf(ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
     const { askedWith } = proof;
-    const state = stateByRecord(ref, proof, account);
+    const state = stateByRecord(ref, proof, account, now());
     // A user who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
     const isLive = state === 'pending' || state === 'unavailable';
     if (isLive && askedWith && !(await credentials.holds(account, askedWith))) return 'stopped';
@@ -146,13 +147,13 @@ export function createEmailProofs(parts: Parts): EmailProofs {
           serial: (row.user.emailProof?.serial ?? 0) + 1,
           requestId,
           address,
-          expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
+          expiresAt: new Date(now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(askedWith && { askedWith }),
           ...(vouchedBy && { vouchedBy }),
           ...(former !== undefined && former !== address && { former }),
         };
-        return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date() };
+        return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date(now()) };
       });
       const proof = person?.user?.emailProof;
       if (!hasUser(person) || !proof || proof.requestId !== requestId) return undefined;
@@ -175,8 +176,8 @@ export function createEmailProofs(parts: Parts): EmailProofs {
         .update(opened.person.id, (row) => {
           const proof = row.user?.emailProof;
           const isSame = hasUser(row) && isJudged(judged, row) && proof !== undefined;
-          isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...(owner && { owner }) }) === 'pending';
-          return isOurs ? proven(row as PersonWithUser, proof as EmailProof, vouchedBy) : row;
+          isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...(owner && { owner }) }, now()) === 'pending';
+          return isOurs ? proven(now, row as PersonWithUser, proof as EmailProof, vouchedBy) : row;
         })
         .catch((error: unknown) => {
           throw IdpError.is(error, 'user_name_taken', 'not_found') ? new IdpError('proof_over') : error;
@@ -193,7 +194,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
         const proof = row.user?.emailProof;
         const isWaiting = proof?.serial === serial && proof.usedAt === undefined && proof.stoppedAt === undefined;
         if (!hasUser(row) || row.user.id !== userId || !isWaiting) return row;
-        return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date() } }, updatedAt: new Date() };
+        return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date(now()) } }, updatedAt: new Date(now()) };
       });
     },
 
@@ -204,7 +205,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
         const { formerEmails = [], ...user } = row.user ?? ({} as PersonWithUser['user']);
         const left = formerEmails.filter((address) => !addresses.includes(address));
         if (user.id !== userId || left.length === formerEmails.length) return row;
-        return { ...row, user: { ...user, ...(left.length > 0 && { formerEmails: left }) }, updatedAt: new Date() };
+        return { ...row, user: { ...user, ...(left.length > 0 && { formerEmails: left }) }, updatedAt: new Date(now()) };
       });
     },
   };
@@ -213,22 +214,22 @@ export function createEmailProofs(parts: Parts): EmailProofs {
 /** Whether people sign in by the address of the record. */
 const isUserName = ({ email, user }: PersonWithUser): boolean => isNameOf(user, email);
 
-function proven(row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
+function proven(now: () => number, row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
   const { address } = proof;
   const named = isUserName(row) && address !== row.email ? changedUser({ userName: address }) : {};
-  const user = { ...row.user, ...named, emailProof: { ...proof, usedAt: new Date() } };
+  const user = { ...row.user, ...named, emailProof: { ...proof, usedAt: new Date(now()) } };
   const vouchedBy = weaker(proof.vouchedBy, openedBy) ?? openedBy;
-  const changed = withChangedEmail(row, { ...row, email: address, user, updatedAt: new Date() }, vouchedBy) as PersonWithUser;
+  const changed = withChangedEmail(now, row, { ...row, email: address, user, updatedAt: new Date(now()) }, vouchedBy) as PersonWithUser;
   const verified = withProvenEmail(changed, address, vouchedBy);
-  return withEvents(verified, pendingEvent('UserEmailVerified', row.tid, { AggregateId: user.id }));
+  return withEvents(verified, pendingEvent(now, 'UserEmailVerified', row.tid, { AggregateId: user.id }));
 }
 
 /** The state as far as the person's document knows it. */
-const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account): EmailProofState =>
-  ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account));
+const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account, now: number): EmailProofState =>
+  ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account), now);
 
 /** Whether nothing was written since then that revokes a sign-in. Then a proof that held still holds. */
-const isJudged = ({ user: judged }: PersonWithUser, { user: now }: PersonWithUser): boolean =>
-  judged.notBefore?.getTime() === now.notBefore?.getTime() &&
-  judged.newPassword?.serial === now.newPassword?.serial &&
-  judged.parentUserId === now.parentUserId;
+const isJudged = ({ user: judged }: PersonWithUser, { user: current }: PersonWithUser): boolean =>
+  judged.notBefore?.getTime() === current.notBefore?.getTime() &&
+  judged.newPassword?.serial === current.newPassword?.serial &&
+  judged.parentUserId === current.parentUserId;

@@ -109,6 +109,7 @@ export function createPasswordResets({
   lifetimeSeconds,
   urlOf,
 }: RecoveryParts): PasswordResets {
+  const { now } = context;
   const { persons } = context.collections;
 
   async function open(ref: LinkRef): Promise<OpenedReset | undefined> {
@@ -117,7 +118,7 @@ export function createPasswordResets({
     if (!account || !reset || ref.serial > reset.serial) return undefined;
     const { person, tenant } = account;
     const { clientId, uid } = reset;
-    const state = stateOf(ref, reset, account);
+    const state = stateOf(ref, reset, account, now());
     return {
       ref,
       state: state === 'pending' && !(await means.open(reset.vouchedBy, person)) ? 'unconfirmed' : state,
@@ -146,14 +147,14 @@ export function createPasswordResets({
         const passwordReset: PasswordReset = {
           serial: (row.user.passwordReset?.serial ?? 0) + 1,
           requestId,
-          expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
+          expiresAt: new Date(now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(uid === undefined ? {} : { uid }),
           ...(voucher && { vouchedBy: voucher }),
         };
-        const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
+        const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date(now()) };
         return by
-          ? withEvents(next, attributedEvent(pendingEvent('UserPasswordResetRequested', row.tid, { AggregateId: userId }), by))
+          ? withEvents(next, attributedEvent(pendingEvent(now, 'UserPasswordResetRequested', row.tid, { AggregateId: userId }), by))
           : next;
       });
       if (by) context.nudge();
@@ -161,7 +162,7 @@ export function createPasswordResets({
       if (!hasUser(person) || !reset || reset.requestId !== requestId) return undefined;
       const to = accountEmailOf(person);
       const ref = { id: userId, serial: reset.serial };
-      if (to === undefined || stateOf(ref, reset, { ...account, person }) !== 'pending') return undefined;
+      if (to === undefined || stateOf(ref, reset, { ...account, person }, now()) !== 'pending') return undefined;
       const { expiresAt } = reset;
       const { tenant } = account;
       return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, ...(clientId === undefined ? {} : { clientId }) };
@@ -180,10 +181,10 @@ export function createPasswordResets({
         vouchedBy: ({ user }) => user.passwordReset?.vouchedBy,
         decide: (row) => {
           const { passwordReset } = row.user;
-          if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }) !== 'pending') return undefined;
+          if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
           // The user may have joined a group since, with privileges that the link does not open.
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
-          const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
+          const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
           // Who has the link has the mail. The mailbox may be that of the administrator who vouched for the link.
           return withProvenEmail(used, accountEmailOf(row) ?? '', ofLink(passwordReset.vouchedBy));
         },
@@ -197,4 +198,5 @@ export function createPasswordResets({
 const canHavePassword = (account: Account): boolean =>
   isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
 
-const stateOf = (ref: LinkRef, reset: PasswordReset, account: Account): ResetState => linkState(ref, reset, canHavePassword(account));
+const stateOf = (ref: LinkRef, reset: PasswordReset, account: Account, now: number): ResetState =>
+  linkState(ref, reset, canHavePassword(account), now);

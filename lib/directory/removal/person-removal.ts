@@ -62,6 +62,7 @@ interface Parts {
 export function createPersonRemovals({ context: shared, deliveries, forget, erase }: Parts): (context: DirectoryContext) => PersonRemoval {
   /** @param underWay the removal that is enqueued already */
   function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
+    const { now } = context;
     const { persons } = collections;
     const { endAll, judgeChildren } = createLinks({ collections, withCutoff, nudge, by, ...context });
 
@@ -70,7 +71,7 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
       await endAll(person, judge);
       if (person.user) await context.removedUserIds.note(person.user.id);
       for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
-        await forgetSeeded(collections, id);
+        await forgetSeeded(collections, id, now);
       let isDone = false;
       const write = () =>
         persons.update(person.id, (row) => {
@@ -112,12 +113,15 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
     return {
       async erase(tid, personId, judge) {
         const read = async () => ofTenant(tid, await persons.get(personId));
-        await remove({ read, keepsPerson: false, next: remainderOf, judge });
+        await remove({ read, keepsPerson: false, next: (row) => remainderOf(row, now), judge });
       },
       async removeUser(tid, userId, judge) {
         const read = async () => ofTenant(tid, (await persons.find({ byUser: [userId] }))[0]);
         const next = ({ user: _, ...row }: Person) =>
-          withEvents({ ...row, updatedAt: new Date() }, pendingEvent('UserRemoved', tid, { AggregateId: userId, PersonId: row.id }));
+          withEvents(
+            { ...row, updatedAt: new Date(now()) },
+            pendingEvent(now, 'UserRemoved', tid, { AggregateId: userId, PersonId: row.id }),
+          );
         return remove({ read, keepsPerson: true, next, judge });
       },
     };
@@ -159,8 +163,8 @@ const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
   tid === announced.tid && user?.id === announced.userId && offeredCredentials(user).every((id) => announced.credentialIds?.includes(id));
 
 /** The remainder belongs to no tenant, so no service finds it. */
-function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
+function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person, now: () => number): Person {
   const empty = { phoneNumberVerified: false, attributes: {} };
-  const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
-  return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
+  const person = { id, version, createdAt, updatedAt: new Date(now()), tid: '', ...empty, pendingEvents };
+  return withEvents(person, pendingEvent(now, 'PersonErased', tid, { AggregateId: id }));
 }

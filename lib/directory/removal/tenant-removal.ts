@@ -49,7 +49,7 @@ const readablePart = ({ id, tid, user }: Person): Person =>
 class Interrupted extends Error {}
 
 export function createTenantRemoval({ context, forget, ...parts }: TenantRemovalParts): TenantRemoval {
-  const { collections, caches, removedUserIds, nudge: dispatch } = context;
+  const { collections, caches, now, removedUserIds, nudge: dispatch } = context;
   const clients = createCachedCollection<Client>('clients', collections.clients, context);
   const apiResources = createCachedCollection<ApiResource>('apiResources', collections.apiResources, context);
   const { settledMs = SETTLED_MS } = parts;
@@ -81,7 +81,7 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     await parts.endLinks(person);
     if (user) await parts.endSignIns(user.id);
     if (user) await removedUserIds.note(user.id);
-    for (const id of [personId, ...(user ? [user.id] : [])]) await forgetSeeded(collections, id);
+    for (const id of [personId, ...(user ? [user.id] : [])]) await forgetSeeded(collections, id, now);
     await forget({ tid, personId, ...(user && { userId: user.id, credentialIds: offeredCredentials(user) }) });
     await collections.persons.retire(personId, [], (row) => row.tid === tid);
   }
@@ -92,27 +92,30 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     for (const { id, allowedTenants = [], adminTenants } of await collections.clients.find({})) {
       if (![...allowedTenants, ...adminTenants].includes(tid)) continue;
       const next = (row: Client): Client =>
-        patched(row, {
+        patched(now, row, {
           adminTenants: without(row.adminTenants),
           ...(row.allowedTenants && { allowedTenants: without(row.allowedTenants) }),
         });
       await clients
-        .update(id, (row) => changed(row, next(row), pendingEvent('ClientUpdated', undefined, { AggregateId: id })) as Client)
+        .update(id, (row) => changed(row, next(row), pendingEvent(now, 'ClientUpdated', undefined, { AggregateId: id })) as Client)
         .catch(IdpError.unless('not_found', 'record_unreadable'));
     }
     for (const { id, allowedTenants = [] } of await collections.apiResources.find({})) {
       if (!allowedTenants.includes(tid)) continue;
       const next = (row: ApiResource): ApiResource =>
-        patched(row, row.allowedTenants ? { allowedTenants: without(row.allowedTenants) } : {});
+        patched(now, row, row.allowedTenants ? { allowedTenants: without(row.allowedTenants) } : {});
       await apiResources
-        .update(id, (row) => changed(row, next(row), pendingEvent('ApiResourceUpdated', undefined, { AggregateId: id })) as ApiResource)
+        .update(
+          id,
+          (row) => changed(row, next(row), pendingEvent(now, 'ApiResourceUpdated', undefined, { AggregateId: id })) as ApiResource,
+        )
         .catch(IdpError.unless('not_found', 'record_unreadable'));
     }
   }
 
   /** One round over all stores. A round that begins when nothing is written any more is the last, and raises the event. */
   async function remove({ id: tid, createdAt, by }: Removal): Promise<void> {
-    const left = createdAt.getTime() + settledMs - Date.now();
+    const left = createdAt.getTime() + settledMs - now();
     // Where the node died that was asked to.
     if (await collections.tenants.retire(tid, [])) dispatch();
     await caches.changed('tenants');
@@ -123,7 +126,8 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     await each(ofTenant(collections.subsidiaries, tid), ({ id }) => collections.subsidiaries.retire(id, []));
     for (const collection of ['groups', 'subsidiaries'] as const) await caches.changed(collection);
     await parts.removeRows(tid);
-    if (left <= 0) await collections.removals.retire(tid, [attributedEvent(pendingEvent('TenantRemoved', tid, { AggregateId: tid }), by)]);
+    if (left <= 0)
+      await collections.removals.retire(tid, [attributedEvent(pendingEvent(now, 'TenantRemoved', tid, { AggregateId: tid }), by)]);
     dispatch();
     if (left > 0 && isOpen) soon = setTimeout(round, left + 1).unref();
   }

@@ -104,7 +104,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     await ledger.write(entry.id, (row) => {
       if (row.madeAt) return row;
       const { isFound, ...rest } = row;
-      return { ...rest, ...(isFound && !isNew && { isFound }), madeAt: new Date(), ...identityOf(record), ...notes };
+      return { ...rest, ...(isFound && !isNew && { isFound }), madeAt: new Date(ledger.now()), ...identityOf(record), ...notes };
     });
     return record;
   }
@@ -169,7 +169,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
       const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
       const found = record && ({ isFound: true } as const);
-      const whole = isFound ? { madeAt: new Date(), values: notes.values, items, ...found } : { values: [], items: [] };
+      const whole = isFound ? { madeAt: new Date(ledger.now()), values: notes.values, items, ...found } : { values: [], items: [] };
       const identity = record ? identityOf(record) : { recordId: await freeId(piece) };
       const entered = await ledger.enter({ id, ...identity, ...whole });
       if (entered.isNew && !isFound && entered.entry.recordId !== piece.id) done.moved.push(id);

@@ -4,6 +4,7 @@
  * `schema` and `problems` refuse a wrong seed before anything is written. The ledger remembers what seeds made, so that a later run leaves alone what
  * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
+
 import type { Logger } from '../../logger.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
@@ -11,6 +12,7 @@ import { apiResourceDefaults } from '../clients/api-resources.js';
 import { clientDefaults } from '../clients/clients.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import type { Directory } from '../directory.js';
+import type { SeedLedger } from '../seed-ledger.js';
 import { seedIds } from './ids.js';
 import { checkSeedReferences } from './references.js';
 import { createSeedRun, type SeedPart, type SeedPiece } from './run.js';
@@ -82,7 +84,9 @@ function apiResourcePiece(parts: Parts, { id, secret, ...given }: NonNullable<Se
     find: () => seedLedger.record('apiResources', id),
     create: () => apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
     update: async (_, patch, isMade) => apiResources.update(id, isMade ? patch : await withoutRights(parts, 'apiResources', id, patch)),
-    ...(secret !== undefined && { apart: secretOf(secret, async () => (await apiResources.rotateSecret(id, secret)).apiResource) }),
+    ...(secret !== undefined && {
+      apart: secretOf(secret, seedLedger, async () => (await apiResources.rotateSecret(id, secret)).apiResource),
+    }),
   };
 }
 
@@ -97,7 +101,7 @@ function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['c
     find: () => seedLedger.record('clients', id),
     create: () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
     update: async (_, patch, isMade) => clients.update(id, isMade ? patch : await withoutRights(parts, 'clients', id, patch)),
-    ...(secret !== undefined && { apart: secretOf(secret, async () => (await clients.rotateSecret(id, secret)).client) }),
+    ...(secret !== undefined && { apart: secretOf(secret, seedLedger, async () => (await clients.rotateSecret(id, secret)).client) }),
   };
 }
 
@@ -139,11 +143,15 @@ async function withoutRights(
 }
 
 /** A secret that a seed gave once is not given again: an older release that starts once more must not undo a rotation. */
-const secretOf = <R extends Client | ApiResource>(secret: string, rotate: () => Promise<R>): SeedPart<R> => ({
+const secretOf = <R extends Client | ApiResource>(
+  secret: string,
+  { now }: Pick<SeedLedger, 'now'>,
+  rotate: () => Promise<R>,
+): SeedPart<R> => ({
   field: 'secret',
   once: hashedSecret(secret).hash,
   digest: async ({ secrets }) => secrets[0]?.hash,
-  isEqual: async ({ secrets }) => isLiveSecret(secrets, secret),
+  isEqual: async ({ secrets }) => isLiveSecret(secrets, secret, now()),
   seedDigest: async () => hashedSecret(secret).hash,
   set: rotate,
 });

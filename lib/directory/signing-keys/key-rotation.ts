@@ -61,6 +61,8 @@ export interface KeyRotationOptions {
   readonly lease: () => Promise<boolean>;
   readonly policy: RotationPolicy;
   readonly logger: Pick<Logger, 'error'>;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 const RING = 'ring';
@@ -72,8 +74,8 @@ const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
 
 const order: readonly StoredSigningKey['state'][] = ['active', 'next', 'retiring'];
 
-export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy, logger }: KeyRotationOptions): KeyRotation {
-  const make = createMaker(keyring);
+export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy, logger, now }: KeyRotationOptions): KeyRotation {
+  const make = createMaker(keyring, now);
   let isSealedAnew = false;
   let unreadable: readonly string[] = [];
 
@@ -86,7 +88,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       else {
         const keys = [...(await make('active')), ...(await make('next'))];
         if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
-        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
+        else await rows.insert(newRecord(now, RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
         await changed();
       }
     }
@@ -131,7 +133,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       if (!(await lease())) await sleep(PAUSE_MS);
       else {
         const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
-        await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date() }));
+        await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date(now()) }));
         await changed();
       }
     }
@@ -147,17 +149,17 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
         const jwk = jwks.get(key.kid);
         return jwk ? { ...key, sealed: keyring.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
       };
-      return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date() };
+      return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date(now()) };
     });
     return ring();
   }
 
   /** The time at which nothing that was signed until now is good any more. */
-  async function removalOf(now: Date): Promise<Date> {
+  async function removalOf(at: Date): Promise<Date> {
     let seconds = policy.retiring;
     for (const { lifetimes, accessTokenType } of await clients.find({}))
       seconds = Math.max(seconds, lifetimes.idToken ?? 0, accessTokenType === 'jwt' ? (lifetimes.accessToken ?? 0) : 0);
-    return new Date(now.getTime() + seconds * 1000);
+    return new Date(at.getTime() + seconds * 1000);
   }
 
   async function write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
@@ -182,26 +184,26 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     problems: () => unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id })),
 
     async advance() {
-      const now = new Date();
+      const at = new Date(now());
       const before = await ring();
-      if (now.getTime() < dueAt(before, policy) || !(await lease())) return;
-      const isDue = (row: KeyRing) => promotionAt(row, policy) <= now.getTime();
-      const [next, removeAt] = isDue(before) ? await Promise.all([make('next'), removalOf(now)]) : [[], now];
+      if (at.getTime() < dueAt(before, policy) || !(await lease())) return;
+      const isDue = (row: KeyRing) => promotionAt(row, policy) <= at.getTime();
+      const [next, removeAt] = isDue(before) ? await Promise.all([make('next'), removalOf(at)]) : [[], at];
       await write((row) => {
-        const kept = withoutRemoved(row, now);
-        return next.length > 0 && isDue(row) ? promoted(kept, next, now, removeAt) : kept;
+        const kept = withoutRemoved(row, at);
+        return next.length > 0 && isDue(row) ? promoted(kept, next, at, removeAt) : kept;
       });
     },
 
     async rotate({ now: isUrgent = false, by = {} } = {}) {
       checkAttribution(by);
-      if (!isUrgent) checkAnnounced(await ring(), policy);
-      const now = new Date();
-      const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(now)]);
+      if (!isUrgent) checkAnnounced(await ring(), policy, now());
+      const at = new Date(now());
+      const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(at)]);
       await write((row) => {
-        if (isUrgent) return replaced(row, [...active, ...next], now);
-        checkAnnounced(row, policy);
-        return promoted(withoutRemoved(row, now), next, now, removeAt);
+        if (isUrgent) return replaced(row, [...active, ...next], at);
+        checkAnnounced(row, policy, at.getTime());
+        return promoted(withoutRemoved(row, at), next, at, removeAt);
       }, by);
     },
   };
@@ -210,13 +212,13 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
 const generate = promisify(generateKeyPair);
 
 /** Makes a key of each algorithm. */
-function createMaker(keyring: Keyring) {
+function createMaker(keyring: Keyring, now: () => number) {
   const one = async (alg: StoredSigningKey['alg'], state: 'active' | 'next'): Promise<StoredSigningKey> => {
     const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));
     const jwk = privateKey.export({ format: 'jwk' }) as JWK;
     const kid = await calculateJwkThumbprint(jwk);
-    const now = new Date();
-    const times = { announcedAt: now, ...(state === 'active' ? { activatedAt: now } : {}) };
+    const at = new Date(now());
+    const times = { announcedAt: at, ...(state === 'active' ? { activatedAt: at } : {}) };
     return { kid, alg, state, sealed: keyring.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
   };
   return (state: 'active' | 'next'): Promise<StoredSigningKey[]> => Promise.all([one('RS256', state), one('ES256', state)]);

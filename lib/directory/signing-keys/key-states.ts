@@ -40,9 +40,10 @@ export const promotionAt = (ring: KeyRing, policy: RotationPolicy): number =>
 export const dueAt = (ring: KeyRing, policy: RotationPolicy): number =>
   Math.min(promotionAt(ring, policy), ...ring.keys.flatMap(({ removeAt }) => removeAt?.getTime() ?? []));
 
-export function checkAnnounced(ring: KeyRing, policy: RotationPolicy): void {
+/** @param now milliseconds since the epoch */
+export function checkAnnounced(ring: KeyRing, policy: RotationPolicy, now: number): void {
   const from = announcedFrom(ring, policy);
-  if (Date.now() < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
+  if (now < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
 }
 
 /** The very row, which writes nothing, when there is nothing to remove. */
@@ -56,18 +57,18 @@ export function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: 
     if (key.state === 'active') return { ...key, state: 'retiring', retiredAt: now, removeAt };
     return key.state === 'next' ? { ...key, state: 'active', activatedAt: now } : key;
   });
-  return told(ring, { ...ring, keys: [...keys, ...next], updatedAt: now }, 'retiring');
+  return told(ring, { ...ring, keys: [...keys, ...next], updatedAt: now }, 'retiring', now);
 }
 
 export const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
-  told(ring, { ...ring, keys, updatedAt: now }, 'removed');
+  told(ring, { ...ring, keys, updatedAt: now }, 'removed', now);
 
 /** Adds an event for each key that took over. */
-function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): KeyRing {
+function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed', now: Date): KeyRing {
   const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
     const previous = ofState(before, 'active').find((key) => key.alg === alg);
     const data = { AggregateId: kid, Algorithm: alg, PreviousKeyId: previous?.kid ?? '', PreviousKeyState: state };
-    return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
+    return previous ? [pendingEvent(() => now.getTime(), 'KeyRotated', undefined, data)] : [];
   });
   return withEvents(after, ...events);
 }

@@ -98,10 +98,10 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
   /** Whether writes may come with events. @default false */
   readonly events?: boolean;
-  /** Erases what is kept of a person; it is called until it succeeds, so perhaps more than once. */
-  readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<void>;
+  /** Erases what is kept of a person at a time; it is called until it succeeds, so perhaps more than once. */
+  readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef, at: Date) => Promise<void>;
   /** Ends what is kept of a user whose person stays; it is called until it succeeds. */
-  readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>) => Promise<void>;
+  readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>, at: Date) => Promise<void>;
   /** What a person is told that is kept of them. */
   readonly export?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<readonly object[]>;
   /** Ends what depends on a tenant elsewhere, before its rows are removed. */

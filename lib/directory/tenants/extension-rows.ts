@@ -58,9 +58,11 @@ export interface ExtensionDataParts {
   readonly events: ReadonlySet<string>;
   /** After a write that left events in a row. */
   readonly nudge: () => void;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
-export function createExtensionData({ store, collections, events: declaredEvents, nudge }: ExtensionDataParts): ExtensionData {
+export function createExtensionData({ store, collections, events: declaredEvents, now, nudge }: ExtensionDataParts): ExtensionData {
   const declared = new Map(collections.map((collection) => [collection.name, collection]));
   const keptRows = ({ name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
 
@@ -75,7 +77,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
       : withEvents(
           kept,
           ...raised.map(({ id, type, data, by = {} }) => {
-            const event = pendingEvent(type, tid === OF_INSTANCE ? undefined : tid, data);
+            const event = pendingEvent(now, type, tid === OF_INSTANCE ? undefined : tid, data);
             return attributedEvent(id === undefined ? event : { ...event, id }, by);
           }),
         );
@@ -229,8 +231,8 @@ export function createExtensionData({ store, collections, events: declaredEvents
       const person = { tid, personId, ...(userId !== undefined && { userId }) };
       for (const collection of collections) {
         const own = rows(collection, tid);
-        if (!keepsPerson) await collection.erase?.(own, person);
-        else if (userId !== undefined) await collection.userRemoved?.(own, { ...person, userId });
+        if (!keepsPerson) await collection.erase?.(own, person, new Date(now()));
+        else if (userId !== undefined) await collection.userRemoved?.(own, { ...person, userId }, new Date(now()));
       }
     },
     async export(person) {

@@ -1,6 +1,7 @@
 /** Demands of a tenant on a sign-in. A policy that nothing here can meet signs nobody in, because a lesser sign-in is not what it asks for. */
 import type { Logger } from '../../logger.js';
 import type { Tenant } from '../../store/records/records.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { DirectoryContext, SignInMeans } from '../context.js';
 
 export const PASSWORD = 'password';
@@ -73,7 +74,7 @@ export function createPolicyWatch(
         after = tenants.at(-1)?.id;
         if (tenants.length < PAGE) break;
       }
-      for (const { tid } of found) unmet.set(tid, Date.now());
+      for (const { tid } of found) unmet.set(tid, nodeTime());
       if (found.length > 0) logger.warn({ tenants: found }, 'tenants sign nobody in, because nothing meets their policy');
     },
 
@@ -83,8 +84,8 @@ export function createPolicyWatch(
         if (unmet.size > 0) unmet.delete(tenant.id);
         return;
       }
-      if (Date.now() - (unmet.get(tenant.id) ?? 0) < LOG_INTERVAL_MS) return;
-      unmet.set(tenant.id, Date.now());
+      if (nodeTime() - (unmet.get(tenant.id) ?? 0) < LOG_INTERVAL_MS) return;
+      unmet.set(tenant.id, nodeTime());
       logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because nothing meets the policy of the tenant');
     },
 

@@ -36,10 +36,10 @@ export interface Subsidiaries {
 }
 
 export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
-  const { collections, caches, nudge } = context;
+  const { collections, caches, now, nudge } = context;
   const rows = createTenantScope(collections.subsidiaries, specs.subsidiaries, tid);
   const event = (type: 'SubsidiaryCreated' | 'SubsidiaryUpdated' | 'SubsidiaryRemoved', id: string) =>
-    pendingEvent(type, tid, { AggregateId: id });
+    pendingEvent(now, type, tid, { AggregateId: id });
   const written = async (): Promise<void> => {
     await caches.changed('subsidiaries');
     nudge();
@@ -59,7 +59,7 @@ export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, 
       checkInput(subsidiaryInput, input);
       await tenants.require(tid);
       const { id, ...given } = input;
-      const record = newRecord(idFor(id), defined(given));
+      const record = newRecord(now, idFor(id), defined(given));
       const subsidiary = await rows.insert(withEvents(record, event('SubsidiaryCreated', record.id)));
       await written();
       return subsidiary;
@@ -69,7 +69,7 @@ export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, 
       checkInput(subsidiaryPatch, patch);
       const subsidiary = await rows.update(id, (row) => {
         check?.(row);
-        return changed(row, patched(row, patch), event('SubsidiaryUpdated', id));
+        return changed(row, patched(now, row, patch), event('SubsidiaryUpdated', id));
       });
       await written();
       return subsidiary;

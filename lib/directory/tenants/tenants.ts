@@ -81,10 +81,10 @@ export interface Tenants {
 }
 
 export function createTenants(context: DirectoryContext): Tenants {
-  const { collections, caches, withCutoff, means, by, nudge, nudgeRemovals } = context;
+  const { collections, caches, withCutoff, means, by, now, nudge, nudgeRemovals } = context;
   const rows = createCachedCollection('tenants', collections.tenants, context);
   const update = (tid: string, change: (row: Tenant) => Tenant) =>
-    rows.update(tid, (row) => changed(row, change(row), pendingEvent('TenantUpdated', tid, { AggregateId: tid })));
+    rows.update(tid, (row) => changed(row, change(row), pendingEvent(now, 'TenantUpdated', tid, { AggregateId: tid })));
   const checkMethods = async (tid: string, methods: readonly string[] = []): Promise<void> => {
     const offered = await Promise.all(methods.map((method) => means.offers(method, tid)));
     const unknown = offered.indexOf(false);
@@ -110,9 +110,9 @@ export function createTenants(context: DirectoryContext): Tenants {
     list: createStatusList<Tenant>(context, 'tenants', collections.tenants),
     disable: (tid) =>
       withCutoff({ tid }, (nextNotBefore) =>
-        update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
+        update(tid, (row) => (row.status === 'disabled' ? row : patched(now, row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
       ),
-    enable: (tid) => update(tid, (row) => patched(row, { status: 'active' })),
+    enable: (tid) => update(tid, (row) => patched(now, row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
       checkBranding(input.branding, '/branding');
@@ -122,14 +122,14 @@ export function createTenants(context: DirectoryContext): Tenants {
       await checkMethods(id, input.signIn?.methods);
       if (givenId !== undefined && (await collections.removals.has(id))) throw new IdpError('conflict', { path: '/id' });
       if ((await unindexedNamesakes(input.name)).length > 0) throw new IdpError('tenant_name_taken', { path: '/name' });
-      const tenant = newRecord(id, { ...defined(given), uniqueName, status: 'active' as const });
-      const created = pendingEvent('TenantCreated', tenant.id, { AggregateId: tenant.id });
+      const tenant = newRecord(now, id, { ...defined(given), uniqueName, status: 'active' as const });
+      const created = pendingEvent(now, 'TenantCreated', tenant.id, { AggregateId: tenant.id });
       return rows.insert(withEvents(tenant, created)).catch(explained(uniqueName));
     },
     async remove(tid) {
       await rows.require(tid);
       // A node that dies after this write leaves the rest to the next, and one that dies before leaves the tenant as it was.
-      const removal = await collections.removals.insert(newRecord(tid, { by })).catch(IdpError.unless('conflict'));
+      const removal = await collections.removals.insert(newRecord(now, tid, { by })).catch(IdpError.unless('conflict'));
       if (removal === undefined) throw new IdpError('not_found');
       await collections.tenants.retire(tid, []);
       await caches.changed('tenants');
@@ -145,9 +145,9 @@ export function createTenants(context: DirectoryContext): Tenants {
       const namesakes = name === undefined ? [] : await unindexedNamesakes(name);
       return update(tid, (row) => {
         check?.(row);
-        if (name === undefined || name === row.name) return patched(row, patch);
+        if (name === undefined || name === row.name) return patched(now, row, patch);
         if (namesakes.some((id) => id !== tid)) throw new IdpError('tenant_name_taken', { path: '/name' });
-        return patched(row, { ...patch, uniqueName });
+        return patched(now, row, { ...patch, uniqueName });
       }).catch((error: unknown) => {
         throw IdpError.is(error, 'conflict') ? new IdpError('tenant_name_taken', { path: '/name' }) : error;
       });

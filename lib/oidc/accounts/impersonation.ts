@@ -6,6 +6,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Awaitable } from '../../awaitable.js';
 import type { Caller } from '../../contract/clients/caller.js';
 import type { Directory } from '../../directory/index.js';
+import type { OidcParts } from '../context.js';
 import type { PinnedLogin } from './login-context.js';
 import type { Scopes } from './scopes.js';
 
@@ -59,11 +60,11 @@ interface WithAct {
   readonly offline?: false;
 }
 
-/** The sign-in with what each has that has `act`: `imp` in its `amr`, an end within so many seconds, and nothing offline. */
-export function boundActing<SignIn extends WithAct>(signIn: SignIn, maxSeconds: number): SignIn {
+/** The sign-in with what each has that has `act`: `imp` in its `amr`, an end within `lifetimes.impersonation`, and nothing offline. */
+export function boundActing<SignIn extends WithAct>(signIn: SignIn, { options, now }: Pick<OidcParts, 'options' | 'now'>): SignIn {
   if (!signIn.act) return signIn;
   const { amr, endsAt } = signIn;
-  const latest = Date.now() + maxSeconds * 1000;
+  const latest = now() + options.lifetimes.impersonation * 1000;
   return {
     ...signIn,
     amr: amr.includes('imp') ? amr : [...amr, 'imp'],

@@ -1,7 +1,8 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
 import { digestOfKey } from '../../store/artifact-key.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
+import { MAX_APART_SECONDS } from '../../store/times/clock.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import { createSalt, keyOf } from '../artifacts/ids.js';
 import { type SessionExtras, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
@@ -114,7 +115,8 @@ const MAX_GRANTS = 200;
 
 /** Adds a grant to what logout will end. */
 export function rememberGrant(session: OurSession, grant: SessionGrant): void {
-  const now = epochSeconds();
+  // Their ends are by the clock of the node that made them.
+  const now = nodeSeconds() - MAX_APART_SECONDS;
   const others = (session.grants ?? []).filter(({ grantId, exp }) => grantId !== grant.grantId && exp > now);
   session.grants = [...others, grant].slice(-MAX_GRANTS);
 }

@@ -5,7 +5,7 @@
  */
 import type { Client } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../store/records/records.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
 import type { PinnedLogin } from './login-context.js';
 
 /** @param scopes that were granted. */
@@ -19,13 +19,14 @@ export const mayBeOffline = ({ act, offline }: { readonly act?: unknown; readonl
 /** As if it had not been asked for. */
 export const withoutOffline = (scopes: readonly string[]): string[] => scopes.filter((scope) => scope !== 'offline_access');
 
-/** When a grant ends, in seconds since the epoch: with offline access it outlives the session, and never the sign-in. */
+/** When a grant ends, as its record says it, by the clock of this node: with offline access it outlives the session, and never the sign-in. */
 export function grantEnd(
   scopes: readonly string[],
   { sessionEndsAt, endsAt = Number.POSITIVE_INFINITY }: Pick<PinnedLogin, 'sessionEndsAt' | 'endsAt'>,
   { lifetimes }: Pick<ClientRecord, 'lifetimes'>,
-  { refreshTokenAbsolute }: { readonly refreshTokenAbsolute: number },
+  { refreshTokenAbsolute, now }: { readonly refreshTokenAbsolute: number; readonly now: () => number },
 ): number {
-  const end = scopes.includes('offline_access') ? epochSeconds() + (lifetimes.refreshTokenAbsolute ?? refreshTokenAbsolute) : sessionEndsAt;
-  return Math.min(end, endsAt);
+  const ahead = secondsAhead(now);
+  const absolute = nodeSeconds() + (lifetimes.refreshTokenAbsolute ?? refreshTokenAbsolute);
+  return Math.min(scopes.includes('offline_access') ? absolute : sessionEndsAt + ahead, endsAt + ahead);
 }

@@ -8,7 +8,7 @@ import Provider, { type Adapter, type AdapterPayload, type KoaContextWithOIDC } 
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds, nodeTime } from '../../times/node-time.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
 import { LostWrite, lateRefusals } from './lost-writes.js';
 import { type Model, modelOf } from './models.js';
@@ -104,7 +104,7 @@ class ModelAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const end = payload.exp ?? epochSeconds() + expiresIn;
+    const end = payload.exp ?? nodeSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end + MAX_APART_SECONDS), ctx);
     else this.#options.tokens.put(unit, this.#model, id, payload, end);
@@ -247,6 +247,6 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - Date.now()) / 20 &&
+  next.expiresAt - before.expiresAt < (next.expiresAt - nodeTime()) / 20 &&
   next.expiresAt >= before.expiresAt &&
   before.value === next.value;

@@ -1,5 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact, ArtifactKey, Put } from '../../store/artifact-store.js';
+import { nodeTime } from '../../times/node-time.js';
 import { createSalt, keyOf, successorOf } from './ids.js';
 import { modelOf } from './models.js';
 import type { StoredForm } from './stored-form.js';
@@ -38,7 +39,7 @@ const REQUEST_MS = 60_000;
 
 /** A tombstone lasts until the record would have ended, and at least as long as a request that may write it yet. */
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
-  recordEnd === undefined ? Date.now() + unknownEnd : Math.max(recordEnd, Date.now() + REQUEST_MS);
+  recordEnd === undefined ? nodeTime() + unknownEnd : Math.max(recordEnd, nodeTime() + REQUEST_MS);
 
 /** Value that replaces a used pushed request, because nobody reads its parameters any more. */
 const SPENT_REQUEST = '{"request":""}';
@@ -101,7 +102,7 @@ export class TokenRecords {
     if (!token) return undefined;
     const spentAt = artifact?.consumedAt as number;
     const { grace = this.#lifetimes.grace } = token as Partial<RefreshUse>;
-    const isRetry = Date.now() - spentAt < grace * 1000;
+    const isRetry = nodeTime() - spentAt < grace * 1000;
     return {
       token,
       spentAt,
@@ -131,7 +132,7 @@ export class TokenRecords {
     const artifact = key && (await unit.read(key, modelOf('AuthorizationCode').follow));
     if (artifact?.consumedAt === undefined) return;
     const token = this.#form.decode('AuthorizationCode', code, artifact);
-    const isRetry = Date.now() - artifact.consumedAt < this.#lifetimes.grace * 1000;
+    const isRetry = nodeTime() - artifact.consumedAt < this.#lifetimes.grace * 1000;
     const grant = token?.grantId ? keyOf('Grant', token.grantId) : undefined;
     if (isRetry || !grant || token?.clientId !== clientId) return;
     unit.remove(grant, tombstoneEnd(unit.peek(grant)?.expiresAt, this.#lifetimes.grant * 1000));
@@ -167,7 +168,7 @@ export class TokenRecords {
     if (isRetried) this.#holdGrant(artifact, unit);
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { version: _version, ...record } = artifact;
-    const consumedAt = Date.now();
+    const consumedAt = nodeTime();
     // Within its grace a refresh token that comes again is answered all the same.
     const isAnsweredAgain = isRetried && (use?.grace ?? this.#lifetimes.grace) > 0;
     const value = isRetried ? this.#spentForm(id, artifact, use) : remembered === 'spentRequest' ? SPENT_REQUEST : record.value;

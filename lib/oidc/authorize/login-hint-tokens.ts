@@ -7,10 +7,10 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { ownerOf, sessionNameOf, sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, isFromFuture, useOnce } from '../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, isFromFuture, isPast, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { isExpired, verifiedByClient } from '../upstream/client.js';
+import { verifiedByClient } from '../upstream/client.js';
 
 const TYPE = 'login-hint+jwt';
 /** Seconds that a token may be valid for. */
@@ -57,7 +57,7 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
 }
 
 /** @throws InvalidRequest, {@link HintTokenExpired} */
-export async function readHintToken({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
+export async function readHintToken({ options, keys, now }: OidcParts, client: Client, token: string): Promise<Hint> {
   try {
     const header = decodeProtectedHeader(token);
     const { typ, alg, kid = '' } = header;
@@ -65,12 +65,18 @@ export async function readHintToken({ options, keys }: OidcParts, client: Client
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
     const own = decodeJwt(token).iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
-      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE_SECONDS })).payload
-      : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
-    return checked(payload, options.issuer, own ? options.issuer : client.clientId);
+      ? (
+          await jwtVerify(token, own.publicKey, {
+            algorithms: [own.alg],
+            clockTolerance: CLOCK_TOLERANCE_SECONDS,
+            currentDate: new Date(now()),
+          })
+        ).payload
+      : await verifiedByClient(client, token);
+    return checked(payload, options.issuer, own ? options.issuer : client.clientId, epochSeconds(now()));
   } catch (cause) {
-    if (cause instanceof joseErrors.JWTExpired || isExpired(cause))
-      throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
+    if (cause instanceof HintTokenExpired) throw cause;
+    if (cause instanceof joseErrors.JWTExpired) throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
     throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
   }
 }
@@ -78,16 +84,22 @@ export async function readHintToken({ options, keys }: OidcParts, client: Client
 /** One whose signature is good. */
 export class HintTokenExpired extends errors.InvalidRequest {}
 
-function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayload, issuer: string, signer: string): Hint {
-  const now = epochSeconds();
+function checked(
+  { iss, aud, exp, iat, nbf, jti, sub, auth_time, ...claims }: JWTPayload,
+  issuer: string,
+  signer: string,
+  now: number,
+): Hint {
+  if (isPast(exp, now)) throw new HintTokenExpired('login_hint_token has expired');
   const { oid, tid } = claims;
   const texts = [sub, oid, tid].filter((value) => value !== undefined);
   const isRight =
     iss === signer &&
     [aud].flat().length === 1 &&
     [aud].flat()[0] === issuer &&
-    endsWithin(MAX_LIFETIME_SECONDS, exp, iat) &&
-    !isFromFuture(iat) &&
+    endsWithin(MAX_LIFETIME_SECONDS, exp, iat, now) &&
+    !isFromFuture(iat, now) &&
+    !isFromFuture(nbf, now) &&
     typeof jti === 'string' &&
     jti !== '' &&
     (sub ?? oid) !== undefined &&

@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import { createId, requestUriOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
 import { keepAsPushed, PUSHED_LIFETIME_SECONDS, pushedRecord } from '../upstream/pushed-request.js';
@@ -16,12 +17,13 @@ export const createPushedAnswer =
   ({
     options: { issuer },
     adapters,
-  }: Pick<OidcParts, 'options' | 'adapters'>): NonNullable<StepHooks['lastSteps']['pushed_authorization_request']> =>
+    now,
+  }: Pick<OidcParts, 'options' | 'adapters' | 'now'>): NonNullable<StepHooks['lastSteps']['pushed_authorization_request']> =>
   async (ctx) => {
     const { client, params, body, trusted = [] } = ctx.oidc;
     if (!client || !params) throw new TypeError('the client did not authenticate');
-    const iat = epochSeconds();
-    const lifetime = typeof body?.request === 'string' ? lifetimeOf(body.request, iat) : PUSHED_LIFETIME_SECONDS;
+    const iat = nodeSeconds();
+    const lifetime = typeof body?.request === 'string' ? lifetimeOf(body.request, epochSeconds(now())) : PUSHED_LIFETIME_SECONDS;
     const id = createId('PushedAuthorizationRequest');
     const record = pushedRecord(client, params, { issuer, clientId: client.clientId, iat, isSigned: trusted.length > 0 });
     adapters.tokens.put(adapters.unitOf(ctx), 'PushedAuthorizationRequest', id, record, iat + lifetime);
@@ -46,7 +48,7 @@ export async function urlByReference(
   clientId: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<string> {
-  const id = await keepAsPushed(provider, parameters, { issuer, clientId, iat: epochSeconds() });
+  const id = await keepAsPushed(provider, parameters, { issuer, clientId, iat: nodeSeconds() });
   const url = new URL(provider.urlFor('authorization'));
   url.search = new URLSearchParams({ client_id: clientId, request_uri: requestUriOf(id) }).toString();
   return url.href;

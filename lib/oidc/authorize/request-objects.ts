@@ -3,7 +3,9 @@
  * @see RFC 9101
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { endsWithin, hasExtensions } from '../clients/jwts.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
+import { endsWithin, hasExtensions, isFromFuture, isPast } from '../clients/jwts.js';
+import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { afterRequestObject } from '../upstream/oidc-context.js';
 import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './parameters.js';
@@ -22,7 +24,12 @@ const invalid = (description: string): Error => new errors.InvalidRequestObject(
 export const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
 
 /** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
-export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void {
+export const createRequestObjectCheck =
+  ({ now }: Pick<OidcParts, 'now'>) =>
+  (ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void =>
+    checkRequestObject(ctx, claims, header, epochSeconds(now()));
+
+function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims, now: number): void {
   // What was pushed as a form is kept as an unsigned one, and no client can bring that.
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
   const { aud, sub, exp, nbf, iat } = claims;
@@ -38,8 +45,11 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
   if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid('sub must not be the client_id');
+  // oidc-provider goes by the node's own clock.
+  if (isPast(exp, now)) throw invalid('the request object has expired');
+  if (isFromFuture(nbf, now)) throw invalid('the request object is not valid yet');
   const from = [nbf, iat].find((each) => typeof each === 'number');
-  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from))
+  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from, now))
     throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
 
   const inside = carryParameters('authorization', parametersIn(claims));

@@ -5,6 +5,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { Client } from '../../store/records/records.js';
 import { canParseUrl } from '../../text/can-parse-url.js';
+import { nodeTime } from '../../times/node-time.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { findCaller, isClient } from '../clients/clients.js';
@@ -47,9 +48,9 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
   async function read(uri: string): Promise<string> {
     if (!uri.includes('#')) return documents.readAnew(uri);
     const known = kept.get(uri);
-    if (known && Date.now() < known.until) return known.text;
+    if (known && nodeTime() < known.until) return known.text;
     const text = await documents.read(uri);
-    kept.set(uri, { text, until: Date.now() + KEPT_MS });
+    kept.set(uri, { text, until: nodeTime() + KEPT_MS });
     return text;
   }
 

@@ -53,7 +53,7 @@ const formFields = (members: Members): Record<string, string | readonly string[]
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']): ProviderHooks['respond'] =>
+  ({ adapters, options, now, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']): ProviderHooks['respond'] =>
   async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
     const { oidc } = ctx;
@@ -62,7 +62,7 @@ export const createResponder =
     if (isError && oidc.route === 'resume' && !client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
     const unit = adapters.unitOf(ctx);
     try {
-      if (!isError) await saveSession(session, sessionTtl(options, session));
+      if (!isError) await saveSession(session, sessionTtl({ options, now }, session));
       await unit.commit();
     } catch (error) {
       if (isError && error instanceof UnavailableError) {

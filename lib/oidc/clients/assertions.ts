@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
-import { endsWithin, hasExtensions, isFromFuture } from './jwts.js';
+import { endsWithin, hasExtensions, isFromFuture, isPast } from './jwts.js';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME_SECONDS = 300;
@@ -24,20 +24,25 @@ export function assertionAudiences(
 }
 
 /**
- * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget.
+ * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget. Its times are
+ * checked here, because oidc-provider goes by the node's own clock.
+ * @param now seconds since the epoch, by the time that all nodes share
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4
  */
 export function checkClientAssertion(
-  { aud, exp, iat }: Readonly<Record<string, unknown>>,
+  { aud, exp, iat, nbf }: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, unknown>>,
+  now: number,
 ): void {
   if (hasExtensions(header)) throw new errors.InvalidClientAuth('the client_assertion must not have crit');
   if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
-  if (isFromFuture(iat)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
-  if (!endsWithin(MAX_LIFETIME_SECONDS, exp, iat)) {
+  if (isFromFuture(iat, now)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
+  if (isFromFuture(nbf, now)) throw new errors.InvalidClientAuth('the client_assertion is not valid yet');
+  if (isPast(exp, now)) throw new errors.InvalidClientAuth('the client_assertion has expired');
+  if (!endsWithin(MAX_LIFETIME_SECONDS, exp, iat, now)) {
     throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME_SECONDS} seconds`);
   }
 }

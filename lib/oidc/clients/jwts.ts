@@ -3,7 +3,6 @@
 import { hashedKey } from '../../store/artifact-key.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
 
 /** Secrets are kept as hashes, which nothing can be verified by. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
@@ -30,12 +29,19 @@ export const hasExtensions = (header: object): boolean => 'crit' in header;
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 
-export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > epochSeconds() + CLOCK_TOLERANCE_SECONDS;
+/** @param now seconds since the epoch, by the time that all nodes share */
+export const isFromFuture = (time: unknown, now: number): boolean => typeof time === 'number' && time > now + CLOCK_TOLERANCE_SECONDS;
 
-/** Whether it ends within so many seconds from when it began to hold. @param from its `nbf` or `iat`; a later one counts as now. */
-export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
-  typeof exp === 'number' &&
-  exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE_SECONDS;
+/** Whether the JWT has expired. @param now as {@link isFromFuture} has it */
+export const isPast = (exp: unknown, now: number): boolean => typeof exp === 'number' && exp <= now - CLOCK_TOLERANCE_SECONDS;
+
+/**
+ * Whether the JWT ends within so many seconds from when it began to hold.
+ * @param from its `nbf` or `iat`; a later one counts as now.
+ * @param now as {@link isFromFuture} has it
+ */
+export const endsWithin = (seconds: number, exp: unknown, from: unknown, now: number): exp is number =>
+  typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : now, now) <= seconds + CLOCK_TOLERANCE_SECONDS;
 
 /** JWTs that count once, by the name of the record that says so. */
 type OneTimeJwt = 'LoginHint' | 'RequestObject';

@@ -3,6 +3,7 @@ import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../../fetch/remote-documents.js';
 import type { Logger } from '../../logger.js';
 import { createBounded } from '../../store/caches/bounded.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { ClientKeySets, KeySet } from '../context.js';
 
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'application/jwk-set+json, application/json' } };
@@ -20,7 +21,7 @@ export function createClientKeySets(remote: RemoteDocuments, logger: Logger): Cl
   return {
     async at(uri) {
       const known = good.get(uri);
-      if (known && Date.now() < known.freshUntil) return known;
+      if (known && nodeTime() < known.freshUntil) return known;
       try {
         const read = await documents.read(uri);
         good.set(uri, read);
@@ -28,7 +29,7 @@ export function createClientKeySets(remote: RemoteDocuments, logger: Logger): Cl
       } catch (error) {
         if (!known) throw error;
         logger.info({ err: error, uri }, 'jwks_uri could not be read; the keys before hold');
-        return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? Date.now() + RETRY_MS };
+        return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? nodeTime() + RETRY_MS };
       }
     },
   };
@@ -38,12 +39,12 @@ function keySetOf({ status, headers, body }: GuardedResponse): KeySet {
   if (status !== 200) throw new Error(`${status} is not 200`);
   const { keys } = (JSON.parse(body.toString()) ?? {}) as { keys?: unknown };
   if (!Array.isArray(keys)) throw new Error('there is no array of keys');
-  return { keys: keys.filter(isUsable), freshUntil: Date.now() + freshFor(headers) * 1000 };
+  return { keys: keys.filter(isUsable), freshUntil: nodeTime() + freshFor(headers) * 1000 };
 }
 
 /** @see RFC 9111 §5.2.2.1, §5.3 */
 function freshFor({ 'cache-control': control = '', expires = '' }: GuardedResponse['headers']): number {
-  const seconds = Number(/max-age=(\d+)/.exec(control)?.[1] ?? (Date.parse(expires) - Date.now()) / 1000);
+  const seconds = Number(/max-age=(\d+)/.exec(control)?.[1] ?? (Date.parse(expires) - nodeTime()) / 1000);
   return Math.min(Math.max(seconds || 0, MIN_FRESH_SECONDS), MAX_FRESH_SECONDS);
 }
 

@@ -34,7 +34,7 @@ export function createInteractions(
   acting: Acting,
   isComplete: IsComplete,
 ): Interactions & { afterSignIn(ctx: Context): Promise<string | undefined> } {
-  const { directory, options, logger, offers } = parts;
+  const { directory, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider, isComplete);
   const ways = createSignInWays(parts);
@@ -53,7 +53,7 @@ export function createInteractions(
     afterSignIn: (ctx) => restart.afterSignIn(ctx, String(ctx.params?.uid)),
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
-      const named = boundActing(await ways.named(given), options.lifetimes.impersonation);
+      const named = boundActing(await ways.named(given), parts);
       const { proof } = named;
       const account = await directory.accounts.findByOid(named.oid);
       // Keeps the provider's `mfa` for accounts of its tenant, though `amr` of this account has none.

@@ -23,6 +23,8 @@ export interface RotatingKeysOptions {
   /** Begins to use keys. */
   readonly use: (keys: SigningKeys) => void;
   readonly logger: Logger;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /** Milliseconds between two looks at the clock. */
@@ -30,7 +32,7 @@ const INTERVAL_MS = 1000;
 
 /** @throws what {@link KeyRotation.load} and `use` throw, at the start; later the keys stay as they are until those do not. */
 export async function createRotatingKeys(options: RotatingKeysOptions): Promise<RotatingKeys> {
-  const { given, rotation, watch, use, logger } = options;
+  const { given, rotation, watch, use, logger, now } = options;
   if (given) {
     const keys = loadSigningKeys(given);
     use(keys);
@@ -62,7 +64,7 @@ export async function createRotatingKeys(options: RotatingKeysOptions): Promise<
   let working: Promise<void> | undefined;
   const work = async (): Promise<void> => {
     try {
-      if (Date.now() >= dueAt) await rotation.advance();
+      if (now() >= dueAt) await rotation.advance();
       do {
         isStale = false;
         await load();
@@ -76,7 +78,7 @@ export async function createRotatingKeys(options: RotatingKeysOptions): Promise<
     }
   };
   const look = (): void => {
-    if (!isStale && Date.now() < dueAt) return;
+    if (!isStale && now() < dueAt) return;
     working ??= work().finally(() => {
       working = undefined;
     });

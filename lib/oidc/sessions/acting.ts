@@ -12,6 +12,7 @@ import { isUsable, subOf } from '../../directory/index.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
 import { type GrantRecord, type OurSession, sessionNameOf } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
@@ -51,14 +52,14 @@ export interface Acting {
 }
 
 export function createActing(parts: OidcParts, provider: () => Provider, isComplete: IsComplete): Acting {
-  const { actings, artifacts, directory, browsers, browserState, options } = parts;
+  const { actings, artifacts, directory, browsers, browserState, now, options } = parts;
   const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const setCookie = createSessionCookie(options, provider);
 
   const isOver = ({ endsAt, aside, accountId, act, acting }: OurSession): boolean | Promise<boolean> => {
-    if ((endsAt !== undefined && endsAt <= epochSeconds()) || (aside !== undefined && accountId === undefined)) return true;
+    if ((endsAt !== undefined && endsAt <= epochSeconds(now())) || (aside !== undefined && accountId === undefined)) return true;
     if (!act || acting === undefined || accountId === undefined) return false;
     return Promise.resolve(actings.mayGoOn({ name: acting, oid: accountId, act })).then((may) => !may);
   };
@@ -81,7 +82,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
     const key = keyOf('Session', uid);
     const notices = new LogoutNotices(parts, asked);
     const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
-    if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
+    if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
     notices.release();
     return { notices, ended: [(before && key && endedSignIn(before, key)) ?? []].flat() };
   }
@@ -104,11 +105,11 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
       const client = clientOf(await provider().Client.find(String(details.params.client_id)));
       for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
       const { sessionIdle, sessionAbsolute } = options.lifetimes;
-      const end = endsAt === undefined ? epochSeconds() : Math.floor(endsAt.getTime() / 1000);
+      const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
       // Nothing prolongs it meanwhile, and it is to be there at the end.
-      const keptUntil = Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) * 1000;
-      const setAside = (now: SessionPayload): SessionPayload | undefined =>
-        isSameSignIn(now, session) ? { ...now, ...(name === undefined ? {} : { actsAs: name }) } : undefined;
+      const keptUntil = (Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) + secondsAhead(now)) * 1000;
+      const setAside = (current: SessionPayload): SessionPayload | undefined =>
+        isSameSignIn(current, session) ? { ...current, ...(name === undefined ? {} : { actsAs: name }) } : undefined;
       if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;
@@ -126,7 +127,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
       browserState.clear(ctx);
       hint.clear(ctx);
       const before = await restored(ctx, session.aside);
-      if (before) await before.save(sessionTtl(options, before));
+      if (before) await before.save(sessionTtl(parts, before));
       setCookie(ctx, before?.jti ?? null, before?.exp);
       const frames = [...(await notices.frames(options.issuer)), ...(await afterwards.frames(ended))];
       const result = frames.length === 0 ? undefined : await results.keep({ batch: notices.batch, frames, next, ended });
@@ -151,7 +152,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
     },
 
     hooks: {
-      now: parts.now,
+      now,
       isOver: (session) => isOver(session as OurSession),
       async instead(ctx, session) {
         await endFor(session as OurSession);

@@ -4,12 +4,11 @@
  */
 import { createHmac, hash } from 'node:crypto';
 import type { Account, KoaContextWithOIDC } from 'oidc-provider';
-import type { ResolvedOptions } from '../../options/defaults.js';
 import { createBounded } from '../../store/caches/bounded.js';
-import type { Keyring } from '../../store/keyring.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { createSalt } from '../artifacts/ids.js';
-import type { BrowserState } from '../context.js';
+import type { BrowserState, OidcDependencies } from '../context.js';
 import { type CookieNaming, cookieName } from './cookies.js';
 import { sessionTtl } from './sessions.js';
 
@@ -35,7 +34,7 @@ interface Remembered {
   freshUntil: number;
 }
 
-export function createBrowserState({ options, keyring }: { options: ResolvedOptions; keyring: Keyring }): BrowserState {
+export function createBrowserState({ options, keyring, now }: Pick<OidcDependencies, 'options' | 'keyring' | 'now'>): BrowserState {
   const [key] = keyring.derive('browser state');
   const name = browserStateCookie(options);
   // Applications of other sites embed the frame.
@@ -75,13 +74,13 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
       const given = ctx.cookies.get(name, { signed: false }) ?? '';
       const cookie = cookieNow(ctx, account, session as OurSession, error);
       const value = cookie === undefined ? given : (cookie?.value ?? '');
-      const now = Date.now();
+      const at = nodeTime();
       if (cookie === null && given !== '') clear(ctx);
-      if (cookie && (value !== given || (error === undefined && now >= cookie.freshUntil))) {
+      if (cookie && (value !== given || (error === undefined && at >= cookie.freshUntil))) {
         // It ends with the session, which every success prolongs.
-        const life = sessionTtl(options, session) * 1000;
+        const life = sessionTtl({ options, now }, session) * 1000;
         ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
-        cookie.freshUntil = now + life * SLACK;
+        cookie.freshUntil = at + life * SLACK;
       }
       return sessionState(client?.clientId ?? '', origin, value);
     },

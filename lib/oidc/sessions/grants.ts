@@ -65,7 +65,7 @@ export const createGrantLoader =
     if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
     for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
     grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
-    const exp = grantEnd(all, grant.login, record, lifetimes);
+    const exp = grantEnd(all, grant.login, record, { ...lifetimes, now: parts.now });
     grant.exp = exp;
     session.ensureClientContainer(client.clientId);
     const sid = session.sidFor(client.clientId) as string;

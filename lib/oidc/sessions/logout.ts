@@ -4,7 +4,7 @@ import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
 import { digestOfKey } from '../../store/artifact-key.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import { isHintOf } from '../accounts/hints.js';
 import { type OurSession, sessionOf } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
@@ -60,7 +60,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     const notices = new LogoutNotices(parts);
     const ended = await endAllOf(uid, notices);
     if (ended.length === 0) return undefined;
-    await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
+    await artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
     notices.release();
     browserState.clear(ctx);
     setCookie(ctx, null);

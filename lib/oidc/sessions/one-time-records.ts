@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hashedKey } from '../../store/artifact-key.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { OidcDependencies } from '../context.js';
 
 /** Milliseconds that a browser has to follow a redirect. */
@@ -22,7 +23,7 @@ export function createOneTimeRecords<T>(
     async keep(value) {
       const reference = randomBytes(32).toString('base64url');
       const sealed = keyring.encrypt(purpose, reference, JSON.stringify(value));
-      await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: Date.now() + KEPT_MS }]);
+      await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: nodeTime() + KEPT_MS }]);
       return reference;
     },
     async take(reference) {
@@ -30,7 +31,7 @@ export function createOneTimeRecords<T>(
       const key = keyOf(reference);
       const kept = (await artifacts.read([{ key }])).get(key);
       if (!kept || kept.consumedAt !== undefined) return undefined;
-      const spent = { op: 'put', key, value: '', expiresAt: kept.expiresAt, consumedAt: Date.now(), if: 'unconsumed' } as const;
+      const spent = { op: 'put', key, value: '', expiresAt: kept.expiresAt, consumedAt: nodeTime(), if: 'unconsumed' } as const;
       const { ok } = await artifacts.commit([spent]);
       return ok ? (JSON.parse(keyring.decrypt(purpose, reference, kept.value)) as T) : undefined;
     },

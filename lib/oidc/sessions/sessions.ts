@@ -5,7 +5,6 @@
  * administrators, `acting` is about sign-ins as somebody else. Cookies, and the secret that tells browsers apart, are here as well.
  */
 import type { Session } from 'oidc-provider';
-import type { ResolvedOptions } from '../../options/defaults.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { OurSession } from '../accounts/login-context.js';
@@ -14,12 +13,14 @@ import { isOfEndedSession } from '../artifacts/lost-writes.js';
 import { type Aside, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
+import type { OidcParts } from '../context.js';
 
 /** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
-export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
+export function sessionTtl({ options: { lifetimes }, now }: Pick<OidcParts, 'options' | 'now'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
-  const left = session.loginTs + lifetimes.sessionAbsolute - epochSeconds();
-  const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - epochSeconds();
+  const at = epochSeconds(now());
+  const left = session.loginTs + lifetimes.sessionAbsolute - at;
+  const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - at;
   // One that ends before it is idle is kept beyond its end, because it names the session that was set aside for it.
   const idle = untilEnd <= lifetimes.sessionIdle ? Math.max(0, untilEnd) + lifetimes.sessionIdle : lifetimes.sessionIdle;
   return Math.max(1, Math.min(idle, left));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { hashedKey } from '../../store/artifact-key.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { OidcParts } from '../context.js';
 import type { AfterSignOut } from './logout-participants.js';
 
@@ -36,10 +37,10 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
 
   /** Names of those that did not take what they were sent yet, after a moment to do so. */
   async function unanswered(batch: string): Promise<readonly string[]> {
-    const end = Date.now() + WAIT_MS;
+    const end = nodeTime() + WAIT_MS;
     for (;;) {
       const pending = await directory.deliveries.pending(batch);
-      if (pending.length === 0 || Date.now() >= end) {
+      if (pending.length === 0 || nodeTime() >= end) {
         const names = await Promise.all(
           pending.map(({ data }) => (data.clientId === undefined ? String(data.name) : nameOf(String(data.clientId)))),
         );
@@ -55,7 +56,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
     /** @returns the query of the page. */
     async keep(result: SignOutResult): Promise<string> {
       const id = randomBytes(16).toString('base64url');
-      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: Date.now() + KEPT_MS }]);
+      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: nodeTime() + KEPT_MS }]);
       return `?result=${id}`;
     },
 

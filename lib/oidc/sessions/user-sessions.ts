@@ -4,6 +4,7 @@ import { IdpError } from '../../errors.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
+import { secondsAhead } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -14,8 +15,11 @@ import { endSignIn } from './sessions.js';
 const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
   sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
+/** An artifact with its end in the time that all nodes share. */
+type Ending = Pick<Artifact, 'key' | 'value' | 'expiresAt'>;
+
 /** A grant that is a sign-in by itself, as a session is described. */
-function describedGrant({ key, value, expiresAt }: Artifact): readonly UserSession[] {
+function describedGrant({ key, value, expiresAt }: Ending): readonly UserSession[] {
   const { isOwn, clientId, login } = JSON.parse(value) as GrantRecord;
   if (!isOwn || !login) return [];
   const { authTime, amr, idp, act } = login;
@@ -43,7 +47,8 @@ const PAGE = 100;
  * once the notices to their clients are queued.
  */
 export function createUserSessions(parts: OidcParts): Sessions {
-  const { artifacts, directory } = parts;
+  const { artifacts, directory, now } = parts;
+  const inSharedTime = <A extends Ending>(artifact: A): A => ({ ...artifact, expiresAt: artifact.expiresAt - secondsAhead(now) * 1000 });
 
   async function accountOf({ tid, userId }: UserRef) {
     const account = await directory.accounts.findByOid(userId);
@@ -105,8 +110,8 @@ export function createUserSessions(parts: OidcParts): Sessions {
     if (userId === undefined) return {};
     const { sessions, grants } = await recordsOf(userId);
     return {
-      sessions: sessions.map(described),
-      grants: grants.map(({ value, expiresAt }) => {
+      sessions: sessions.map(inSharedTime).map(described),
+      grants: grants.map(inSharedTime).map(({ value, expiresAt }) => {
         const { clientId, login } = JSON.parse(value) as GrantRecord;
         return { clientId, expiresAt: new Date(expiresAt), ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }) };
       }),
@@ -119,14 +124,14 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const { sessions, grants } = await recordsOf(user.userId);
       const inBrowsers = sessions.filter(
         ({ session, key }) =>
-          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > Date.now()) &&
+          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > now()) &&
           !isOver(account, session.loginTs, session, digestOfKey(key)),
       );
       const byThemselves = grants.filter(({ value }) => {
         const { login } = JSON.parse(value) as GrantRecord;
         return !isOver(account, login?.authTime, login, login?.session);
       });
-      return [...inBrowsers.map(described), ...byThemselves.flatMap(describedGrant)].sort(
+      return [...inBrowsers.map(inSharedTime).map(described), ...byThemselves.map(inSharedTime).flatMap(describedGrant)].sort(
         (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
       );
     },

@@ -1,6 +1,7 @@
 import { compactVerify, decodeProtectedHeader } from 'jose';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../directory/index.js';
+import { secondsAhead } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
@@ -130,7 +131,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         ...confirmationOf(token),
         jti: token.jti,
         iat: token.iat,
-        exp: token.exp,
+        exp: token.exp === undefined ? undefined : token.exp - secondsAhead(parts.now),
       };
       const key = signingKeyFor(client, keys(ctx));
       return signedJwt(key, 'at+jwt', payload);

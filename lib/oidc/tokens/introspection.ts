@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import { secondsAhead } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
@@ -14,7 +15,12 @@ import { type AccessTokenRecord, audiencesOf, confirmationOf, createAccessTokenC
 import type { FindToken } from './found-token.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
-type Introspected = Omit<AccessTokenModel, 'aud' | 'scope'> & { aud?: readonly string[]; scope?: string | undefined; jti: string };
+type Introspected = Omit<AccessTokenModel, 'aud' | 'scope' | 'exp'> & {
+  aud?: readonly string[];
+  scope?: string | undefined;
+  jti: string;
+  exp?: number;
+};
 
 /**
  * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
@@ -65,7 +71,7 @@ const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
   caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
 
 export const createIntrospectionPolicy =
-  (describe: DescribeToken) =>
+  (describe: DescribeToken, now: () => number) =>
   async (ctx: KoaContextWithOIDC, client: Client, found: Token): Promise<boolean> => {
     const token = found as unknown as Introspected;
     const description = await describe(ctx, client, token, pinnedLogin(ctx));
@@ -73,6 +79,8 @@ export const createIntrospectionPolicy =
     token.extra = { ...token.extra, ...description.members };
     token.aud = description.aud;
     token.scope = description.scope;
+    // Its record ends by the clock of this node.
+    if (token.exp !== undefined) token.exp -= secondsAhead(now);
     if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
     return true;
   };
@@ -100,7 +108,7 @@ export interface IntrospectionRequest {
 export type Introspect = (request: IntrospectionRequest) => Promise<object>;
 
 export const createIntrospect =
-  ({ options }: OidcParts, describe: DescribeToken, find: FindToken): Introspect =>
+  ({ options, now }: OidcParts, describe: DescribeToken, find: FindToken): Introspect =>
   async ({ ctx, unit, caller, token: value }) => {
     const found = await find(unit, value);
     if (!found) return inactive();
@@ -112,7 +120,7 @@ export const createIntrospect =
       active: true,
       ...description.members,
       client_id: token.clientId,
-      exp: token.exp,
+      exp: token.exp === undefined ? undefined : token.exp - secondsAhead(now),
       iat: token.iat,
       sid: token.sid,
       iss: options.issuer,

@@ -7,6 +7,7 @@
  */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
@@ -83,13 +84,14 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const scope = scopes.held(ctx, record, granted).join(' ');
     const { claims, sid } = source as { claims?: unknown; sid?: string };
     const { clientId } = client;
-    const iat = epochSeconds();
+    const iat = epochSeconds(parts.now());
+    const at = nodeSeconds();
 
     const settling = issuance.settle?.();
     if (settling) await settling;
     if (refreshToken !== undefined) {
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
-      const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);
+      const exp = at + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);
       const { id, rotations } = refreshToken;
       const kept = { accountId, acr, amr, authTime, claims, iiat, grantId, gty, nonce, rotations, scope: source.scope, sid, clientId };
       const jkt = source.kind === 'RefreshToken' ? source.jkt : boundTo(client, proof);
@@ -97,7 +99,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     }
     const expiresIn = lifetimes.AccessToken(undefined, { kind: 'AccessToken' }, client, grant);
     const id = createId('AccessToken', grantId);
-    const token = { iat, exp: iat + expiresIn, accountId, claims, grantId, gty, sid, clientId, scope, jkt: proof?.jkt };
+    const token = { iat, exp: at + expiresIn, accountId, claims, grantId, gty, sid, clientId, scope, jkt: proof?.jkt };
     const signed =
       record.accessTokenType === 'jwt' ? await accessTokens.signed(ctx, client, { ...token, jti: id } as never, holder) : undefined;
     tokens.put(unit, 'AccessToken', id, { ...token, ...(signed && { structured: true }) } as AdapterPayload, token.exp);

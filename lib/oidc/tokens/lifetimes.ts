@@ -1,6 +1,7 @@
 /** How long tokens live, by client, instance, and the grant that they depend on. */
 import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
@@ -23,6 +24,7 @@ type Ttl = (
 /** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
 export function lifetimesOf({
   options: { lifetimes },
+  now,
 }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
   const accessToken: Ttl = (_ctx, token, client) => {
     const record = clientOf(client);
@@ -34,7 +36,7 @@ export function lifetimesOf({
   };
   const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
     const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);
-    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - epochSeconds())) : ttl;
+    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - nodeSeconds())) : ttl;
   };
   return {
     AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
@@ -42,12 +44,13 @@ export function lifetimesOf({
     IdToken(ctx, _token, client, given) {
       const ttl = clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken;
       const { endsAt } = (given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined))?.login ?? {};
-      return endsAt === undefined ? ttl : Math.max(1, Math.min(ttl, endsAt - epochSeconds()));
+      return endsAt === undefined ? ttl : Math.max(1, Math.min(ttl, endsAt - epochSeconds(now())));
     },
     RefreshToken(ctx, token, client, grant) {
       const own = clientOf(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
-      const left = (token.iiat ?? epochSeconds()) + absolute - epochSeconds();
+      const at = epochSeconds(now());
+      const left = (token.iiat ?? at) + absolute - at;
       return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);
     },
     // Set by whoever makes the grant: it knows the session and whether the grant outlives it.

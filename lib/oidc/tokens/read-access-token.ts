@@ -1,4 +1,5 @@
 import type { ReadAccessToken } from '../../contract/bearer.js';
+import { secondsAhead } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import type { GrantRecord } from '../accounts/login-context.js';
@@ -16,7 +17,7 @@ export interface ReadAccessTokenParts {
 }
 
 export const createReadAccessToken =
-  ({ adapters, directory }: OidcParts, { accounts, scopes, find, findClient }: ReadAccessTokenParts): ReadAccessToken =>
+  ({ adapters, directory, now }: OidcParts, { accounts, scopes, find, findClient }: ReadAccessTokenParts): ReadAccessToken =>
   async (ctx, value) => {
     await scopes.prepare(ctx);
     const found = await find(adapters.unitOf(ctx), value);
@@ -39,6 +40,6 @@ export const createReadAccessToken =
       ...(account && { account }),
       ...(login && { login }),
       ...(typeof grantId === 'string' && { grantId }),
-      expiresAt: new Date(Number(exp) * 1000),
+      expiresAt: new Date((Number(exp) - secondsAhead(now)) * 1000),
     };
   };

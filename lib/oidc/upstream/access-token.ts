@@ -1,3 +1,4 @@
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import { type Class, membersOf, type Payload } from './base-model.js';
 
 /** What the hooks need of an access token or a client credentials token. */
@@ -26,13 +27,15 @@ export interface StructuredTokens {
 }
 
 /** Signed access tokens are recorded like opaque ones: they can be introspected, revoked and used at userinfo. */
-export function accessTokenClass(Base: Class, structured: StructuredTokens): Class {
+export function accessTokenClass(Base: Class, structured: StructuredTokens, now: () => number): Class {
   return class extends Base {
     static get IN_PAYLOAD(): readonly string[] {
       return [...membersOf(Base), 'structured'];
     }
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
+      // models/formats/opaque.js would stamp it by the node's own clock.
+      this.iat ||= epochSeconds(now());
       const { value, payload } = await super.getValueAndPayload();
       const signing = structured.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
       const signed = signing && (await signing);

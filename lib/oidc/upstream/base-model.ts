@@ -1,5 +1,6 @@
 import Provider from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import { createId } from '../artifacts/ids.js';
 import { type TaggedKind, taggedKinds } from '../artifacts/models.js';
 import { isPairwise } from './client.js';
@@ -14,14 +15,16 @@ interface PayloadModel {
   readonly [member: string]: unknown;
 }
 
-/** What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member. */
-async function valueAndPayload(this: PayloadModel): Promise<{ value: string; payload: Payload }> {
-  const now = epochSeconds();
-  const payload: Payload = { iat: this.iat || now };
-  const exp = this.exp || now + (this.expiration ?? Number.NaN);
+/**
+ * What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member, and issued by the time that all nodes share. Its
+ * end is by the clock of this node, which oidc-provider compares it with.
+ */
+async function valueAndPayload(model: PayloadModel, now: () => number): Promise<{ value: string; payload: Payload }> {
+  const payload: Payload = { iat: model.iat || epochSeconds(now()) };
+  const exp = model.exp || nodeSeconds() + (model.expiration ?? Number.NaN);
   if (exp) payload.exp = exp;
-  for (const name of inPayload(this.constructor)) if (this[name] !== undefined) payload[name] = this[name];
-  return { value: this.jti, payload };
+  for (const name of inPayload(model.constructor)) if (model[name] !== undefined) payload[name] = model[name];
+  return { value: model.jti, payload };
 }
 
 /** A class that oidc-provider makes, or one of ours that extends it. */
@@ -45,7 +48,7 @@ function inPayload(model: object): readonly string[] {
 }
 
 /** Ids of ours in place of those of models/base_model.js, and records that are written as opaque ones are. */
-export function customiseIds(provider: Provider, successorOf: SuccessorOf): void {
+export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: () => number): void {
   for (const kind of taggedKinds) {
     Object.assign(provider[kind].prototype, {
       generateTokenId(this: { grantId?: string; format?: string }) {
@@ -55,7 +58,11 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf): void
     });
   }
   for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'] as const)
-    Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
+    Object.assign(provider[kind].prototype, {
+      getValueAndPayload(this: PayloadModel) {
+        return valueAndPayload(this, now);
+      },
+    });
 }
 
 /** The id of the refresh token that follows another. */

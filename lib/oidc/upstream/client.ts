@@ -1,6 +1,7 @@
 import Provider, { type Client, errors, type ResponseType } from 'oidc-provider';
 import { verify } from 'oidc-provider/lib/helpers/jwt.js';
 import { isLoopback } from '../../fetch/loopback.js';
+import { nodeTime } from '../../times/node-time.js';
 
 export interface ClientHooks {
   /** The record a client was built from; a new object when it changed. */
@@ -28,14 +29,15 @@ export const recordOf = (client: Client): object | undefined => records.get(clie
 /** What was registered, before every client became pairwise to oidc-provider. */
 export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
 
-/** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */
-export async function verifiedByClient(client: Client, jwt: string, clockTolerance: number): Promise<Record<string, unknown>> {
+/**
+ * The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The caller checks its times: helpers/jwt.js goes by the node's own clock.
+ * helpers/jwt.js, Client.asymmetricKeyStore
+ */
+export async function verifiedByClient(client: Client, jwt: string): Promise<Record<string, unknown>> {
   const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
-  return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
+  const withoutTimes = { ignoreExpiration: true, ignoreIssued: true, ignoreNotBefore: true } as const;
+  return (await verify(jwt, asymmetricKeyStore, withoutTimes)).payload;
 }
-
-/** Whether {@link verifiedByClient} found nothing wrong with a JWT but that it is over: the signature is checked first. helpers/jwt.js */
-export const isExpired = (error: unknown): boolean => error instanceof Error && error.message === 'jwt expired';
 
 /**
  * Returns the members that oidc-provider knows of a client with this metadata, or the first problem that its schema finds, in its words. Uses `new Client`
@@ -90,7 +92,7 @@ function readKeysBy(keysAt: ClientHooks['keysAt'], client: Client): void {
     });
     store.clear();
     for (const key of keys) store.add({ ...key });
-    store.freshUntil = Math.max(freshUntil, Date.now()) / 1000 + 1;
+    store.freshUntil = Math.max(freshUntil, nodeTime()) / 1000 + 1;
   };
 }
 

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import type Provider from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { epochSeconds } from '../../times/epoch-seconds.js';
+import { secondsAhead } from '../../times/node-time.js';
 import type { Payload } from './base-model.js';
 
 /** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
@@ -13,6 +15,38 @@ export async function logoutToken(provider: Provider, client: Client, { sub, sid
   const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
   for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
   return token.issue({ use: 'logout' });
+}
+
+/**
+ * Every JWT that the class issues (ID tokens, logout tokens, signed userinfo, introspection and authorization responses) has the time that all nodes share.
+ * `sign` of helpers/jwt.js keeps an `iat` that is there, and assigns `exp` by the node's own clock.
+ */
+export function stampSharedTime(provider: Provider, now: () => number): void {
+  const { prototype } = provider.IdToken as unknown as { prototype: StampedToken };
+  const { issue } = prototype;
+  prototype.issue = function (options) {
+    const { payload } = this;
+    const ahead = secondsAhead(now);
+    if (ahead === 0) return issue.call(this, options);
+    const stamped = async (): Promise<Payload> => {
+      const claims = { ...(await payload.call(this)) };
+      if (options.use !== 'authorization') claims.iat ??= epochSeconds(now());
+      let exp: unknown = claims.exp;
+      return Object.defineProperty(claims, 'exp', {
+        enumerable: true,
+        get: () => exp,
+        set(end: unknown) {
+          exp = typeof end === 'number' ? end - ahead : end;
+        },
+      });
+    };
+    return issue.call(Object.create(this, { payload: { value: stamped } }), options);
+  };
+}
+
+interface StampedToken {
+  payload(): Promise<Payload>;
+  issue(this: StampedToken, options: { readonly use: string }): Promise<string>;
 }
 
 /**

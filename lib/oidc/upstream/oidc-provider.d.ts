@@ -13,6 +13,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   export function get(provider: object): {
     readonly configuration: {
       readonly responseTypes: string[];
+      readonly clockTolerance: number;
       readonly interactions: { policy: Iterable<ReadPrompt> };
     };
     readonly router: Record<
@@ -44,7 +45,7 @@ declare module 'oidc-provider/lib/helpers/jwt.js' {
   export function verify(
     jwt: string,
     keystore: object,
-    options: { readonly clockTolerance: number },
+    options: { readonly ignoreExpiration: true; readonly ignoreIssued: true; readonly ignoreNotBefore: true },
   ): Promise<{ readonly payload: Record<string, unknown> }>;
 }
 

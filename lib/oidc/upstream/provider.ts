@@ -6,11 +6,12 @@
 import Provider, { type Configuration, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { IdpError } from '../../errors.js';
+import { secondsAhead } from '../../times/node-time.js';
 import { accessTokenClass, type StructuredTokens } from './access-token.js';
 import { type Class, customiseIds, type Payload, type SuccessorOf } from './base-model.js';
 import { type ClientHooks, customiseClient } from './client.js';
 import { customiseGrant, type Held } from './grant.js';
-import { refuseForeignHints } from './id-token.js';
+import { refuseForeignHints, stampSharedTime } from './id-token.js';
 import { type InteractionHooks, interactionClass, skipWhatAsksNothing } from './interaction.js';
 import { type ContextHooks, contextClass } from './oidc-context.js';
 import { type AddressOf, pinUrlsToIssuer } from './request.js';
@@ -34,6 +35,8 @@ export interface ProviderHooks extends ContextHooks, StepHooks {
   readonly held: Held;
   readonly structuredToken: StructuredTokens;
   readonly successorOf: SuccessorOf;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly interactions: InteractionHooks;
   readonly sessions: SessionHooks;
   readonly clients: ClientHooks;
@@ -64,16 +67,18 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
   override(HookedProvider, 'Session', (Base) => sessionClass(Base, hooks.sessions));
   override(HookedProvider, 'Interaction', (Base) => interactionClass(Base, hooks.interactions));
-  override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks.structuredToken));
-  override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks.structuredToken));
+  override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks.structuredToken, hooks.now));
+  override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks.structuredToken, hooks.now));
 
   const provider = new HookedProvider(issuer, configuration);
   pinUrlsToIssuer(provider, hooks.addressOf);
-  customiseIds(provider, hooks.successorOf);
+  customiseIds(provider, hooks.successorOf, hooks.now);
   customiseClient(provider, hooks.clients);
   customiseGrant(provider, hooks.held);
   allowMoreTypes(provider);
   refuseForeignHints(provider);
+  stampSharedTime(provider, hooks.now);
+  tolerateOwnClock(provider, hooks.now);
   skipWhatAsksNothing(provider);
   return provider;
 }
@@ -122,6 +127,16 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
       return replaced;
     },
   });
+}
+
+/**
+ * oidc-provider compares the times of JWTs and records with the node's own clock. It tolerates as many seconds more as that clock is off, so that it refuses
+ * nothing that is good by the time that all nodes share. Its callers check that time: `checkClientAssertion`, `checkRequestObject`, and the store for records.
+ */
+function tolerateOwnClock(provider: Provider, now: () => number): void {
+  const { configuration } = insideOf(provider);
+  const { clockTolerance } = configuration;
+  Object.defineProperty(configuration, 'clockTolerance', { get: () => clockTolerance + Math.abs(secondsAhead(now)) });
 }
 
 /**

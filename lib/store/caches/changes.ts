@@ -6,6 +6,7 @@
  */
 import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { CheckedCollection, CheckedDirectory } from '../records/checked-directory.js';
 import { collections } from '../records/collections.js';
 import type { ChangeRecord } from '../records/records.js';
@@ -94,7 +95,7 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
 async function bump(rows: CheckedCollection<ChangeRecord>, collection: string): Promise<void> {
   await rows.upsert(ROW_ID, (row, isUnreadable) => {
     // The counts may start anew: other nodes clear the cache of every collection whose count differs.
-    if (isUnreadable) return { id: ROW_ID, revisions: { [collection]: Date.now() } };
+    if (isUnreadable) return { id: ROW_ID, revisions: { [collection]: nodeTime() } };
     const revisions = row?.revisions ?? {};
     return { ...row, id: ROW_ID, revisions: { ...revisions, [collection]: (revisions[collection] ?? 0) + 1 } };
   });

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError, StoreAwayError, UnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { nodeTime } from '../../times/node-time.js';
 import { hashedKey } from '../artifact-key.js';
 import type { ArtifactStore } from '../artifact-store.js';
 import type { Collection, DirectoryStore, Row } from '../directory-store.js';
@@ -18,7 +19,7 @@ export function createReachableArtifacts(store: ArtifactStore, callTimeouts: Cal
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
   // A new key each time: in a Cluster, another of its primaries.
-  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: Date.now() + PROBE_TTL_MS }]);
+  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: nodeTime() + PROBE_TTL_MS }]);
   const { opened, health } = healthOf('artifact', store, write, reach, outage);
   return {
     name,

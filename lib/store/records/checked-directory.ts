@@ -56,8 +56,18 @@ const LOOKED_AT_AGAIN = 20;
 /** The first malformed member of a row; undefined for a sound row. */
 export type WrongMember = (collection: string, row: object) => string | undefined;
 
-/** @param ofOthers for collections of extensions. */
-export function createCheckedDirectory(store: DirectoryStore, logger: Logger, ofOthers: WrongMember = () => undefined): CheckedDirectory {
+export interface CheckedDirectoryParts {
+  readonly logger: Logger;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The check of collections of extensions. @default all rows are sound */
+  readonly ofOthers?: WrongMember;
+}
+
+export function createCheckedDirectory(
+  store: DirectoryStore,
+  { logger, now, ofOthers = () => undefined }: CheckedDirectoryParts,
+): CheckedDirectory {
   const wrongMember: WrongMember = (collection, row) => {
     if (hasOutbox(collection) && isRemoved(row)) return isRemainder(row) ? undefined : 'pendingEvents';
     return hasRowChecks(collection) ? wrongMemberOf(collection, row) : ofOthers(collection, row);
@@ -186,7 +196,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
         const removal = rows.update(id, (row) => {
           isThere = isMeant(row);
           const kept = isGood(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
-          return isThere ? (remainderOf(id, [...kept, ...events]) as unknown as Unsaved<R>) : row;
+          return isThere ? (remainderOf(id, [...kept, ...events], new Date(now())) as unknown as Unsaved<R>) : row;
         });
         await removal.catch(failed);
         if (isThere) tellOutboxed();

@@ -1,4 +1,5 @@
 /** Short-lived records of extensions, in the store of sessions and tokens. */
+import { nodeTime } from '../../times/node-time.js';
 import { artifactKey, hashedKey } from '../artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, CommitResult } from '../artifact-store.js';
 import type { Keyring } from '../keyring.js';
@@ -114,7 +115,7 @@ export function createExtensionArtifacts(
           if: 'absent',
           key,
           value: JSON.stringify(envelope),
-          expiresAt: Date.now() + lifetimeMs,
+          expiresAt: nodeTime() + lifetimeMs,
           ...(oid === undefined ? {} : { account: oid }),
         },
       ]);
@@ -142,7 +143,7 @@ export function createExtensionArtifacts(
         const { version, ...kept } = artifact;
         const value = JSON.stringify({ ...(JSON.parse(artifact.value) as Envelope), sealed: sealed(key, after) });
         const seconds = options?.lifetimeSeconds;
-        const expiresAt = seconds === undefined ? kept.expiresAt : Date.now() + withinKind(seconds);
+        const expiresAt = seconds === undefined ? kept.expiresAt : nodeTime() + withinKind(seconds);
         if ((await artifacts.commit([{ op: 'put', if: { version }, ...kept, expiresAt, value }])).ok) return after;
       }
     },
@@ -153,7 +154,7 @@ export function createExtensionArtifacts(
       if (!artifact) return undefined;
       const value = opened(artifact);
       const { version, ...kept } = artifact;
-      const { ok } = await artifacts.commit([{ op: 'put', if: { version }, ...kept, consumedAt: Date.now() }]);
+      const { ok } = await artifacts.commit([{ op: 'put', if: { version }, ...kept, consumedAt: nodeTime() }]);
       return ok ? value : undefined;
     },
 

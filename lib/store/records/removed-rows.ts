@@ -16,9 +16,9 @@ export interface RemovedRow extends Row {
 export const isRemoved = (row: object): row is RemovedRow => 'removedAt' in row;
 
 /** The row that is left of a removed one. */
-export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[]): Unsaved<RemovedRow> => ({
+export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[], removedAt: Date): Unsaved<RemovedRow> => ({
   id,
-  removedAt: new Date(),
+  removedAt,
   pendingEvents,
   outbox: 'yes',
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { logoutToken } from '../../../lib/oidc/upstream/id-token.js';
-import { bare, expectInOrder, hooked, issuer, source } from './pinned.js';
+import { bare, clock, expectInOrder, hooked, issuer, source } from './pinned.js';
 
 describe('ID token hints', () => {
   test('validate is a static of two arguments, called on the class at authorize and at end session', async () => {
@@ -67,4 +67,25 @@ test('a signed response is what an IdToken issues for `authorization`', () => {
     'issuer: provider.issuer',
     'noIat: true',
   );
+});
+
+test('L6: each JWT of the class takes the times of its claims: `iat` is kept, `exp` is assigned by the clock of the node', async () => {
+  expectInOrder(
+    'helpers/jwt.js',
+    'const timestamp = epochTime()',
+    'Object.assign(payload, {',
+    'exp: options.expiresIn !== undefined ? timestamp + options.expiresIn : payload.exp',
+    'iat: payload.iat !== undefined ? payload.iat : iat',
+    'JSON.stringify(payload)',
+  );
+  expectInOrder('models/id_token.js', 'const payload = await this.payload()', 'return JWT.sign(payload, key, alg, signOptions)');
+  const real = clock.now;
+  clock.now = () => Date.now() - 20_000;
+  try {
+    const jwt = await logoutToken(hooked, await hooked.Client.find('sector'), { sub: 'as it is', sid: 'session' });
+    const { exp = 0, iat = 0 } = decodeJwt(jwt);
+    expect([Math.abs(iat - clock.now() / 1000) < 2, exp - iat]).toEqual([true, 120]);
+  } finally {
+    clock.now = real;
+  }
 });

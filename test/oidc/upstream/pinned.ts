@@ -52,6 +52,9 @@ export const configuration = (): Configuration => ({
 /** What is at the `jwks_uri` of the client `keys`. */
 export const clientKeys: { are: object[] } = { are: [] };
 
+/** The time that all nodes share, as tests set it apart from the clock of this process. */
+export const clock = { now: () => Date.now() };
+
 export const hooks: ProviderHooks = {
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
@@ -73,6 +76,7 @@ export const hooks: ProviderHooks = {
     mayBeLocal: true,
   },
   acr: () => undefined,
+  now: () => clock.now(),
   sessions: { now: Date.now, isOver: () => false, instead: async () => undefined },
   addressOf: () => '192.0.2.1',
 };

@@ -3,7 +3,7 @@ import Provider from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
 import { useIdp } from '../../support/service/use-idp.js';
-import { bare, configuration, expectInOrder, hooked, hooks, issuer, source, type Untyped, version } from './pinned.js';
+import { bare, clock, configuration, expectInOrder, hooked, hooks, issuer, source, type Untyped, version } from './pinned.js';
 
 const implicit = { responseTypes: ['code', 'id_token token'] } as const;
 
@@ -123,4 +123,20 @@ describe('in a running service', () => {
     });
     expect(((await response.json()) as { access_token: string }).access_token).toMatch(/^[\w-]{11}c[\w-]{32}$/);
   });
+});
+
+test('L6: clockTolerance is read from the configuration with each check, and grows by as much as the clock of the node is off', () => {
+  expectInOrder('shared/jwt_client_auth.js', 'clockTolerance,', '} = instance(ctx.oidc.provider).configuration');
+  expectInOrder('actions/authorization/process_request_object.js', 'clockTolerance: configuration.clockTolerance');
+  expectInOrder('models/formats/opaque.js', 'clockTolerance: configuration.clockTolerance');
+  const { configuration: own } = insideOf(hooked);
+  const real = clock.now;
+  try {
+    clock.now = () => Date.now() - 20_000;
+    expect(own.clockTolerance).toBe(insideOf(bare).configuration.clockTolerance + 20);
+    clock.now = () => Date.now() + 20_000;
+    expect(own.clockTolerance).toBe(insideOf(bare).configuration.clockTolerance + 20);
+  } finally {
+    clock.now = real;
+  }
 });

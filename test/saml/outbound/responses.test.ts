@@ -36,12 +36,26 @@ const response = (assertion: Parameters<typeof successOf>[0] = {}, serviceProvid
 
 const logoutRequest = () =>
   logoutRequestXml(
-    { id: '_out', entityId: idpEntityId, destination: acsUrl, nameId: persistent, sessionIndex: 's & 1', notOnOrAfter: Date.now() },
+    {
+      id: '_out',
+      entityId: idpEntityId,
+      destination: acsUrl,
+      issuedAt: Date.now(),
+      nameId: persistent,
+      sessionIndex: 's & 1',
+      notOnOrAfter: Date.now(),
+    },
     key.signer,
   );
 const logoutResponse = () =>
   logoutResponseXml(
-    { entityId: idpEntityId, destination: acsUrl, inResponseTo: '_in', status: { code: 'Success', subCode: 'PartialLogout' } },
+    {
+      entityId: idpEntityId,
+      destination: acsUrl,
+      issuedAt: Date.now(),
+      inResponseTo: '_in',
+      status: { code: 'Success', subCode: 'PartialLogout' },
+    },
     key.signer,
   );
 

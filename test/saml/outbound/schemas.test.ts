@@ -58,17 +58,29 @@ describeInstalled('the schemas of OASIS', schemaPackages, () => {
     ],
     [
       'a LogoutRequest',
-      () => logoutRequestXml({ ...logout, id: '_1', nameId: persistent, sessionIndex: 's', notOnOrAfter: Date.now() }, key.signer),
+      () =>
+        logoutRequestXml(
+          { ...logout, issuedAt: Date.now(), id: '_1', nameId: persistent, sessionIndex: 's', notOnOrAfter: Date.now() },
+          key.signer,
+        ),
     ],
     [
       'a LogoutRequest for Redirect',
-      () => logoutRequestXml({ ...logout, id: '_1', nameId: persistent, sessionIndex: 's', notOnOrAfter: 0 }),
+      () => logoutRequestXml({ ...logout, issuedAt: Date.now(), id: '_1', nameId: persistent, sessionIndex: 's', notOnOrAfter: 0 }),
     ],
-    ['a LogoutResponse', () => logoutResponseXml({ ...logout, inResponseTo: '_1', status: { code: 'Success' } }, key.signer)],
+    [
+      'a LogoutResponse',
+      () => logoutResponseXml({ ...logout, issuedAt: Date.now(), inResponseTo: '_1', status: { code: 'Success' } }, key.signer),
+    ],
     [
       'a LogoutResponse for Redirect',
       () =>
-        logoutResponseXml({ ...logout, inResponseTo: '_1', status: { code: 'Requester', subCode: 'UnknownPrincipal', message: 'who?' } }),
+        logoutResponseXml({
+          ...logout,
+          issuedAt: Date.now(),
+          inResponseTo: '_1',
+          status: { code: 'Requester', subCode: 'UnknownPrincipal', message: 'who?' },
+        }),
     ],
     ['metadata of the instance', () => metadata('*', false)],
     ['metadata of a tenant', () => metadata('0197a000-0000-7000-8000-000000000001', true)],

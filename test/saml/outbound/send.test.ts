@@ -23,10 +23,12 @@ const requested = () => ({
   destination: sloUrl,
   nameId: persistent,
   sessionIndex: 'session-1',
+  issuedAt: Date.now(),
   notOnOrAfter: Date.now() + 300_000,
 });
 const request = () => logoutRequestXml(requested());
-const response = () => logoutResponseXml({ entityId: idpEntityId, destination: sloUrl, inResponseTo: '_in', status: { code: 'Success' } });
+const response = () =>
+  logoutResponseXml({ entityId: idpEntityId, destination: sloUrl, issuedAt: Date.now(), inResponseTo: '_in', status: { code: 'Success' } });
 
 const states = [undefined, '', 'plain', `a+b c&d=e/?#'"%20é😀\r\n`];
 

@@ -52,7 +52,7 @@ export async function testDirectory(
 ): Promise<TestDirectory> {
   const store = options.store ?? memoryDirectory();
   await store.open(Object.values(collections));
-  const checked = createCheckedDirectory(store, silentLogger);
+  const checked = createCheckedDirectory(store, { logger: silentLogger, now: Date.now });
   const leases = createLeases();
   const caches = createCaches(checked, { logger: silentLogger });
   const directory = createDirectory({

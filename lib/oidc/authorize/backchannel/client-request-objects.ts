@@ -3,7 +3,8 @@ import { decodeProtectedHeader } from 'jose';
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, useOnce } from '../../clients/jwts.js';
+import { epochSeconds } from '../../../times/epoch-seconds.js';
+import { clientAlgorithms, endsWithin, hasExtensions, isFromFuture, isPast, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
@@ -34,13 +35,13 @@ const invalid = (description: string): Error => new errors.InvalidRequest(descri
  * The parameters of a request: those of its request object, and those beside it where the object has none. With an explicit type, and for clients that must
  * sign, the object alone counts.
  */
-export function createClientRequestObjects({ artifacts, options }: OidcParts, requestUris: RequestUris) {
+export function createClientRequestObjects({ artifacts, options, now }: OidcParts, requestUris: RequestUris) {
   async function verified(client: Client, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
     if (!algorithms.has(alg)) throw invalid('the request object is not signed with a key of the client');
     const pinned = signingAlgOf(client);
     if (pinned !== undefined && pinned !== alg) throw invalid('the request object is not signed with the registered algorithm');
     try {
-      return await verifiedByClient(client, jwt, CLOCK_TOLERANCE_SECONDS);
+      return await verifiedByClient(client, jwt);
     } catch {
       throw invalid('the request object could not be verified');
     }
@@ -69,7 +70,11 @@ export function createClientRequestObjects({ artifacts, options }: OidcParts, re
     if (claims.sub === client.clientId) throw invalid('sub must not be the client_id');
     if (aud !== options.issuer) throw invalid('aud must be the issuer, as a single string');
     if (![exp, iat, nbf].every((time) => typeof time === 'number')) throw invalid('exp, iat and nbf must be numbers');
-    if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf)) throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
+    const at = epochSeconds(now());
+    if (isPast(exp, at)) throw invalid('the request object has expired');
+    if (isFromFuture(nbf, at)) throw invalid('the request object is not valid yet');
+    if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf, at))
+      throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
     if (typeof jti !== 'string' || jti === '') throw invalid('jti must be a text');
     if (claims.request !== undefined || claims.request_uri !== undefined) throw invalid('a request object holds no other');
     if (!(await useOnce(artifacts, 'RequestObject', { iss: client.clientId, jti, exp })))

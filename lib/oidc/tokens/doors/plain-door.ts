@@ -44,13 +44,13 @@ export interface PlainDoorOptions {
 /** By endpoint. */
 export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
 
-export function createPlainDoor({ parts: { adapters }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
+export function createPlainDoor({ parts: { adapters, now }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
   const callOf = (ctx: Context): Awaitable<Call | undefined> =>
     onceThere(plainForm(ctx), (form) => form && onceThere(findClient(form.clientId), (client) => callFrom(ctx, form, client)));
 
   function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
-    if (!isAuthenticated(caller, form)) return undefined;
+    if (!isAuthenticated(caller, form, now())) return undefined;
     noteCaller(ctx, caller);
     return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
   }
@@ -124,8 +124,8 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient, ans
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
 /** Whether the form's secret is the client's. */
-const isAuthenticated = (client: Client | undefined, { secret }: PlainForm): client is Client =>
-  client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret);
+const isAuthenticated = (client: Client | undefined, { secret }: PlainForm, now: number): client is Client =>
+  client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret, now);
 
 /** Refused, or spent by another request meanwhile: for the other door to answer. */
 const isRefusal = (error: unknown): boolean =>

@@ -1,4 +1,5 @@
 import { epochSeconds } from '../../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../../times/node-time.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId } from '../../artifacts/ids.js';
 import type { OidcParts } from '../../context.js';
@@ -19,9 +20,9 @@ export function createClientCredentials(parts: OidcParts, scopes: Scopes, access
     requireProof(client, proof);
 
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
-    const iat = epochSeconds();
+    const iat = epochSeconds(parts.now());
     const id = createId('ClientCredentials');
-    const token = { iat, exp: iat + expiresIn, scope, clientId: client.clientId, jkt: proof?.jkt };
+    const token = { iat, exp: nodeSeconds() + expiresIn, scope, clientId: client.clientId, jkt: proof?.jkt };
     const signed = record.accessTokenType === 'jwt' ? await accessTokens.signed(ctx, client, { ...token, jti: id }) : undefined;
     tokens.put(unit, 'ClientCredentials', id, signed ? { ...token, structured: true } : token, token.exp);
     return { access_token: signed ?? id, expires_in: expiresIn, scope, token_type: proof ? 'DPoP' : 'Bearer' };

@@ -5,6 +5,7 @@ import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../
 import { credentialOwner, subOf } from '../../../directory/index.js';
 import type { Client } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../../times/node-time.js';
 import type { Accounts } from '../../accounts/account.js';
 import { boundActing } from '../../accounts/impersonation.js';
 import type { PinnedLogin } from '../../accounts/login-context.js';
@@ -50,7 +51,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, given: GrantedSignIn, levels: readonly string[]): Promise<Made> {
-    const signIn = boundActing(given, options.lifetimes.impersonation);
+    const signIn = boundActing(given, parts);
     const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
@@ -78,8 +79,8 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       ...(offline === false ? { offline } : {}),
     };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
-    const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, lifetimes);
-    if (exp <= epochSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
+    const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, { ...lifetimes, now: parts.now });
+    if (exp <= nodeSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
     const sid = createSalt();
     const scope = granted.join(' ');
     return {
@@ -108,7 +109,14 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         source,
       } = await made(request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
       const grantId = createId('Grant');
-      const grant = { iat: epochSeconds(), exp, accountId: source.accountId, clientId: client.clientId, openid: { scope }, ...members };
+      const grant = {
+        iat: epochSeconds(parts.now()),
+        exp,
+        accountId: source.accountId,
+        clientId: client.clientId,
+        openid: { scope },
+        ...members,
+      };
       adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
       return issue(request, {
         source: { ...source, grantId },

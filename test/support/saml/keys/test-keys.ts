@@ -19,7 +19,7 @@ export const pemOf = (der: string): string =>
   `-----BEGIN CERTIFICATE-----\n${(der.match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
 
 async function make(name: string): Promise<TestKey> {
-  const { key, certificate } = await createCertifiedKey(name);
+  const { key, certificate } = await createCertifiedKey(name, Date.now());
   return { key, certificate: pemOf(certificate), der: certificate, signer: createSigner(createPrivateKey(key), certificate) };
 }
 

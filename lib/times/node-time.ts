@@ -1,0 +1,27 @@
+/**
+ * The clock of this node, beside the time that all nodes share (`now` of the directory, the protocol and the context of extensions). Two things go by it:
+ *
+ * - the ends of artifacts, which `store/times/store-time` converts on their way in and out;
+ * - what this process remembers for a while, and how long this process has waited.
+ *
+ * Whatever leaves the node, is stored in the directory or is compared with another party's time goes by the shared time.
+ */
+import { epochSeconds } from './epoch-seconds.js';
+
+/** Milliseconds since the epoch by this node's own clock. */
+export const nodeTime = (): number => Date.now();
+
+/** Seconds since the epoch by this node's own clock, which oidc-provider goes by. */
+export const nodeSeconds = (): number => epochSeconds(Date.now());
+
+/**
+ * Whole seconds that the clock of this node is ahead of the time that all nodes share; less than zero where it is behind. For a library that reads the clock
+ * of the node by itself.
+ * @example
+ * ```ts
+ * import { type ExtensionContext, secondsAhead } from 'tenant-idp/extension';
+ *
+ * const settings = ({ now }: ExtensionContext) => ({ clockSkewSeconds: -secondsAhead(now) });
+ * ```
+ */
+export const secondsAhead = (now: () => number): number => Math.round((Date.now() - now()) / 1000);

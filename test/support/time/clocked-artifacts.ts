@@ -1,0 +1,26 @@
+import type { Artifact, ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-store.js';
+
+/**
+ * A store whose server has a clock of its own, as seen from a node whose clock is so many milliseconds ahead of it (behind, where it is negative). What comes
+ * and goes is in the server's time.
+ */
+export function clockedArtifacts(store: ArtifactStore, ahead: number): ArtifactStore {
+  const given = <A extends Pick<Artifact, 'expiresAt' | 'consumedAt'>>(artifact: A, by: number): A => ({
+    ...artifact,
+    expiresAt: artifact.expiresAt + by,
+    ...(artifact.consumedAt === undefined ? {} : { consumedAt: artifact.consumedAt + by }),
+  });
+  const written = (write: ArtifactWrite): ArtifactWrite =>
+    write.op === 'put' ? given(write, ahead) : { ...write, until: write.until + ahead };
+  return {
+    ...store,
+    time: async () => Date.now() - ahead,
+    read: async (requests) => new Map([...(await store.read(requests))].map(([key, artifact]) => [key, given(artifact, -ahead)])),
+    commit: (writes) => store.commit(writes.map(written)),
+    listByAccount: async (account) => (await store.listByAccount(account)).map((artifact) => given(artifact, -ahead)),
+    hit: async (...call) => {
+      const counter = await store.hit(...call);
+      return { ...counter, resetsAt: counter.resetsAt - ahead };
+    },
+  };
+}
