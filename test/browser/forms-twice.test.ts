@@ -87,12 +87,13 @@ describeInBrowser('B23: a button that is pressed twice, in Chromium', () => {
       await page.getByRole('button', { name: 'Continue' }).dblclick();
       await page.getByLabel('Password', { exact: true }).fill('alice');
       const button = page.getByRole('button', { name: 'Sign in' });
+      const { x = 0, y = 0, width = 0, height = 0 } = (await button.boundingBox()) ?? {};
       const asked = page.waitForRequest(`${callback}**`);
       await button.dblclick({ noWaitAfter: true });
       if (after > 0) {
         await asked;
         // The browser waits for the application, and still shows the page.
-        await button.click({ noWaitAfter: true }).catch(() => undefined);
+        await page.mouse.click(x + width / 2, y + height / 2);
       }
       await arrives(page);
     });
