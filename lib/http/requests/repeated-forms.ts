@@ -87,16 +87,23 @@ export interface FormState {
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
   const { records, hash, formOf, signIn, sessionCookie, cookieCheck, onward, showUnderWay, logger } = parts;
 
-  /** Changes what is known of a form. The answer to the form goes out even where the store is unavailable by now. */
-  async function conclude(ctx: Context, id: string, by: string, make: () => Promise<FormRecord> | FormRecord): Promise<void> {
+  /** Runs something that needs the store. Undefined where that fails: a form is answered without it. */
+  async function attempt<T>(ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
     try {
+      return await run();
+    } catch (err) {
+      logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'a form is answered without a record of it');
+      return undefined;
+    }
+  }
+
+  /** Changes what is known of a form, if this request still has the turn. */
+  const conclude = (ctx: Context, id: string, by: string, make: () => Promise<FormRecord> | FormRecord): Promise<unknown> =>
+    attempt(ctx, async () => {
       const record = await make();
       const change = (found: unknown) => ((found as FormRecord | undefined)?.by === by ? record : found);
       await records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
-    } catch (err) {
-      logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'the answer to a form could not be kept');
-    }
-  }
+    });
 
   const ownerOf = async (ctx: Context, { status, cookies }: Answer, before: string): Promise<Owner> => {
     const set = cookies.find((line) => line.startsWith(`${sessionCookie}=`));
@@ -147,8 +154,13 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     if (form === undefined) return next();
     const { rawBody = '' } = ctx.request as { readonly rawBody?: string };
     const mine = { by: randomUUID(), content: hash(JSON.stringify([ctx.url, rawBody, ctx.get('origin'), ctx.get('sec-fetch-site')])) };
-    const before = await signIn(ctx);
-    const kept = await turnOf(ctx, form, mine, before);
+    const taken = await attempt(ctx, async () => {
+      const before = await signIn(ctx);
+      return { before, kept: await turnOf(ctx, form, mine, before) };
+    });
+    // A step that needs no store goes on while the store is unavailable, and each other step answers for itself.
+    if (!taken) return next();
+    const { before, kept } = taken;
     if (kept === undefined) {
       ctx.status = 503;
       return showUnderWay(ctx);
@@ -166,7 +178,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       throw error;
     }
     const answer = ctx.status < 500 ? answerOf(ctx, already) : undefined;
-    if (!answer) return giveBack();
+    if (!answer) return void (await giveBack());
     await conclude(ctx, form, mine.by, async () => ({
       content: mine.content,
       answer,
