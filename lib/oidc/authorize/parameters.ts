@@ -139,8 +139,10 @@ export function carryParameters(route: string, query: Query): Query {
   for (const name in query) {
     const value = query[name];
     count += Array.isArray(value) ? value.length : 1;
-    if (isRequestParameter(name)) known[name] = value;
-    else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
+    // A parameter without a value is absent. Custom parameters are returned as they came. @see RFC 6749 §3.1
+    if (isRequestParameter(name)) {
+      if (value !== '') known[name] = value;
+    } else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
   }
   // Where the request was pushed, all of it is there. @see RFC 9126 §4, RFC 9101 §5
   const isElsewhere = route === 'authorization' ? isPushed(known.request_uri) : known.request !== undefined;

@@ -67,7 +67,8 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
   return {
     async resolve(ctx) {
       const { client_id: clientId, request_uri: uri, request } = ctx.query;
-      if (typeof uri !== 'string' || pushedIdOf(uri) !== undefined || typeof clientId !== 'string' || request !== undefined) return;
+      // A parameter without a value is absent. @see RFC 6749 §3.1
+      if (typeof uri !== 'string' || uri === '' || pushedIdOf(uri) !== undefined || typeof clientId !== 'string' || request) return;
       const client = await findCaller(directory, clientId);
       if (!isClient(client)) return;
       if (!isRegistered(client, uri)) {
