@@ -22,8 +22,8 @@ export interface Carried {
   readonly detached?: Detached;
 }
 
-/** The specification says 80, which many service providers do not know. @see SAML Bindings §3.4.3, §3.5.3 */
-const MAX_RELAY_STATE_BYTES = 1024;
+/** Bytes of a `RelayState`. The specification says 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3 */
+export const MAX_RELAY_STATE_BYTES = 2048;
 
 /** @throws RefusedMessage */
 export function checkRelayState(relayState: string | undefined): void {

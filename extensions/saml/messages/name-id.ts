@@ -13,6 +13,21 @@ export const nameIdUris: Readonly<Record<NameIdFormat, string>> = {
   unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 };
 
+const formatUri = /^(?:urn:oasis:names:tc:SAML:(?:1\.[01]|2\.0):nameid-format:)?(persistent|transient|emailAddress|unspecified)$/i;
+const formatsByName: ReadonlyMap<string, NameIdFormat> = new Map(
+  (['persistent', 'transient', 'emailAddress', 'unspecified'] as const).map((format) => [format.toLowerCase(), format]),
+);
+
+/** Returns the format that a URI names. Products write it with the version of another format, and in other case; each name has one meaning. */
+export const nameIdFormatOf = (uri: string): NameIdFormat | undefined =>
+  formatsByName.get(formatUri.exec(uri.trim())?.[1]?.toLowerCase() ?? '');
+
+/** Returns the URI of SAML Core for a format that is written in another way, and any other URI as it is. */
+export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | string {
+  const format = nameIdFormatOf(uri ?? '');
+  return format === undefined ? uri : nameIdUris[format];
+}
+
 /** Whether the one from outside names the same, as far as it says. @param ours as it was sent */
 export function isSameNameId({ value, format = nameIdUris.unspecified, nameQualifier, spNameQualifier }: NameId, ours: NameId): boolean {
   if (value !== ours.value || (format !== nameIdUris.unspecified && format !== ours.format)) return false;

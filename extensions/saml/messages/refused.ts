@@ -9,7 +9,7 @@ export const refusals = {
   parameters_malformed: 'The parameters cannot be decoded.',
   duplicate_parameter: 'A parameter is there twice, or a request and a response are there together.',
   message_missing: 'There is neither `SAMLRequest` nor `SAMLResponse`.',
-  relay_state_too_long: '`RelayState` is longer than 1,024 bytes.',
+  relay_state_too_long: '`RelayState` is longer than 2,048 bytes.',
   encoding_unsupported: '`SAMLEncoding` is not DEFLATE.',
   base64: 'The message, or its signature, is not in base64.',
   inflate_failed: 'The message is not compressed as DEFLATE says.',

@@ -10,6 +10,14 @@ export const describedMembers = [
 export type DescribedMember = (typeof describedMembers)[number];
 export const isDescribed = (member: string): member is DescribedMember => (describedMembers as readonly string[]).includes(member);
 
+/** A part of a document that is left out because it is wrong. */
+export interface Warning {
+  /** The part: `SPSSODescriptor[0]/AssertionConsumerService[1]/@Location`. */
+  readonly path: string;
+  /** Never the value. */
+  readonly reason: string;
+}
+
 export interface ServiceProviderDescription {
   readonly entityId: string;
   readonly members: Partial<Pick<ServiceProviderFields, DescribedMember>>;
@@ -19,6 +27,8 @@ export interface ServiceProviderDescription {
   readonly validUntil?: string;
   /** What in it has no effect here. */
   readonly notes: readonly string[];
+  /** Parts that are wrong and that nothing needs, so they are left out. */
+  readonly warnings: readonly Warning[];
 }
 
 /** Metadata that no service provider can be registered with. `path` names the element: `SPSSODescriptor[0]/AssertionConsumerService[1]`. */

@@ -1,49 +1,64 @@
 /** Endpoints of a service provider in its metadata. @see SAML Metadata §2.2.2, §2.2.3 */
 
-import { bindingUris } from '../messages/inbound.js';
+import { bindingOf } from '../messages/inbound.js';
 import { addressProblem } from '../service-providers/addresses.js';
+import type { Fault } from '../service-providers/errors.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { attribute, children } from '../xml/elements.js';
+import { MalformedXml } from '../xml/malformed.js';
 import { ns } from '../xml/namespaces.js';
-import { booleanAttribute, indexAttribute } from '../xml/values.js';
+import { indexAttribute } from '../xml/values.js';
 import type { Reading } from './reading.js';
 
 type AssertionConsumerService = ServiceProviderFields['assertionConsumerServices'][number];
 type SingleLogoutService = ServiceProviderFields['singleLogoutServices'][number];
 
-const logoutBindings: ReadonlyMap<string | undefined, SingleLogoutService['binding']> = new Map([
-  [bindingUris.redirect, 'redirect'],
-  [bindingUris.post, 'post'],
-] as const);
 const MOST = 50;
 
-/** The address in an attribute; undefined where it is none that browsers may be sent to, which is told. */
-function address(reading: Reading, element: Element, name: string, path: string): string | undefined {
+/** Parts that are left out if something is left without them. */
+type LeftOut = Fault[];
+
+/** Returns the address in an attribute; undefined if browsers may not be sent to it. */
+function address(reading: Reading, leftOut: LeftOut, element: Element, name: string, path: string): string | undefined {
   const location = attribute(element, name)?.trim() ?? '';
-  const problem = addressProblem(location, reading.known.production);
-  if (problem === undefined) return location;
-  reading.fault(`${path}/@${name}`, problem);
+  const expected = addressProblem(location, reading.known.production);
+  if (expected === undefined) return location;
+  leftOut.push({ path: `${path}/@${name}`, expected });
   return undefined;
 }
 
-/** Those by POST: a response comes by no other binding. */
+/** Returns the number of a service, unless another one has it. */
+function indexOf(leftOut: LeftOut, taken: Set<number>, element: Element, path: string): number | undefined {
+  const expected = 'a number from 0 to 65535 that no other has';
+  try {
+    const index = indexAttribute(element, 'index');
+    if (index === undefined || !taken.has(index)) return index;
+  } catch (error) {
+    if (!(error instanceof MalformedXml)) throw error;
+  }
+  leftOut.push({ path: `${path}/@index`, expected });
+  return undefined;
+}
+
+/** Those by POST: a response comes by no other binding. A service that is wrong is left out if another one is right. */
 export function assertionConsumerServices(reading: Reading, descriptor: Element, at: string): readonly AssertionConsumerService[] {
   const all = children(descriptor, ns.md, 'AssertionConsumerService').map((element, place) => ({
     element,
     path: `${at}/AssertionConsumerService[${place}]`,
   }));
-  const posted = all.filter(({ element }) => attribute(element, 'Binding') === bindingUris.post);
+  const posted = all.filter(({ element }) => bindingOf(attribute(element, 'Binding')) === 'post');
   if (posted.length === 0) reading.fault(at, 'an AssertionConsumerService with the binding HTTP-POST');
-  if (posted.length > MOST) reading.fault(at, `at most ${MOST} elements AssertionConsumerService with the binding HTTP-POST`);
+  const leftOut: LeftOut = posted.slice(MOST).map(({ path }) => ({ path, expected: `among the first ${MOST}` }));
   const taken = new Set<number>();
   const read = posted.slice(0, MOST).flatMap(({ element, path }) => {
-    const url = address(reading, element, 'Location', path);
-    const index = reading.part(`${path}/@index`, 'a number from 0 to 65535', () => indexAttribute(element, 'index'));
-    const isDefault = reading.part(`${path}/@isDefault`, 'a boolean', () => booleanAttribute(element, 'isDefault'));
-    if (index !== undefined && taken.has(index)) reading.fault(`${path}/@index`, 'an index that no other has');
+    const url = address(reading, leftOut, element, 'Location', path);
+    if (url === undefined) return [];
+    const index = indexOf(leftOut, taken, element, path);
+    const isDefault = reading.flag(element, 'isDefault', path, leftOut);
     if (index !== undefined) taken.add(index);
-    return url === undefined ? [] : [{ url, index, path, ...(isDefault === undefined ? {} : { isDefault }) }];
+    return [{ url, index, path, ...(isDefault === undefined ? {} : { isDefault }) }];
   });
+  reading.leftOut(leftOut, read.length > 0);
   return read.map(({ index, path, ...service }) => {
     if (index !== undefined) return { ...service, index };
     let free = 0;
@@ -54,18 +69,22 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
   });
 }
 
-/** One for each binding that a browser carries. */
+/** One for each binding that a browser carries. A service that is wrong is left out, because sign-in needs none. */
 export function singleLogoutServices(reading: Reading, descriptor: Element, at: string): readonly SingleLogoutService[] {
   const all = children(descriptor, ns.md, 'SingleLogoutService');
+  const leftOut: LeftOut = [];
   const read = all.flatMap((element, place) => {
     const path = `${at}/SingleLogoutService[${place}]`;
-    const binding = logoutBindings.get(attribute(element, 'Binding'));
+    const binding = bindingOf(attribute(element, 'Binding'));
     if (binding === undefined) return [];
-    const url = address(reading, element, 'Location', path);
+    const url = address(reading, leftOut, element, 'Location', path);
     const isElsewhere = element.hasAttribute('ResponseLocation');
-    const responseUrl = isElsewhere ? address(reading, element, 'ResponseLocation', path) : undefined;
-    return url === undefined ? [] : [{ binding, url, ...(responseUrl === undefined ? {} : { responseUrl }) }];
+    const responseUrl = isElsewhere ? address(reading, leftOut, element, 'ResponseLocation', path) : undefined;
+    return url === undefined || (isElsewhere && responseUrl === undefined)
+      ? []
+      : [{ binding, url, ...(responseUrl !== undefined && { responseUrl }) }];
   });
+  reading.leftOut(leftOut, true);
   if (all.length > 0 && read.length === 0)
     reading.note(at, 'it has no SingleLogoutService with the binding HTTP-Redirect or HTTP-POST, and is not told of sign-outs');
   return read.filter(({ binding }, place) => read.findIndex((other) => other.binding === binding) === place);

@@ -28,7 +28,7 @@ export function keysOf(reading: Reading, descriptor: Element, at: string): reado
     const path = `${at}/KeyDescriptor[${place}]`;
     const use = attribute(element, 'use');
     if (use !== undefined && use !== 'signing' && use !== 'encryption') {
-      reading.fault(`${path}/@use`, 'signing or encryption');
+      reading.warn(`${path}/@use`, 'The key is left out, because its use is neither signing nor encryption.');
       return [];
     }
     const [text] = children(element, ns.ds, 'KeyInfo')
@@ -49,17 +49,17 @@ function certificateIn(element: Element): ReadCertificate | string {
   }
 }
 
-/** Those that verify its messages. One that cannot is passed over where another can. */
-export function signingCertificates(reading: Reading, keys: readonly Key[]): readonly string[] {
+/**
+ * Those that verify its messages. A certificate that cannot is left out if another one can, or if no message has to be verified.
+ * @param isNeeded whether messages have to be verified
+ */
+export function signingCertificates(reading: Reading, keys: readonly Key[], isNeeded: boolean): readonly string[] {
   const signing = keys.filter(({ use }) => use !== 'encryption');
   const certificates = new Set(
     signing.flatMap(({ certificate }) => (typeof certificate === 'string' ? [] : [certificate.certificate])).slice(0, MOST_SIGNING),
   );
-  for (const { path, certificate } of signing) {
-    if (typeof certificate !== 'string') continue;
-    if (certificates.size === 0) reading.fault(path, certificate);
-    else reading.note(path, `it is not used, because it is not ${certificate}`);
-  }
+  const unusable = signing.flatMap(({ path, certificate }) => (typeof certificate === 'string' ? [{ path, expected: certificate }] : []));
+  reading.leftOut(unusable, certificates.size > 0 || !isNeeded);
   return [...certificates];
 }
 

@@ -3,21 +3,22 @@
  * service provider. @see SAML Metadata §2
  */
 
-import { nameIdUris } from '../messages/name-id.js';
-import type { NameIdFormat, ServiceProviderFields } from '../service-providers/records.js';
+import { nameIdFormatOf } from '../messages/name-id.js';
+import type { ServiceProviderFields } from '../service-providers/records.js';
 import { attribute, children, elementsOf, isNamed } from '../xml/elements.js';
 import { type Malformation, MalformedXml } from '../xml/malformed.js';
 import { ns } from '../xml/namespaces.js';
-import { decodedUtf8, parseStrict } from '../xml/strict.js';
-import { booleanAttribute, instantAttribute } from '../xml/values.js';
+import { parseStrict } from '../xml/strict.js';
+import { instantAttribute } from '../xml/values.js';
 import { type ServiceProviderDescription, UnusableMetadata } from './description.js';
+import { documentIn } from './document.js';
 import { assertionConsumerServices, singleLogoutServices } from './endpoints.js';
 import { encryptionOf, keysOf, signingCertificates } from './keys.js';
 import { type Known, Reading } from './reading.js';
 
 const limits = { maxBytes: 512 * 1024, maxNodes: 5_000, maxDepth: 32, allowComments: true };
 const malformed: Readonly<Record<Malformation, string>> = {
-  xml_encoding: 'UTF-8',
+  xml_encoding: 'UTF-8, UTF-16, ISO-8859-1 or windows-1252, as it is declared',
   xml_too_long: 'at most 512 KB',
   xml_too_complex: `at most ${limits.maxNodes} elements and attributes, at most ${limits.maxDepth} deep`,
   xml_forbidden_construct: 'no DTD, entity, CDATA section or processing instruction',
@@ -26,11 +27,6 @@ const malformed: Readonly<Record<Malformation, string>> = {
   xml_structure: 'SAML metadata',
 };
 const DOCUMENT = 'document';
-
-/** Those that say something: `unspecified` asks for none. */
-const formats: ReadonlyMap<string, NameIdFormat> = new Map(
-  (['persistent', 'transient', 'emailAddress'] as const).map((format) => [nameIdUris[format], format]),
-);
 
 /** @throws UnusableMetadata */
 export function readMetadata(xml: string | Uint8Array, known: Known): ServiceProviderDescription {
@@ -43,7 +39,7 @@ export function readMetadata(xml: string | Uint8Array, known: Known): ServicePro
 
 function rootOf(reading: Reading, xml: string | Uint8Array): Element | undefined {
   try {
-    return parseStrict((typeof xml === 'string' ? xml : decodedUtf8(xml)).trim(), limits);
+    return parseStrict(documentIn(xml), limits);
   } catch (error) {
     if (!(error instanceof MalformedXml)) throw error;
     reading.fault(DOCUMENT, malformed[error.reason]);
@@ -112,12 +108,13 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
   if (!/^[!-~]{1,1024}$/.test(entityId))
     reading.fault(`${path === '' ? 'EntityDescriptor' : path}/@entityID`, '1 to 1024 visible ASCII characters');
   const validUntil = validUntilOf(reading, found);
-  const flag = (name: string) => reading.part(`${at}/@${name}`, 'a boolean', () => booleanAttribute(descriptor, name)) ?? false;
+  const flag = (name: string) => reading.flag(descriptor, name, at) ?? false;
 
   const keys = keysOf(reading, descriptor, at);
-  const signing = overridden.has('signingCertificates') ? undefined : signingCertificates(reading, keys);
   const isAsked = overridden.has('requireSignedRequests');
   const requireSignedRequests = !isAsked && flag('AuthnRequestsSigned');
+  const isNeeded = hadCertificates || requireSignedRequests;
+  const signing = overridden.has('signingCertificates') ? undefined : signingCertificates(reading, keys, isNeeded);
   if (signing?.length === 0) {
     if (hadCertificates) reading.fault(at, 'a KeyDescriptor for signing, because the service provider is registered with one');
     else if (requireSignedRequests) reading.fault(at, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
@@ -142,6 +139,7 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
     members,
     wantsSignedAssertions: flag('WantAssertionsSigned'),
     notes: reading.notes,
+    warnings: reading.warnings,
     ...(validUntil === undefined ? {} : { validUntil }),
   };
 }
@@ -172,8 +170,10 @@ function validUntilOf(reading: Reading, { entity, descriptor, around, path, at }
 
 /** The first format that is one of ours. */
 function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefined {
-  const known = children(descriptor, ns.md, 'NameIDFormat').flatMap((element) => formats.get(wordsOf(element) ?? '') ?? []);
-  return known[0] && { format: known[0] };
+  const named = children(descriptor, ns.md, 'NameIDFormat').map((element) => nameIdFormatOf(wordsOf(element) ?? ''));
+  // `unspecified` asks for none.
+  const format = named.find((one) => one !== undefined && one !== 'unspecified');
+  return format && { format };
 }
 
 /** What people call it. @see SAML V2.0 Metadata Extensions for Login and Discovery User Interface §2.1.2 */

@@ -1,7 +1,10 @@
 /** What all parts of a reader of metadata share: where they are, what is wrong there, and what has no effect. */
 
 import type { Fault } from '../service-providers/errors.js';
+import { attribute } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
+import { booleanAttribute } from '../xml/values.js';
+import type { Warning } from './description.js';
 
 /** What is known beside the document. */
 export interface Known {
@@ -24,6 +27,7 @@ const MOST = 20;
 export class Reading {
   readonly faults: Fault[] = [];
   readonly notes: string[] = [];
+  readonly warnings: Warning[] = [];
 
   constructor(readonly known: Known) {}
 
@@ -33,6 +37,30 @@ export class Reading {
 
   note(path: string, text: string): void {
     if (this.notes.length < MOST) this.notes.push(`${path}: ${text}`);
+  }
+
+  warn(path: string, reason: string): void {
+    if (this.warnings.length < MOST) this.warnings.push({ path, reason });
+  }
+
+  /** Warns of parts that are left out; they are faults if nothing is left. */
+  leftOut(parts: readonly Fault[], isSomethingLeft: boolean): void {
+    for (const { path, expected } of parts)
+      if (isSomethingLeft) this.warn(path, `It is left out, because it is not ${expected}.`);
+      else this.fault(path, expected);
+  }
+
+  /** Reads a flag. Some products write `True`, which has one meaning. @param leftOut gets a flag that is wrong, if nothing needs it */
+  flag(element: Element, name: string, path: string, leftOut: Fault[] = this.faults): boolean | undefined {
+    const word = attribute(element, name)?.trim().toLowerCase();
+    if (word === 'true' || word === 'false') return word === 'true';
+    try {
+      return booleanAttribute(element, name);
+    } catch (error) {
+      if (!(error instanceof MalformedXml)) throw error;
+      leftOut.push({ path: `${path}/@${name}`, expected: 'a boolean' });
+      return undefined;
+    }
   }
 
   /** Reads a part; where its form is wrong, that is told, and there is no value. */

@@ -1,6 +1,7 @@
 /** @see SAML Core §3.4.1 */
 
 import type { AuthnRequest, RequestedAuthnContext } from '../messages/inbound.js';
+import { nameIdUri } from '../messages/name-id.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { attribute, children, elementsOf, one, ordered, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
@@ -38,7 +39,7 @@ export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
       acsUrl,
       acsIndex,
       protocolBinding: short(attribute(root, 'ProtocolBinding'), 'ProtocolBinding'),
-      nameIdFormat: short(policy && attribute(policy, 'Format'), 'Format'),
+      nameIdFormat: nameIdUri(short(policy && attribute(policy, 'Format'), 'Format')),
       spNameQualifier: short(policy && attribute(policy, 'SPNameQualifier'), 'SPNameQualifier'),
       requestedAuthnContext: requestedAuthnContextOf(root),
       subject: subject && nameIdOf(subject),

@@ -7,6 +7,7 @@
  */
 
 import type { InboundMessage, NameId } from '../messages/inbound.js';
+import { nameIdUri } from '../messages/name-id.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { attribute, isNamed, one, required, requiredAttribute, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
@@ -79,7 +80,7 @@ export function nameIdOf(parent: Element): NameId | undefined {
   if (one(parent, ns.saml, 'BaseID') || one(parent, ns.saml, 'EncryptedID')) throw new RefusedMessage('encrypted_id_unsupported');
   const element = one(parent, ns.saml, 'NameID');
   if (!element) return undefined;
-  const format = short(attribute(element, 'Format'), 'Format');
+  const format = nameIdUri(short(attribute(element, 'Format'), 'Format'));
   const nameQualifier = short(attribute(element, 'NameQualifier'), 'NameQualifier');
   const spNameQualifier = short(attribute(element, 'SPNameQualifier'), 'SPNameQualifier');
   return {

@@ -57,6 +57,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
 
   function view(row: ServiceProvider): Static<typeof ServiceProviderItem> {
     const { id, source, failingSince, createdAt, updatedAt, tid } = row;
+    const { warnings, ...read } = source ?? {};
     const { entityId, metadataUrl, ssoUrl, sloUrl } = entities.of(tid);
     const members = Object.keys(serviceProviderFields).flatMap((member) => {
       const value: unknown = Reflect.get(row, member);
@@ -65,7 +66,8 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     return {
       id,
       ...Object.fromEntries(members),
-      ...(source && { source: { ...source, ...(failingSince && { failingSince: failingSince.toISOString() }) } }),
+      ...(source && { source: { ...read, ...(failingSince && { failingSince: failingSince.toISOString() }) } }),
+      ...(warnings && { warnings }),
       identityProvider: { entityId, metadataUrl, singleSignOnUrl: ssoUrl, singleLogoutUrl: sloUrl },
       createdAt,
       updatedAt,

@@ -1,4 +1,5 @@
 /** Metadata of service providers, read where it is published: when they are registered, daily, and when an administrator says so. */
+import { isDeepStrictEqual } from 'node:util';
 import { type Attribution, type ExtensionContext, IdpError, type Job } from '../../../lib/extension-door.js';
 import { type ServiceProviderDescription, UnusableMetadata } from '../metadata-reader/description.js';
 import { readMetadata } from '../metadata-reader/reader.js';
@@ -57,6 +58,15 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     return read(answer.body, path, known);
   }
 
+  /** Logs parts that are left out, once for as long as they stay the same. */
+  function tellWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
+    if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
+    logger.warn(
+      { serviceProvider: id, warnings },
+      'parts of SAML metadata are wrong and left out; the service provider has to correct them',
+    );
+  }
+
   async function now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
     const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
     if (url === undefined) throw errors('metadata_url_missing');
@@ -65,6 +75,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     try {
       const known = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
       const metadata = { url, description: await fetchMetadata(url, METADATA_URL, known) };
+      tellWarnings(row, metadata.description);
       const next = (current: ServiceProvider) => (isSame(current) ? registrar.change(current, {}, owner, { metadata }) : current);
       return await writes.update({ owner, id }, next, by);
     } catch (error) {

@@ -42,12 +42,13 @@ export function createRegistrar(context: ExtensionContext) {
   const givenMembers = (given: object): readonly DescribedMember[] =>
     Object.entries(given).flatMap(([member, value]) => (isDescribed(member) && isGiven(value) ? [member] : []));
 
-  const sourceOf = ({ url, description: { validUntil, notes } }: ReadMetadata, overridden: readonly string[]): Source => ({
+  const sourceOf = ({ url, description: { validUntil, notes, warnings } }: ReadMetadata, overridden: readonly string[]): Source => ({
     ...(url === undefined ? {} : { url }),
     overridden: [...new Set(overridden)].sort(),
     readAt: new Date(context.now()).toISOString(),
     ...(validUntil === undefined ? {} : { validUntil }),
     notes: [...notes],
+    ...(warnings.length > 0 && { warnings: [...warnings] }),
   });
 
   function checkSigned({ signAssertion }: Registration, { wantsSignedAssertions }: ServiceProviderDescription): void {

@@ -1,5 +1,6 @@
 /** What a service provider has to be beyond its form, and what becomes of what is left out. */
 import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/extension-door.js';
+import { MAX_RELAY_STATE_BYTES } from '../bindings/carried.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
@@ -27,9 +28,6 @@ export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entit
   idpInitiated: { isAllowed: false },
   impersonation: 'refuse',
 });
-
-/** Bytes of a `RelayState`. @see SAML Bindings §3.4.3 */
-const RELAY_STATE_BYTES = 80;
 
 /**
  * As it is kept: certificates in DER, each once.
@@ -106,7 +104,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   const isReadable = accentColor === undefined || contrastRatio(accentColor, '#ffffff') >= READABLE;
   expect(isReadable, '/styles/accentColor', `a colour with a contrast of ${READABLE}:1 to white or more`);
   const { relayState = '' } = idpInitiated;
-  expect(Buffer.byteLength(relayState) <= RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${RELAY_STATE_BYTES} bytes`);
+  expect(Buffer.byteLength(relayState) <= MAX_RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${MAX_RELAY_STATE_BYTES} bytes`);
   // A tenant's administrators say what an address or a claim of their people is: to a service provider of all tenants, anybody could be anybody.
   const isOwnToTenant = format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
   expect(

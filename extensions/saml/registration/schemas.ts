@@ -102,6 +102,11 @@ export const ServiceProviderItem = Type.Object(
         { ...strict, description: 'The metadata that it was read from' },
       ),
     ),
+    warnings: optional(
+      Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict), {
+        description: 'Parts of the metadata that are wrong and that nothing needs; they are left out',
+      }),
+    ),
     identityProvider: Type.Object(
       { entityId: Type.String(), metadataUrl: Type.String(), singleSignOnUrl: Type.String(), singleLogoutUrl: Type.String() },
       { ...strict, description: 'What to register at the service provider' },

@@ -13,18 +13,47 @@ const curves: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r
 const LEAST_RSA = 2048;
 const MOST_RSA = 8192;
 
+const EXPECTED = 'an X.509 certificate, as PEM or DER in base64';
+const armour = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
+/** Names of a certificate in PEM. OpenSSL writes what it trusts a certificate for behind it. @see RFC 7468 §5.1 */
+const labels: ReadonlySet<string | undefined> = new Set(['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE']);
+
+/**
+ * Returns the base64 of the one certificate in a text, as tools write it and people paste it: with words around it (`Bag Attributes`), with invisible
+ * characters, or on one line with `\n` in place of lines.
+ */
+function base64In(text: string): { readonly base64: string } | string {
+  const plain = text.replace(/\\r|\\n/g, '\n').replace(/[\u200b\u2060\ufeff]/g, '');
+  if (!plain.includes('-----')) return { base64: plain.replace(/\s/g, '') };
+  const found = [...plain.matchAll(armour)];
+  const certificates = found.filter(([, label]) => labels.has(label));
+  const [first, second] = certificates;
+  if (second) return `one certificate; there are ${certificates.length}`;
+  if (!first) return found[0] ? `${EXPECTED}; it is a ${found[0][1]}` : EXPECTED;
+  return { base64: (first[2] ?? '').replace(/\s/g, '') };
+}
+
+/** Returns the first value of DER in bytes that have more after it. @see X.690 §8.1.3 */
+function firstValue(der: Buffer): Buffer {
+  const length = der[1] ?? 0;
+  const octets = length & 0x7f;
+  const size =
+    length < 0x80 ? 2 + length : 2 + octets + (octets > 0 && octets <= 4 && der.length > 2 + octets ? der.readUIntBE(2, octets) : 0);
+  return der.subarray(0, size);
+}
+
 /** @param text PEM, or DER in base64. @returns what it is to be instead, where it is none that is taken. */
 export function readCertificate(text: string): ReadCertificate | string {
-  const [, armoured = text] = /^\s*-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----\s*$/.exec(text) ?? [];
-  const base64 = armoured.replace(/[\s\u200b\ufeff]/g, '');
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return 'an X.509 certificate, as PEM or DER in base64';
+  const read = base64In(text);
+  if (typeof read === 'string') return read;
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(read.base64)) return EXPECTED;
   let certificate: X509Certificate;
   let key: KeyObject;
   try {
-    certificate = new X509Certificate(Buffer.from(base64, 'base64'));
+    certificate = new X509Certificate(firstValue(Buffer.from(read.base64, 'base64')));
     key = certificate.publicKey;
   } catch {
-    return 'an X.509 certificate, as PEM or DER in base64';
+    return EXPECTED;
   }
   const problem = keyProblem(key);
   if (problem !== undefined) return problem;

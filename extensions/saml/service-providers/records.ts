@@ -60,7 +60,7 @@ export const serviceProviderFields = {
   /** The look of the sign-in pages, over that of the tenant. */
   styles: recordForms.client.properties.styles,
   /** A sign-in that begins here, without a request; `relayState` goes along where the link names none. */
-  idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: 80 })) }, strict),
+  idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: 2048 })) }, strict),
   /** Seconds until `SessionNotOnOrAfter`; absent: none is said. */
   sessionLifetimeSeconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
   /** `allow`: signs in who acts as somebody else, too. */
@@ -80,6 +80,8 @@ const Source = Type.Object(
     validUntil: optional(Type.String()),
     /** What in it has no effect here. */
     notes: Type.Array(Type.String()),
+    /** What in it is wrong, and is left out. */
+    warnings: optional(Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict))),
     /** Why the last attempt to read it anew changed nothing. */
     problem: optional(Type.String()),
   },

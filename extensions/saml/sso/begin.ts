@@ -3,7 +3,7 @@ import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { checkRelayState } from '../bindings/carried.js';
 import type { Entity } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
-import { type AuthnRequest, bindingUris } from '../messages/inbound.js';
+import { type AuthnRequest, bindingOf, bindingUris } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Status } from '../messages/status.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
@@ -61,7 +61,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         ...(subject ? { subject } : {}),
       };
       const refuse = (status: Status): Promise<void> => responses.refuse(ctx, serviceProvider, request, status);
-      if (protocolBinding !== bindingUris.post) return refuse(statuses.unsupportedBinding);
+      if (bindingOf(protocolBinding) !== 'post') return refuse(statuses.unsupportedBinding);
       if (format === undefined) return refuse(statuses.invalidNameIdPolicy);
       if (forceAuthn && isPassive) return refuse(statuses.noPassive);
       if (!wantedContext(request.wantedContext)) return refuse(statuses.noAuthnContext);

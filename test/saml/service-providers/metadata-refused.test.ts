@@ -3,17 +3,13 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
-import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
 import { asAdministrator, useSaml } from '../../support/saml/service/administration.js';
-import { keyDescriptor, plain } from '../../support/saml/service-providers/metadata.js';
+import { plain } from '../../support/saml/service-providers/metadata.js';
 
 const service = useSaml(() => ({ extensions: [saml()] }));
 let root: AdminClient;
 let acmeId: string | undefined;
-let usable: MadeCertificate;
-let weak: MadeCertificate;
 beforeAll(async () => {
-  [usable, weak] = await Promise.all([makeCertificate(), makeCertificate(1024)]);
   root = await asAdministrator(service.issuer, 'root');
   acmeId = (await tenantIds(root)).Acme;
 });
@@ -22,8 +18,6 @@ const register = (metadata: string, more: object = {}) =>
   root.post('/saml-service-providers', { metadata, allowedTenants: [acmeId], ...more });
 
 describe('metadata is refused, and where it is wrong is told:', () => {
-  const POST = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
-  const acs = (attributes: string) => `<md:AssertionConsumerService Binding="${POST}" ${attributes}/>`;
   const idp = '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/>';
   const without = (part: RegExp, to = '') => plain().replace(part, to);
   const deep = `${'<a>'.repeat(40)}${'</a>'.repeat(40)}`;
@@ -37,8 +31,7 @@ describe('metadata is refused, and where it is wrong is told:', () => {
     ['an entity', () => `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>${plain({ entityId: '&a;' })}`, 'document', /DTD/],
     ['an entity of nobody', () => plain({ entityId: 'https://sp.example/&nbsp;' }), 'document', /entity/],
     ['CDATA', () => plain({ inside: '<![CDATA[x]]>' }), 'document', /CDATA/],
-    ['a processing instruction', () => `<?xml-stylesheet href="a"?>${plain()}`, 'document', /processing/],
-    ['another encoding', () => `<?xml version="1.0" encoding="ISO-8859-1"?>${plain()}`, 'document', /UTF-8/],
+    ['a processing instruction within', () => plain({ inside: '<?php a?>' }), 'document', /processing/],
     ['an ID twice', () => plain({ around: 'ID="a"', flags: 'ID="a"' }), 'document', /once/],
     ['40 elements deep', () => plain({ inside: deep }), 'document', /deep/],
     ['5000 elements', () => plain({ inside: '<a/>'.repeat(5000) }), 'document', /5000/],
@@ -60,12 +53,6 @@ describe('metadata is refused, and where it is wrong is told:', () => {
     ['ACS by Artifact alone', () => plain().replace('HTTP-POST', 'HTTP-Artifact'), 'SPSSODescriptor[0]', /HTTP-POST/],
     ['an http ACS', () => plain({ acs: 'http://sp.example/acs' }), 'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location', /https/],
     [
-      'the second ACS with a fragment',
-      () => plain({ inside: acs('index="5" Location="https://sp.example/a"') + acs('index="6" Location="https://sp.example/b#c"') }),
-      'SPSSODescriptor[0]/AssertionConsumerService[1]/@Location',
-      /fragment/,
-    ],
-    [
       'an ACS with credentials',
       () => plain({ acs: 'https://a:b@sp.example' }),
       'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location',
@@ -79,50 +66,13 @@ describe('metadata is refused, and where it is wrong is told:', () => {
       'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location',
       /1024/,
     ],
-    [
-      'an index twice',
-      () => plain({ inside: acs('index="0" Location="https://sp.example/a"') }),
-      'SPSSODescriptor[0]/AssertionConsumerService[1]/@index',
-      /no other/,
-    ],
-    [
-      'an index that is no number',
-      () => plain().replace('index="0"', 'index="first"'),
-      'SPSSODescriptor[0]/AssertionConsumerService[0]/@index',
-      /number/,
-    ],
-    [
-      'isDefault="yes"',
-      () => plain().replace('index="0"', 'index="0" isDefault="yes"'),
-      'SPSSODescriptor[0]/AssertionConsumerService[0]/@isDefault',
-      /boolean/,
-    ],
-    [
-      'AuthnRequestsSigned="TRUE"',
-      () => plain({ flags: 'AuthnRequestsSigned="TRUE"' }),
-      'SPSSODescriptor[0]/@AuthnRequestsSigned',
-      /boolean/,
-    ],
+    ['AuthnRequestsSigned="si"', () => plain({ flags: 'AuthnRequestsSigned="si"' }), 'SPSSODescriptor[0]/@AuthnRequestsSigned', /boolean/],
     [
       'signed requests without a key',
       () => plain({ flags: 'AuthnRequestsSigned="true"' }),
       'SPSSODescriptor[0]',
       /KeyDescriptor for signing/,
     ],
-    [
-      'a key for something else',
-      () => plain({ inside: keyDescriptor(usable.der, 'both') }),
-      'SPSSODescriptor[0]/KeyDescriptor[0]/@use',
-      /signing or encryption/,
-    ],
-    ['a key that is no certificate', () => plain({ inside: keyDescriptor('AAAA') }), 'SPSSODescriptor[0]/KeyDescriptor[0]', /X\.509/],
-    [
-      'a key without a certificate',
-      () => plain({ inside: '<md:KeyDescriptor/>' }),
-      'SPSSODescriptor[0]/KeyDescriptor[0]',
-      /X509Certificate/,
-    ],
-    ['an RSA key of 1024 bits', () => plain({ inside: keyDescriptor(weak.der) }), 'SPSSODescriptor[0]/KeyDescriptor[0]', /2048/],
     [
       'a validUntil that has passed',
       () => plain({ around: 'validUntil="2020-01-01T00:00:00Z"' }),
@@ -131,18 +81,6 @@ describe('metadata is refused, and where it is wrong is told:', () => {
     ],
     ['a descriptor that is over', () => plain({ flags: 'validUntil="2020-01-01T00:00:00Z"' }), 'SPSSODescriptor[0]/@validUntil', /to come/],
     ['a validUntil of no day', () => plain({ around: 'validUntil="2090-02-30T00:00:00Z"' }), 'EntityDescriptor/@validUntil', /instant/],
-    [
-      'an SLO by http',
-      () => plain({ inside: `${keyDescriptor(usable.der)}<md:SingleLogoutService Binding="${POST}" Location="http://sp.example"/>` }),
-      'SPSSODescriptor[0]/SingleLogoutService[0]/@Location',
-      /https/,
-    ],
-    [
-      'an SLO whose responses go nowhere',
-      () => plain({ inside: `<md:SingleLogoutService Binding="${POST}" Location="https://sp.example" ResponseLocation=""/>` }),
-      'SPSSODescriptor[0]/SingleLogoutService[0]/@ResponseLocation',
-      /URL/,
-    ],
   ])('%s', async (_, metadata, place, expected) => {
     const { status, json } = await register(metadata());
     expect([status, json.code, json.errors?.length]).toEqual([422, 'metadata_invalid', 1]);

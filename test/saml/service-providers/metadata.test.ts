@@ -45,6 +45,7 @@ async function readOf(metadata: string, more: object = {}): Promise<Json> {
     signing: json.signingCertificates.map(nameOfKey),
     encrypting: nameOfKey(json.encryptionCertificate),
     notes: json.source.notes,
+    warnings: json.warnings,
     validUntil: json.source.validUntil,
   };
 }
@@ -171,7 +172,11 @@ describe('of metadata', () => {
     const json = await readOf(
       plain({ entityId: 'https://rotates.example', inside: keyDescriptor(weak.der) + keyDescriptor(keys.signing) }),
     );
-    expect([json.signing, json.notes]).toEqual([['signing'], [expect.stringMatching(/KeyDescriptor\[0\]: .*2048/)]]);
+    expect([json.signing, json.notes, json.warnings]).toEqual([
+      ['signing'],
+      [],
+      [{ path: 'SPSSODescriptor[0]/KeyDescriptor[0]', reason: expect.stringMatching(/2048/) }],
+    ]);
   });
 
   test('an EC key verifies, and is not encrypted to', async () => {

@@ -83,7 +83,7 @@ describe('is refused at', () => {
     ],
     ['/attributes/0/name', () => ({ attributes: [{ name: 'a\ufffe', claim: 'role' }] })],
     ['/attributes/0/friendlyName', () => ({ attributes: [{ name: 'a', claim: 'role', friendlyName: '\ud800' }] })],
-    ['/idpInitiated/relayState', () => ({ idpInitiated: { isAllowed: true, relayState: 'ø'.repeat(41) } })],
+    ['/idpInitiated/relayState', () => ({ idpInitiated: { isAllowed: true, relayState: 'ø'.repeat(1025) } })],
     ['/allowedTenants/1', () => ({ allowedTenants: [tid.Acme, '01990000-0000-7000-8000-000000000000'] })],
     ['/metadata', () => ({ metadata: '<a/>', metadataUrl: 'https://sp.example/metadata' })],
     ['/metadataUrl', () => ({ metadataUrl: 'http://sp.example/metadata' })],

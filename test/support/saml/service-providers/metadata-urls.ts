@@ -30,6 +30,7 @@ export function useMetadataUrls() {
   });
   const root = (): AdminClient => administrator.root as AdminClient;
   return {
+    service,
     host,
     documents,
     root,
