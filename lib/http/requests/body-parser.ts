@@ -41,6 +41,6 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
   };
 }
 
-/** HTTP/1 announces each body in its headers. HTTP/2 need not, so its requests are always read. @see RFC 9112 §6.3, RFC 9113 §8.1.1 */
-const isWithoutBody = ({ headers, httpVersionMajor }: IncomingMessage): boolean =>
-  httpVersionMajor < 2 && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+/** Each body is announced in the headers. @see RFC 9112 §6.3, and `unreadRequest` for HTTP/2 */
+const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;

@@ -9,6 +9,7 @@ interface ReadBody {
 
 /** The request as it was before a host's parser read its body; the very request when none did. */
 export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody[]): IncomingMessage {
+  announceBody(req);
   if (req.readable) return req;
   const read = [...parsed, req as ReadBody];
   const body = read.find(({ rawBody }) => rawBody !== undefined)?.rawBody ?? read.find(({ body }) => body !== undefined)?.body;
@@ -29,6 +30,17 @@ export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody
   unread.push(bytes);
   unread.push(null);
   return unread;
+}
+
+/**
+ * Announces the body of an HTTP/2 request that has no length. HTTP/1 announces each body in its headers, so parsers look there alone.
+ * @see RFC 9112 §6.3, RFC 9113 §8.1.1
+ */
+function announceBody(req: IncomingMessage): void {
+  const { headers, httpVersionMajor } = req;
+  if (httpVersionMajor < 2 || headers['content-length'] !== undefined) return;
+  const { stream } = req as { readonly stream?: { readonly endAfterHeaders?: boolean } };
+  if (stream?.endAfterHeaders !== true) headers['transfer-encoding'] = 'chunked';
 }
 
 function bytesOf(body: unknown, type = ''): Buffer {
