@@ -51,13 +51,20 @@ const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/i;
 /** Claims that others than the provider can choose, or that people share: none of them says who somebody is. */
 const namesNobody: ReadonlySet<string> = new Set(['email', 'preferred_username', 'upn', 'unique_name', 'name', 'nickname', 'phone_number']);
 
+/**
+ * Returns the issuer in a text that was pasted: the address of the discovery document is the issuer and a fixed ending.
+ * @see OpenID Connect Discovery §4.1
+ */
+const issuerIn = (pasted: string): string =>
+  pasted.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, '').replace(/\/\.well-known\/openid-configuration\/?$/, '');
+
 /** With what the preset says of the rest. @throws IdpError `invalid_record` */
 export function described(
   { id: _, clientSecret: __, ...given }: Form & { readonly id?: string },
   { production, fetchProblem }: Pick<ExtensionContext, 'production' | 'fetchProblem'>,
 ): Described {
   const preset = given.preset ?? 'oidc';
-  const issuer = given.issuer ?? ofPreset[preset].issuer;
+  const issuer = given.issuer === undefined ? ofPreset[preset].issuer : issuerIn(given.issuer);
   if (issuer === undefined) throw wrong('/issuer', 'the issuer of the provider');
   const problem = fetchProblem(issuer);
   if (problem !== undefined) throw wrong('/issuer', problem);

@@ -44,6 +44,17 @@ const MOST = 1000;
 /** Seconds that the clocks of a provider and of this service may be apart. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
+/**
+ * Returns the issuer that a discovery document states, if it differs from the connection's in a slash at the end alone. Both have the same document, so the
+ * document says which of them ID tokens have.
+ */
+function otherSpelling(issuer: string, error: unknown): string | undefined {
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly body?: { readonly issuer?: unknown } } };
+  const stated = code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' ? cause?.body?.issuer : undefined;
+  const withoutSlash = (text: string): string => text.replace(/\/$/, '');
+  return typeof stated === 'string' && stated !== issuer && withoutSlash(stated) === withoutSlash(issuer) ? stated : undefined;
+}
+
 export function createProviders({ fetch, now, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
   const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
 
@@ -71,7 +82,12 @@ export function createProviders({ fetch, now, production }: ExtensionContext, se
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
     const auth = await authOf(client, connection);
-    const configuration = await client.discovery(new URL(issuer), clientId, metadataNow(), auth, options);
+    const discover = (at: string) => client.discovery(new URL(at), clientId, metadataNow(), auth, options);
+    const configuration = await discover(issuer).catch((error: unknown) => {
+      const other = otherSpelling(issuer, error);
+      if (other === undefined) throw error;
+      return discover(other);
+    });
     const { authorization_endpoint: authorize } = configuration.serverMetadata();
     if (authorize === undefined || !isFit(authorize)) throw new Error(`${issuer} names no https address for ${clientAuth} sign-ins`);
 

@@ -3,6 +3,7 @@ import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../../fetch/remote-documents.js';
 import type { Logger } from '../../logger.js';
 import { createBounded } from '../../store/caches/bounded.js';
+import { decodeUtf8 } from '../../text/decode.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { ClientKeySets, KeySet } from '../context.js';
 
@@ -37,7 +38,7 @@ export function createClientKeySets(remote: RemoteDocuments, logger: Logger): Cl
 
 function keySetOf({ status, headers, body }: GuardedResponse): KeySet {
   if (status !== 200) throw new Error(`${status} is not 200`);
-  const { keys } = (JSON.parse(body.toString()) ?? {}) as { keys?: unknown };
+  const { keys } = (JSON.parse(decodeUtf8(body) ?? '') ?? {}) as { keys?: unknown };
   if (!Array.isArray(keys)) throw new Error('there is no array of keys');
   return { keys: keys.filter(isUsable), freshUntil: nodeTime() + freshFor(headers) * 1000 };
 }
