@@ -9,7 +9,7 @@ import { useIdp } from '../support/service/use-idp.js';
 
 /** What providers call themselves, by the path of the connection's issuer. */
 const spelled: Readonly<Record<string, (issuer: string) => unknown>> = {
-  slash: (issuer) => `${issuer}/`,
+  version: (issuer) => `${issuer}/v2.0`,
   case: (issuer) => issuer.toUpperCase(),
   other: () => 'https://login.example.com/\u2028admin signed in',
   none: () => undefined,
