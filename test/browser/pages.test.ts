@@ -209,8 +209,8 @@ describeInBrowser('pages in Chromium', () => {
       });
       expect(await press('consent', 'Allow')).toEqual({ csrf: 'token', decision: 'allow' });
       expect(await press('consent', 'Cancel')).toEqual({ csrf: 'token', decision: 'deny' });
-      expect(await press('logout', 'Sign out')).toEqual({ xsrf: 'token', logout: 'yes' });
-      expect(await press('logout', 'Stay signed in')).toEqual({ xsrf: 'token' });
+      expect(await press('logout', 'Sign out')).toEqual({ xsrf: 'token', csrf: 'token', logout: 'yes' });
+      expect(await press('logout', 'Stay signed in')).toEqual({ xsrf: 'token', csrf: 'token' });
       expect(await press('continue', 'Continue')).toEqual({ code: 'c0de', state: 's' });
       expect(await press('expired', 'Start again')).toEqual({ csrf: 'token' });
     });

@@ -40,6 +40,7 @@ async function viewsOf<Pages>(
   const context = {
     own: '/idp',
     url: (path: string) => `https://login.example.com${path}`,
+    now: Date.now,
     view: async (_ctx: unknown, view: View) => void shown.push(view),
     brandingOf: async () => ({}),
   };
