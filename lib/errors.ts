@@ -177,13 +177,39 @@ export class UnavailableError extends IdpError {
 export const isToldAlready = (error: unknown): boolean =>
   error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
 
-/** A store that was away when the service began. What it answered is the cause. */
+/** Members of an error of Node that say where something could not be reached. */
+const reached = ['code', 'syscall', 'address', 'port', 'hostname'] as const;
+
+/** An expected outage as an error of one line, because its stack says nothing about the outage. */
+export function outageOf(cause: unknown): Error {
+  const { name, message } = cause instanceof Error ? cause : new Error(String(cause));
+  const outage = new Error(message);
+  outage.name = name;
+  outage.stack = `${name}: ${message}`;
+  for (const member of reached) {
+    // Those of a DOMException are getters of its class.
+    const value = Object.getOwnPropertyDescriptor(cause ?? {}, member)?.value as unknown;
+    if (value !== undefined) Object.assign(outage, { [member]: value });
+  }
+  return outage;
+}
+
+const deepest = (cause: unknown): unknown => (cause instanceof Error && cause.cause instanceof Error ? deepest(cause.cause) : cause);
+
+/**
+ * A store that was unavailable when the service started. Its cause is the answer of the store. The message does not repeat the answer, because it may
+ * have a secret.
+ */
 export class StoreAwayError extends IdpError {
   override readonly name = 'StoreAwayError';
 
   constructor(kind: 'artifact' | 'directory', store: string, cause: unknown) {
-    super('store_unavailable', { store }, { cause });
-    this.message = `The ${kind} store '${store}' is away, so the service cannot start: is it running, and reachable from here? [store_unavailable]`;
+    super('store_unavailable', { store }, { cause: outageOf(deepest(cause)) });
+    this.message = [
+      `The ${kind} store '${store}' is unavailable, so the service does not start.`,
+      'Start the store, or fix its address or the network in between; then start the service again. [store_unavailable]',
+    ].join(' ');
+    this.stack = `${this.name}: ${this.message}`;
   }
 }
 

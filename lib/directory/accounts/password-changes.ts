@@ -79,7 +79,7 @@ export function createPasswordChanges(
     const { userId, credentialId } = data as unknown as { readonly userId: string; readonly credentialId: string };
     const named = (await byUser(userId))?.user.newPassword?.credentialId;
     if (named !== credentialId && now() - createdAt.getTime() < PATIENCE_MS && (await credentials.get(credentialId)))
-      throw new Error('the change is under way');
+      throw new Error('the change of the password has not ended yet, and the delivery that settles it waits for the end');
     await settle(userId);
     if (named !== credentialId) await credentials.remove(credentialId);
   });

@@ -1,4 +1,5 @@
 /** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
+import { outageOf } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 
 /** Milliseconds between two looks whether an outage has ended. */
@@ -46,7 +47,8 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       began = failedAt;
       calls = 1;
       calm = began - endedAt < LONGEST_CALM_MS ? Math.min(calm * 4, LONGEST_CALM_MS) : CALM_MS;
-      logger.error({ err: cause, store }, 'store is away');
+      logger.error({ err: outageOf(cause), store }, 'store is away');
+      logger.debug({ err: cause, store }, 'the call by which the outage was found');
       // A call that was under way at the close may fail after it.
       if (!isClosed) timer = setInterval(() => void probe().then(ended, () => {}), LOOK_MS).unref();
     },
