@@ -114,6 +114,11 @@ test.each([
   ['both in `name`', { name: ' Ann  von Berg' }, { givenName: 'Ann von', familyName: 'Berg' }],
   ['the surname, and both in `name`', { family_name: 'von Berg', name: 'Ann von Berg' }, { givenName: 'Ann', familyName: 'von Berg' }],
   ['blank ones', { given_name: ' ', family_name: '', name: '  ' }, {}],
+  [
+    'characters that nobody sees, and a lost letter',
+    { given_name: '\u202eAnn\u200b', family_name: 'Ek\ufffd\u0085\u2028Dal' },
+    { givenName: 'Ann', familyName: 'Ek Dal' },
+  ],
   ['some of another type', { given_name: 7, family_name: ['x'], name: {} }, {}],
 ])('a provider that tells names so signs in a new user: %s', async (_, names, kept) => {
   const email = `names-${count++}@contoso.test`;

@@ -17,18 +17,18 @@ const PIECE = 65_536;
  * Sends lines as they are to the origin and reads until it hangs up. A server that answers without having read the body hangs up with a reset, which
  * takes the answer along when this process has not read it yet: then the request is sent again, a few times.
  */
-export async function rawRequest(origin: string, lines: readonly string[], body = ''): Promise<RawAnswer> {
+export async function rawRequest(origin: string, lines: readonly string[], body: string | Uint8Array = ''): Promise<RawAnswer> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt(origin, lines, body);
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      if (body === '' || attempts === 5 || !['ECONNRESET', 'EPIPE'].includes(code)) throw error;
+      if (body.length === 0 || attempts === 5 || !['ECONNRESET', 'EPIPE'].includes(code)) throw error;
     }
   }
 }
 
-async function attempt(origin: string, lines: readonly string[], body: string): Promise<RawAnswer> {
+async function attempt(origin: string, lines: readonly string[], body: string | Uint8Array): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -37,7 +37,7 @@ async function attempt(origin: string, lines: readonly string[], body: string): 
   const ended = once(socket, 'end');
   ended.catch(() => {});
   const head = [...lines, 'Connection: close', `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n');
-  const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
+  const bytes = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), Buffer.from(body as string)]);
   try {
     // What is written after the answer would meet a closed connection.
     for (let at = 0; at < bytes.length && received.length === 0; at += PIECE) {
