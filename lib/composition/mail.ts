@@ -3,6 +3,7 @@ import type { ExtensionContext } from '../contract/extension-context.js';
 import type { Mail, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';
+import { comparedAddress } from '../text/compared.js';
 import { isEmailAddress } from '../text/email-address.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
@@ -24,7 +25,7 @@ export function createMail({ options, write, attempts, brandingOf, logger }: Mai
       const { to, kind, tid, clientId } = letter;
       // A stored address may be older than the rule. Without this, the delivery would be retried in vain.
       if (!isEmailAddress(to)) return logger.warn({ kind, tid }, 'a mail was not sent, because the record has no valid e-mail address');
-      const counter = JSON.stringify(['mail', to.toLowerCase()]);
+      const counter = JSON.stringify(['mail', comparedAddress(to)]);
       const uncount = () => attempts(counter, HOUR_MS, -1);
       const { count } = await attempts(counter, HOUR_MS);
       if (count > MOST) {

@@ -25,6 +25,19 @@ export function comparedAddress(text: string): string {
   return compared.slice(0, at) + (domainToASCII(domain) || domain);
 }
 
+/**
+ * Returns whether mail to both addresses goes to one mailbox, because they are spellings of one address: domains in any case, in a script or in ASCII, and
+ * letters with their signs in one character or several. The case of the part before `@` counts, because the mail server of the domain decides what it means.
+ * @see RFC 5321 §2.4, RFC 6532 §3.1
+ */
+export const isSameAddress = (one: string | undefined, other: string | undefined): boolean =>
+  one === other || (one !== undefined && other !== undefined && mailboxOf(one) === mailboxOf(other));
+
+function mailboxOf(address: string): string {
+  const local = address.slice(0, address.lastIndexOf('@') + 1);
+  return normalForm(local, 'NFC') + comparedAddress(`x@${address.slice(local.length)}`).slice('x@'.length);
+}
+
 /** @see RFC 1035 §2.3.4 */
 const LONGEST_DOMAIN = 253;
 

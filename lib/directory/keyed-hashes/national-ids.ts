@@ -3,6 +3,7 @@ import type { Logger } from '../../logger.js';
 import { createKeyring, type Keyring } from '../../store/keyring.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Person, UpkeepRecord } from '../../store/records/records.js';
+import { withoutUnseen } from '../../text/kinds.js';
 import { normalForm } from '../../text/normal-form.js';
 import { createStoredKeys } from './stored-keys.js';
 
@@ -32,7 +33,7 @@ const PURPOSE = 'national id';
 
 export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds {
   const keys = createStoredKeys({ rows, row: { id: 'keys of national ids', done: 0 }, purpose: 'keys of national ids', keyring });
-  const normalised = (nationalId: string) => normalForm(nationalId, 'NFKC').trim();
+  const normalised = (nationalId: string) => normalForm(withoutUnseen(nationalId), 'NFKC').trim();
 
   return {
     async begin() {

@@ -1,5 +1,6 @@
 /** What becomes of a user when the e-mail address of its person changes. */
 import type { Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
+import { isSameAddress } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { isNameOf } from '../identifiers.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -23,7 +24,10 @@ export const mailable = (address: string | undefined): string | undefined =>
 export function provenEmailOf({ email, user }: PersonWithUser): string | undefined {
   const { provenEmail, emailVerified, emailProof } = user;
   if (provenEmail !== undefined) return provenEmail;
-  const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === email) || emailProof?.former === email;
+  const isProven =
+    emailVerified ||
+    (emailProof?.usedAt !== undefined && isSameAddress(emailProof.address, email)) ||
+    (emailProof?.former !== undefined && isSameAddress(emailProof.former, email));
   return isProven ? email : undefined;
 }
 
@@ -34,7 +38,7 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
  * @param vouchedBy who writes the address. The same address keeps its voucher.
  */
 export function withChangedEmail(now: () => number, before: Person, next: Person, vouchedBy: Voucher | undefined): Person {
-  if (before.email === next.email) return next;
+  if (isSameAddress(before.email, next.email)) return next;
   const { emailVouchedBy: _, ...others } = next;
   const vouched: Person = { ...others, ...(next.email !== undefined && vouchedBy && { emailVouchedBy: vouchedBy }) };
   const { user } = next;
@@ -42,13 +46,14 @@ export function withChangedEmail(now: () => number, before: Person, next: Person
   const { provenEmail: kept, provenEmailVouchedBy: ofKept, formerEmails = [], passwordReset, emailProof, ...rest } = user;
   const provenEmail = kept ?? (hasUser(before) ? provenEmailOf(before) : undefined);
   const ofProven = kept === undefined ? before.emailVouchedBy : ofKept;
-  const former = before.email === undefined ? formerEmails : [...formerEmails.filter((address) => address !== before.email), before.email];
+  const former =
+    before.email === undefined ? formerEmails : [...formerEmails.filter((address) => !isSameAddress(address, before.email)), before.email];
   const changed: User = {
     ...rest,
     emailVerified: false,
     ...(provenEmail !== undefined &&
       next.email !== undefined &&
-      provenEmail !== next.email && { provenEmail, ...(ofProven && { provenEmailVouchedBy: ofProven }) }),
+      !isSameAddress(provenEmail, next.email) && { provenEmail, ...(ofProven && { provenEmailVouchedBy: ofProven }) }),
     ...(former.length > 0 && { formerEmails: former.slice(-MOST) }),
     ...(passwordReset && { passwordReset: { ...passwordReset, expiresAt: new Date(0) } }),
     // One that was used is why the address is another.
@@ -63,7 +68,7 @@ const MOST = 5;
 
 /** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
 export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy: Voucher): PersonWithUser {
-  if (address !== person.email || !isEmailAddress(address)) return person;
+  if (!isSameAddress(address, person.email) || !isEmailAddress(address)) return person;
   const { provenEmail: _, provenEmailVouchedBy: __, ...user } = person.user;
   const emailVerified = user.emailVerified || isNameOf(user, address);
   return withEmailVoucher({ ...person, user: { ...user, emailVerified } }, vouchedBy);

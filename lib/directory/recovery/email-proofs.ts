@@ -6,6 +6,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { EmailProof, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
+import { isSameAddress } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
@@ -98,7 +99,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
 
   /** Whether the name of the user would be another's. */
   async function isTaken(person: PersonWithUser, address: string): Promise<boolean> {
-    if (!isUserName(person) || address === person.email) return false;
+    if (!isUserName(person) || isSameAddress(address, person.email)) return false;
     const [holder] = await persons.find({ byUserName: [person.tid, userNameKey(address)] });
     return holder !== undefined && holder.id !== person.id;
   }

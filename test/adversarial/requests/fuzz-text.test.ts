@@ -154,6 +154,8 @@ function readForm(body: Uint8Array): ReadonlyMap<string, readonly string[]> | un
 /** The id and the secret of a header, by the letter of RFC 7617 §2 and RFC 6749 §2.3.1. */
 function readBasic(header: string): readonly [id: string, secret: string] | undefined {
   const [, digits] = /^basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? [];
+  // Padding may be left out, but not be of another length.
+  if (digits?.endsWith('=') && digits.length % 4 !== 0) return undefined;
   try {
     const [, id = '', secret = ''] =
       /^([^:]*):(.*)$/s.exec(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(digits ?? '', 'base64'))) ?? [];
