@@ -63,7 +63,7 @@ export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
 const strict = { additionalProperties: false } as const;
 
 /** The member of a schema that says of which kind a text is. Input alone is held to the kind, because a stored text may be older than its rule. */
-export const TEXT_KIND = 'x-text';
+const TEXT_KIND = 'x-text';
 
 const textOf = (kind: TextKind, maxLength: number, description?: string) =>
   Type.String({

@@ -34,11 +34,3 @@ export function decodeBase64(text: string): string | undefined {
   const isWhole = digits.length % 4 !== 1 && (padding === 0 || (digits.length + padding) % 4 === 0);
   return base64.test(text) && isWhole ? decodeUtf8(Buffer.from(digits, 'base64')) : undefined;
 }
-
-const base64url = /^[\w-]+$/;
-
-/** Returns whether the parts of a signed JWT are base64url, and header and claims are UTF-8. @see RFC 7515 §3.1, RFC 7519 §7.2 */
-export const isWholeJwt = (token: string): boolean => {
-  const parts = token.split('.', 6);
-  return parts.length === 3 && parts.slice(0, 2).every((part) => base64url.test(part) && isUtf8(Buffer.from(part, 'base64url')));
-};
