@@ -47,9 +47,11 @@ const service = useIdp({
   },
 });
 let path: string;
+let host: string;
 let tid: string;
 let token: string;
 beforeAll(async () => {
+  ({ host } = new URL(service.issuer));
   path = new URL(service.issuer).pathname.replace(/\/$/, '');
   token = await adminToken(service.issuer, 'root');
   tid = (await tenantIds(administer(service.issuer, token))).Acme ?? '';
@@ -192,7 +194,7 @@ function clientAuthentication(): Try {
   const body = Buffer.concat([Buffer.from(fields.join('&')), Buffer.from(chance(0.03) ? [0x26, 0x61, 0x3d, one([0xe5, 0xff])] : [])]);
   const lines = [
     `POST ${path}/connect/token HTTP/1.1`,
-    'Host: x',
+    `Host: ${host}`,
     `Content-Type: ${one([form, form, `${form}; charset=utf-8`, `${form};charset=iso-8859-1`, `${form};charset=x`])}`,
     ...headers.map((value) => `Authorization: ${value}`),
   ];
@@ -239,7 +241,7 @@ function authorization(): Try {
   if (chance(0.2)) written.push(one(['=', '&', 'state=', 'scope=', `${encoded(text())}`, one(written)]));
   const query = written.join('&');
   return {
-    lines: [`GET ${path}/connect/authorize?${query} HTTP/1.1`, 'Host: x', 'Accept: text/html'],
+    lines: [`GET ${path}/connect/authorize?${query} HTTP/1.1`, `Host: ${host}`, 'Accept: text/html'],
     body: '',
     judge({ status, head }) {
       if (![302, 303, 400, 414, 431].includes(status)) return `an undocumented answer: ${status}`;
@@ -264,7 +266,7 @@ function record(): Try {
   return {
     lines: [
       `POST ${path}/idp/api/v1/tenants/${tid}/persons HTTP/1.1`,
-      'Host: x',
+      `Host: ${host}`,
       `Content-Type: application/json${one(['', '; charset=utf-8', '; charset=iso-8859-1'])}`,
       `Authorization: Bearer ${token}`,
     ],
