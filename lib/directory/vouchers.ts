@@ -122,8 +122,7 @@ export interface VouchedMeans extends Means {
 }
 
 /** Whether a means is still as it was listed. */
-export const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean =>
-  listed.some((one) => isDeepStrictEqual(one, means));
+const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
 /** Returns the means of a user that still work, with their vouchers. @param now milliseconds since the epoch, by the time that all nodes share */
 export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser, now: number): readonly VouchedMeans[] {

@@ -6,7 +6,7 @@ import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } fro
 import { type AdminAnswer, type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken, tenantIds } from './admin.js';
 
 /** The privilege. `low` administers the tenants as well, and lacks it. */
-export const GRANTED = 'idp.exports:read';
+const GRANTED = 'idp.exports:read';
 /** A permission that `low` holds, and `lowest` does not. */
 export const HELD_BY_LOW = 'idp.factors:read';
 export type Writer = 'lowest' | 'low' | 'other' | 'holder' | 'root';
