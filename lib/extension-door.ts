@@ -50,6 +50,7 @@ export {
   pageOfRows,
   pageQuery,
   type Reach,
+  viewedOrId,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
@@ -124,6 +125,7 @@ export type {
   TenantDirectory,
 } from './directory/index.js';
 export { answerProblem, type InputProblem, line, problemsOf, referenceToken, writeJudged } from './directory/input.js';
+export { readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
 export { type Means, raised, type VouchedMeans, weaker } from './directory/vouchers.js';

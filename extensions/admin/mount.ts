@@ -12,6 +12,7 @@ import {
   IdpError,
   type Middleware,
   type MountedOperation,
+  readablePage,
 } from '../../lib/extension-door.js';
 import { administratorOf, checkReach, countRequest } from './administrators.js';
 import { errors, withPointers } from './errors.js';
@@ -45,10 +46,10 @@ function run(context: ExtensionContext, operation: MountedOperation, once: Once,
         const directory = context.directory.as(by, administrator);
         const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
         const answer: unknown = await operation.handle(request as never);
-        checkAnswer(operation, answer);
+        const carried = carriedOf(context, operation, answer);
         const { answer: schema, status = schema ? 200 : 204 } = operation;
         const location = locationOf(operation, answer, params);
-        return { status, answer: schema && answer, location: location && context.url(base + location) };
+        return { status, answer: schema && carried, location: location && context.url(base + location) };
       });
       send(ctx, outcome);
     } catch (error) {
@@ -79,10 +80,14 @@ function send(ctx: Context, { status, answer, location, refusal }: Outcome): voi
   if (answer !== undefined) answerJson(ctx, answer as object);
 }
 
-/** Nothing of a record goes out that nobody thought of. */
-function checkAnswer({ method, path, answer: schema }: MountedOperation, answer: unknown): void {
+/** Nothing of a record goes out that nobody thought of. A list leaves out the items that it cannot carry, and names them. */
+function carriedOf({ logger }: ExtensionContext, { method, path, answer: schema }: MountedOperation, answer: unknown): unknown {
   const error = schema && answerProblem(schema, answer);
-  if (error) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+  if (!error) return answer;
+  const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
+  if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+  logger.error({ path, unreadable: readable.leftOut }, 'a list leaves out records that it cannot carry: change or remove them');
+  return readable.page;
 }
 
 /** @see RFC 9110 §13.1.1 */

@@ -351,6 +351,12 @@ export interface Tenant {
   readonly updatedAt: string;
 }
 
+export interface Unreadable {
+  readonly id: string;
+  /** a JSON Pointer to the member that is not of its form */
+  readonly path: string;
+}
+
 export interface User {
   readonly id: string;
   readonly personId: string;
@@ -432,7 +438,7 @@ export interface Operations {
       readonly name?: string;
       readonly status?: 'active' | 'disabled';
     };
-    readonly answer: { readonly items: readonly Tenant[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Tenant[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a tenant. Scope `idp.tenants:write`. */
   'POST /tenants': {
@@ -509,7 +515,7 @@ export interface Operations {
       readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
       readonly name?: string;
     };
-    readonly answer: { readonly items: readonly Subsidiary[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Subsidiary[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a subsidiary. Scope `idp.subsidiaries:write`. */
   'POST /tenants/{tid}/subsidiaries': {
@@ -545,7 +551,7 @@ export interface Operations {
       readonly userName?: string;
       readonly externalId?: string;
     };
-    readonly answer: { readonly items: readonly Person[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Person[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a person. Scope `idp.persons:write`. */
   'POST /tenants/{tid}/persons': {
@@ -620,7 +626,7 @@ export interface Operations {
       readonly externalId?: string;
       readonly status?: 'invited' | 'active' | 'disabled';
     };
-    readonly answer: { readonly items: readonly User[]; readonly next?: string };
+    readonly answer: { readonly items: readonly User[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads a user. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users/{id}': {
@@ -751,7 +757,7 @@ export interface Operations {
       readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
       readonly name?: string;
     };
-    readonly answer: { readonly items: readonly Group[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Group[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a group. Scope `idp.groups:write`. */
   'POST /tenants/{tid}/groups': {
@@ -788,7 +794,7 @@ export interface Operations {
       readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
       readonly name?: string;
     };
-    readonly answer: { readonly items: readonly Permission[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Permission[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a permission. Scope `idp.permissions:write`. */
   'POST /permissions': {
@@ -820,7 +826,7 @@ export interface Operations {
       readonly name?: string;
       readonly status?: 'active' | 'disabled';
     };
-    readonly answer: { readonly items: readonly Client[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Client[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a client. Scope `idp.clients:write`. */
   'POST /clients': {
@@ -924,7 +930,7 @@ export interface Operations {
       readonly name?: string;
       readonly status?: 'active' | 'disabled';
     };
-    readonly answer: { readonly items: readonly ApiResource[]; readonly next?: string };
+    readonly answer: { readonly items: readonly ApiResource[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates an API resource. Scope `idp.api-resources:write`. */
   'POST /api-resources': {
@@ -1016,12 +1022,12 @@ export interface Operations {
   'GET /tenants/{tid}/events': {
     readonly params: { readonly tid: string };
     readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
-    readonly answer: { readonly items: readonly Event[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Event[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads all events in their order. Scope `idp.events:read`. */
   'GET /events': {
     readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
-    readonly answer: { readonly items: readonly Event[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Event[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Creates a webhook, which gets the events from now on. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks': {
@@ -1038,7 +1044,7 @@ export interface Operations {
   'GET /tenants/{tid}/webhooks': {
     readonly params: { readonly tid: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads a webhook. Scope `idp.webhooks:read`. */
   'GET /tenants/{tid}/webhooks/{id}': {
@@ -1076,7 +1082,7 @@ export interface Operations {
   'GET /tenants/{tid}/webhooks/{id}/deliveries': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string };
+    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks/{id}/replay': {
@@ -1097,7 +1103,7 @@ export interface Operations {
   /** Lists webhooks. Scope `idp.webhooks:read`. */
   'GET /webhooks': {
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads a webhook. Scope `idp.webhooks:read`. */
   'GET /webhooks/{id}': {
@@ -1135,7 +1141,7 @@ export interface Operations {
   'GET /webhooks/{id}/deliveries': {
     readonly params: { readonly id: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string };
+    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
   'POST /webhooks/{id}/replay': {
@@ -1207,6 +1213,7 @@ export interface Operations {
         readonly acceptedAt?: string;
       }[];
       readonly next?: string;
+      readonly unreadable?: readonly Unreadable[];
     };
   };
   /** Reads an invitation. Scope `idp.invitations:read`. */
@@ -1346,7 +1353,7 @@ export interface Operations {
   'GET /tenants/{tid}/connections': {
     readonly params: { readonly tid: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly Connection[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Connection[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads a connection, without its secret. Scope `idp.connections:read`. */
   'GET /tenants/{tid}/connections/{id}': {
@@ -1462,7 +1469,7 @@ export interface Operations {
   /** Lists connections. Scope `idp.connections:read`. */
   'GET /connections': {
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
-    readonly answer: { readonly items: readonly Connection[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Connection[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads a connection, without its secret. Scope `idp.connections:read`. */
   'GET /connections/{id}': {
@@ -1559,7 +1566,7 @@ export interface Operations {
       readonly after?: string;
       readonly sort?: 'startedAt' | '-startedAt';
     };
-    readonly answer: { readonly items: readonly Impersonation[]; readonly next?: string };
+    readonly answer: { readonly items: readonly Impersonation[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
   /** Reads an impersonation. Scope `idp.impersonations:read`. */
   'GET /tenants/{tid}/impersonations/{id}': {

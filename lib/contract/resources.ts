@@ -6,6 +6,7 @@ import type { Account, Authority, Directory } from '../directory/index.js';
 import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
+import { leftOutOf } from '../store/records/left-out.js';
 import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
 import { formatProblems } from './schema-formats.js';
@@ -158,7 +159,7 @@ export const pageQuery = <Filters extends TProperties, const Sorts extends reado
   );
 
 /**
- * A page of a list; without `next` it is the last.
+ * A page of a list; without `next` it is the last. `unreadable` names records that the page leaves out.
  * @example
  * ```ts
  * import { pageOf, Type } from 'tenant-idp/extension';
@@ -167,7 +168,17 @@ export const pageQuery = <Filters extends TProperties, const Sorts extends reado
  * ```
  */
 export const pageOf = <Item extends TSchema>(item: Item) =>
-  Type.Object({ items: Type.Array(item), next: Type.Optional(Type.String()) }, { additionalProperties: false });
+  Type.Object(
+    { items: Type.Array(item), next: Type.Optional(Type.String()), unreadable: Type.Optional(Type.Array(leftOutItem)) },
+    { additionalProperties: false },
+  );
+
+const leftOutItem = Type.Object(
+  { id: Type.String(), path: Type.String({ description: 'a JSON Pointer to the member that is not of its form' }) },
+  { $id: 'Unreadable', additionalProperties: false, description: 'a record that the page leaves out, because it cannot be read' },
+);
+/** A record that a page leaves out. */
+export type LeftOutItem = Static<typeof leftOutItem>;
 
 /**
  * Answers a list of rows of a collection, in the order of their ids.
@@ -196,12 +207,36 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
   { limit = 50, after }: { readonly limit?: number; readonly after?: string },
   read: (page: Page) => Promise<readonly R[]>,
   view: (row: R) => Awaitable<Item>,
-): Promise<{ items: Item[]; next?: string }> {
+): Promise<{ items: Item[]; next?: string; unreadable?: LeftOutItem[] }> {
   // The one row more tells whether there is a page after it.
   const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? shown.at(-1)?.id : undefined;
-  return { items: await Promise.all(shown.map(view)), ...(next !== undefined && { next }) };
+  const unreadable = leftOutOf(rows).map(({ id, member }) => ({ id, path: `/${member}` }));
+  return {
+    items: await Promise.all(shown.map(async (row) => viewedOrId(row, () => view(row)))),
+    ...(next !== undefined && { next }),
+    ...(unreadable.length > 0 && { unreadable }),
+  };
+}
+
+/**
+ * What a row is answered as in a list. Of a row that cannot be shown, its id is left, by which the admin API names it.
+ * @example
+ * ```ts
+ * import { viewedOrId } from 'tenant-idp/extension';
+ *
+ * const view = ({ since }: { since: Date }) => ({ since: since.toISOString() });
+ * export const shown = (row: { id: string; since: Date }) => viewedOrId(row, () => view(row));
+ * ```
+ */
+export async function viewedOrId<Item>({ id }: { readonly id: string }, view: () => Awaitable<Item>): Promise<Item> {
+  try {
+    return await view();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    return { id } as Item;
+  }
 }
 
 /** Who may call it. */

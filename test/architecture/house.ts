@@ -39,6 +39,7 @@ const rooms: readonly Room[] = [
       'lib/directory/accounts/accounts.ts',
       'lib/store/records/admin-scopes.ts',
       'lib/directory/input.ts',
+      'lib/directory/lists/readable-page.ts',
       'lib/directory/record-forms.ts',
       'lib/directory/tenants/sign-in-policy.ts',
       'lib/directory/vouchers.ts',
@@ -88,6 +89,7 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/contract/',
     mayImport: [
+      'lib/store/records/left-out.ts',
       'lib/display/',
       'lib/claims/',
       'lib/config-problem.ts',

@@ -145,7 +145,9 @@ describe('rows of an extension', () => {
       await expect(rowsOf(acme).update(id, (row) => ({ ...row, text }) as never)).rejects.toMatchObject(refused);
       await store.collection<never>(notes.name).put({ id, tid: acme, text, personId: 'alice', at } as never);
       expect(await rowsOf(acme).get(id)).toBeUndefined();
-      expect((await service.idp.health()).problems).toEqual([{ code: 'record_unreadable', collection: notes.name, id }]);
+      expect((await service.idp.health()).problems).toEqual([
+        { code: 'record_unreadable', collection: notes.name, id, member: expect.any(String), tid: acme },
+      ]);
       await store.collection(notes.name).remove(id);
     }
   });

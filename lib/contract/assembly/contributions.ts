@@ -20,6 +20,7 @@ import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation
 import { sharedClaims } from '../shared-claims.js';
 import type { ActingRule } from '../sign-in/acting-rule.js';
 import { answered } from './answers.js';
+import { withoutLimits } from './carried-answers.js';
 
 /**
  * Members of the discovery document. Those that say where the service is are nobody else's: whoever changed one would lead clients elsewhere.
@@ -50,6 +51,7 @@ export function operationsOf(extensions: readonly Extension[], contextOf: Contex
   return all.flatMap(({ operations }) =>
     operations.map((operation) => ({
       ...operation,
+      ...(operation.answer && { answer: withoutLimits(operation.answer) }),
       reach: reachOf(operation),
       errorEntries: Object.fromEntries((operation.errors ?? []).map((code) => [code, entries[code] as ErrorEntry])),
     })),

@@ -11,6 +11,7 @@ import type { Collection, Position, Range } from '../../store/directory-store.js
 import { compareOrdered, compareTexts } from '../../store/index-order.js';
 import type { CollectionName } from '../../store/records/collections.js';
 import { isKeyedCollection, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
+import { type LeftOutRow, leftOutOf } from '../../store/records/left-out.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import { comparedText } from '../../text/compared.js';
 import type { DirectoryContext } from '../context.js';
@@ -22,6 +23,8 @@ export interface Listed<R> {
   readonly items: readonly R[];
   /** What to pass as `after` for the next page; absent on the last one. */
   readonly next?: string;
+  /** Records of the page that are left out because they cannot be read, with the member that is not of its form; absent where there is none. */
+  readonly unreadable?: readonly { readonly id: string; readonly member: string }[];
 }
 
 /** Members that every query has. */
@@ -138,6 +141,11 @@ export function createList<R extends Listable, Query extends AnyQuery>(
         .slice(0, limit + 1)
         .map(({ row }) => row);
 
+    const leftOut = new Map<string, LeftOutRow>();
+    const noted = (read: readonly R[]): readonly R[] => {
+      for (const row of leftOutOf(read)) leftOut.set(row.id, row);
+      return read;
+    };
     const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (await parts.sift?.(rows, query)) ?? rows;
 
     async function alongIndex(): Promise<readonly R[]> {
@@ -145,7 +153,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
       const range = { index, within, limit: limit + 1, descending, ...(prefix !== undefined && { prefix }) };
       const rows: R[] = [];
       for (let last = after; ; ) {
-        const read = await parts.range({ ...range, ...(last && { after: last }) });
+        const read = noted(await parts.range({ ...range, ...(last && { after: last }) }));
         rows.push(...(await sifted(read)));
         const [end] = read.slice(limit);
         if (rows.length > limit || !end) return rows;
@@ -154,15 +162,20 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     }
 
     async function found(): Promise<readonly R[]> {
-      if (parts.all && isKeyedCollection(collection) && !(await isKeyed(collection))) return those(await parts.all());
+      if (parts.all && isKeyedCollection(collection) && !(await isKeyed(collection))) return those(noted(await parts.all()));
       const few = await parts.lookUp?.(query);
-      return few === undefined ? alongIndex() : those(await sifted(few));
+      return few === undefined ? alongIndex() : those(await sifted(noted(few)));
     }
 
     const rows = await found();
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return { items, ...(last && rows.length > limit && { next: cursors.write(list, positionOf(last)) }) };
+    const unreadable = [...leftOut.values()].map(({ id, member }) => ({ id, member }));
+    return {
+      items,
+      ...(last && rows.length > limit && { next: cursors.write(list, positionOf(last)) }),
+      ...(unreadable.length > 0 && { unreadable }),
+    };
   };
 }
 

@@ -3,6 +3,7 @@ import type { Static, TObject } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page, Range, Where } from '../../store/directory-store.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
+import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { EventRecord } from '../../store/records/records.js';
 import { findKept } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
@@ -90,7 +91,10 @@ export function createExtensionData({ store, collections, events: declaredEvents
     const kept = keptRows(collection);
     const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
     const shown = (row: KeptRow) => shownOf(collection, row);
-    const find = async (index: string, values: readonly string[], page?: Page) => (await scope.find(index, values, page)).map(shown);
+    const find = async (index: string, values: readonly string[], page?: Page) => {
+      const found = await scope.find(index, values, page);
+      return withLeftOut(found.map(shown), leftOutOf(found));
+    };
     const own = {
       async get(id: string) {
         const row = await scope.get(id);

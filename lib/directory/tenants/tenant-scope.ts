@@ -1,6 +1,7 @@
 import { IdpError } from '../../errors.js';
 import type { CollectionSpec, Page, Range, Row, Unsaved } from '../../store/directory-store.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { PendingEvent } from '../../store/records/records.js';
 import { findKept, rangeKept } from '../../store/records/removed-rows.js';
 
@@ -30,14 +31,20 @@ export interface TenantScope<R extends Owned> {
 export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
   const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
+  /** A tenant is told of its own rows alone. */
+  const ofTenant = (found: readonly R[]): readonly R[] =>
+    withLeftOut(
+      found,
+      leftOutOf(found).filter((row) => row.tid === tid),
+    );
   return {
     async get(id) {
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
     // An index of all tenants has rows of others, in whose place the next ones are read.
-    find: (index, values, page) => findKept(rows, { [index]: bound(index, values) }, page, own),
-    range: (range) => rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own),
+    find: async (index, values, page) => ofTenant(await findKept(rows, { [index]: bound(index, values) }, page, own)),
+    range: async (range) => ofTenant(await rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own)),
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),
     async update(id, change) {
       const row = await rows.update(id, (current) => {

@@ -13,6 +13,10 @@ export interface HealthProblem {
   readonly collection: string;
   /** The record's. */
   readonly id: string;
+  /** The first member of an unreadable record that is not of its form. */
+  readonly member?: string;
+  /** The tenant that an unreadable record says it is of. */
+  readonly tid?: string;
 }
 
 /** What answers whether it can serve. */

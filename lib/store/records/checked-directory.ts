@@ -3,6 +3,7 @@ import { IdpError } from '../../errors.js';
 import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
 import { withKeys } from './derived-keys.js';
+import { type LeftOutRow, withLeftOut } from './left-out.js';
 import type { Outboxed, PendingEvent } from './records.js';
 import { findKept, isRemoved, type RemovedRow, rangeKept, remainderOf, withoutRemoved } from './removed-rows.js';
 import { hasRowChecks, isRemainder, wrongMember as wrongMemberOf } from './row-checks.js';
@@ -42,6 +43,10 @@ export interface UnreadableRow {
   readonly code: 'record_unreadable';
   readonly collection: string;
   readonly id: string;
+  /** The first member that is not of its form. */
+  readonly member: string;
+  /** The tenant that the row says it is of. */
+  readonly tid?: string;
 }
 
 interface Logger {
@@ -89,7 +94,7 @@ export function createCheckedDirectory(
       return true;
     }
     if (!bad.has(key) && bad.size < REMEMBERED) {
-      bad.set(key, { code: 'record_unreadable', collection, id });
+      bad.set(key, { code: 'record_unreadable', collection, id, member, ...tidOf(row) });
       logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: mend it in the store');
     }
     return false;
@@ -124,6 +129,18 @@ export function createCheckedDirectory(
     // Both in one pass, because every look-up would pay for a second.
     const isKept = hasOutbox(name) ? (row: R) => !isRemoved(row) && isGood(name, row) : (row: R) => isGood(name, row);
 
+    /** Reads rows, and remembers beside them which ones were left out. */
+    async function naming(isKeptRow: (row: R) => boolean, read: (isKept: (row: R) => boolean) => Promise<readonly R[]>) {
+      const leftOut = new Map<string, LeftOutRow>();
+      const kept = (row: R): boolean => {
+        if (isKeptRow(row)) return true;
+        const { member } = (hasOutbox(name) && isRemoved(row) ? undefined : bad.get(`${name}:${String(row.id).slice(0, 200)}`)) ?? {};
+        if (member !== undefined) leftOut.set(row.id, { id: row.id, tid: (row as { readonly tid?: unknown }).tid, member });
+        return false;
+      };
+      return withLeftOut(await read(kept), [...leftOut.values()]);
+    }
+
     function find(where: Where, page?: Page): Promise<readonly R[]> {
       try {
         checkTexts(Object.values(where).flat());
@@ -131,10 +148,14 @@ export function createCheckedDirectory(
       } catch (refusal) {
         return Promise.reject(refusal);
       }
-      return findKept(all, where, page, isKept);
+      return naming(isKept, (kept) => findKept(all, where, page, kept));
     }
 
-    const range = (given: Range): Promise<readonly R[]> => rangeKept(rows, given, (row) => isGood(name, row));
+    const range = (given: Range): Promise<readonly R[]> =>
+      naming(
+        (row) => isGood(name, row),
+        (kept) => rangeKept(rows, given, kept),
+      );
 
     async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);
@@ -231,6 +252,11 @@ export function createCheckedDirectory(
     },
   };
 }
+
+const tidOf = (row: object): { readonly tid?: string } => {
+  const { tid } = row as { readonly tid?: unknown };
+  return typeof tid === 'string' && tid !== '' ? { tid: tid.slice(0, 200) } : {};
+};
 
 /** Refuses an id that is no string, because a store might take an object for a query. */
 function checkTexts(values: readonly unknown[]): void {

@@ -4,6 +4,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
+import { type LeftOutRow, leftOutOf, withLeftOut } from './left-out.js';
 import type { PendingEvent } from './records.js';
 
 /** What is left of a row. */
@@ -33,7 +34,7 @@ export function findKept<R extends Row>(
   isKept: (row: R) => boolean,
 ): Promise<readonly R[]> {
   if (page) return findKeptPage(rows, where, page, isKept);
-  return rows.find(where).then((all) => (all.every(isKept) ? all : all.filter(isKept)));
+  return rows.find(where).then((all) => (all.every(isKept) ? all : withLeftOut(all.filter(isKept), leftOutOf(all))));
 }
 
 async function findKeptPage<R extends Row>(
@@ -43,12 +44,14 @@ async function findKeptPage<R extends Row>(
   isKept: (row: R) => boolean,
 ): Promise<readonly R[]> {
   const found: R[] = [];
+  const leftOut: LeftOutRow[] = [];
   for (let after = page.after; ; ) {
     const all = await rows.find(where, { limit: page.limit, ...(after === undefined ? {} : { after }) });
     const those = all.filter(isKept);
-    if (found.length === 0 && those.length === all.length) return all;
+    if (found.length === 0 && leftOut.length === 0 && those.length === all.length) return all;
     found.push(...those);
-    if (all.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+    leftOut.push(...leftOutOf(all));
+    if (all.length < page.limit || found.length >= page.limit) return withLeftOut(found.slice(0, page.limit), leftOut);
     after = all.at(-1)?.id;
   }
 }
@@ -62,7 +65,7 @@ export async function rangeKept<R extends Row>(
   for (let limit = range.limit; ; ) {
     const all = await rows.range({ ...range, limit });
     const those = all.filter(isKept);
-    if (those.length >= range.limit || all.length < limit) return those.slice(0, range.limit);
+    if (those.length >= range.limit || all.length < limit) return withLeftOut(those.slice(0, range.limit), leftOutOf(all));
     limit *= 2;
   }
 }

@@ -1,6 +1,14 @@
 /** The operations that most resources have, made of what differs: the form of a record, what is answered of it, and the service that keeps it. */
 import type { TObject } from '@sinclair/typebox';
-import { IdpError, type Operation, type OperationRequest, pageOf, type Reach, writeJudged } from '../../../../lib/extension-door.js';
+import {
+  IdpError,
+  type Operation,
+  type OperationRequest,
+  pageOf,
+  type Reach,
+  viewedOrId,
+  writeJudged,
+} from '../../../../lib/extension-door.js';
 import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
@@ -15,7 +23,11 @@ interface Stored {
 
 /** What a service of the directory does for one resource. */
 interface Service<Row> {
-  list(query: Fields): Promise<{ readonly items: readonly Row[]; readonly next?: string | undefined }>;
+  list(query: Fields): Promise<{
+    readonly items: readonly Row[];
+    readonly next?: string | undefined;
+    readonly unreadable?: readonly { readonly id: string; readonly member: string }[];
+  }>;
   get(id: string): Promise<Row | undefined>;
   create(input: Fields): Promise<Row>;
   /** @param check gets the record that is about to be written over, and throws where it is another than was expected. */
@@ -81,8 +93,12 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   }
 
   async function list(request: Request) {
-    const { items, next } = await service(request).list(options.narrowed?.(request, request.query) ?? request.query);
-    return { items: items.map(view), ...(next !== undefined && { next }) };
+    const { items, next, unreadable = [] } = await service(request).list(options.narrowed?.(request, request.query) ?? request.query);
+    return {
+      items: await Promise.all(items.map((row) => viewedOrId(row, () => view(row)))),
+      ...(next !== undefined && { next }),
+      ...(unreadable.length > 0 && { unreadable: unreadable.map(({ id, member }) => ({ id, path: `/${member}` })) }),
+    };
   }
 
   async function create(request: Request): Promise<Fields> {

@@ -1,0 +1,39 @@
+/**
+ * Answers that carry whatever a stored row can hold. The limits of a form judge what is written; a row may be older than a limit, so the schema of an answer
+ * keeps the types of the form and none of its limits. What is left can still fail, for a row that refers to something that is gone: a list leaves such an item
+ * out and names it (`readablePage`).
+ */
+import type { TSchema } from '@sinclair/typebox';
+
+/** Members of a schema that limit values, and that a stored row may be older than. The format of instants stays, because the service writes these. */
+const limits: ReadonlySet<string> = new Set([
+  'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
+  'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties',
+]); // biome-ignore format: a list
+/** Members of a schema whose own members are schemas by names that anybody chose. */
+const named: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
+/** Members of a schema that hold values. */
+const values: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required']);
+
+const carried = new WeakMap<object, TSchema>();
+
+/** The schema without its limits. The same schema gives the same one. */
+export function withoutLimits<Schema extends TSchema>(schema: Schema): Schema {
+  const known = carried.get(schema);
+  if (known) return known as Schema;
+  const next: Record<string | symbol, unknown> = {};
+  for (const key of Reflect.ownKeys(schema)) {
+    const member: unknown = Reflect.get(schema, key);
+    if (typeof key === 'string' && (limits.has(key) || (key === 'format' && member !== 'date-time'))) continue;
+    next[key] = typeof key === 'symbol' || values.has(key) ? member : looser(key, member);
+  }
+  carried.set(schema, next as unknown as TSchema);
+  return next as unknown as Schema;
+}
+
+function looser(key: string, member: unknown): unknown {
+  if (typeof member !== 'object' || member === null) return member;
+  if (Array.isArray(member)) return member.map((each) => looser('', each));
+  if (!named.has(key)) return withoutLimits(member as TSchema);
+  return Object.fromEntries(Object.entries(member).map(([name, inner]) => [name, looser('', inner)]));
+}

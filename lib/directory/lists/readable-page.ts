@@ -1,0 +1,39 @@
+/** Pages of the admin API without the items that they cannot carry. */
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { answerProblem } from '../input.js';
+
+/** An item that a page leaves out. */
+interface LeftOutItem {
+  readonly id: string;
+  /** A JSON Pointer to the member that is not of its form. */
+  readonly path: string;
+}
+
+/**
+ * Returns a page without the items that it cannot carry, which it names; undefined for what is no page, or is wrong elsewhere.
+ * @example
+ * ```ts
+ * import { pageOf, readablePage, Type } from 'tenant-idp/extension';
+ *
+ * const names = pageOf(Type.Object({ id: Type.String(), name: Type.String() }));
+ * console.log(readablePage(names, { items: [{ id: 'a', name: 5 }] })?.page); // { items: [], unreadable: [{ id: 'a', path: '/name' }] }
+ * ```
+ */
+export function readablePage(
+  schema: TSchema,
+  answer: unknown,
+): { readonly page: object; readonly leftOut: readonly LeftOutItem[] } | undefined {
+  const { items: list, unreadable: names } = (schema as Partial<TObject>).properties ?? {};
+  const given = (answer as { readonly items?: unknown } | null)?.items;
+  if (list?.items === undefined || !Array.isArray(given)) return undefined;
+  const items: unknown[] = [];
+  const leftOut: LeftOutItem[] = [];
+  for (const item of given) {
+    const problem = answerProblem(list.items as TSchema, item);
+    if (problem) leftOut.push({ id: String((item as { readonly id?: unknown } | null)?.id ?? ''), path: problem.path });
+    else items.push(item);
+  }
+  const before = (answer as { readonly unreadable?: readonly LeftOutItem[] }).unreadable ?? [];
+  const page = { ...(answer as object), items, ...(names && { unreadable: [...before, ...leftOut] }) };
+  return answerProblem(schema, page) ? undefined : { page, leftOut };
+}
