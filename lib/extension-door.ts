@@ -90,6 +90,7 @@ export type {
 export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
 export type { AccountMeans, Confirmation, GroupRef, MeansSource, SignInRef, UnconfirmedUser } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
+export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient } from './directory/clients/client-vouchers.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
   Account,

@@ -4,6 +4,7 @@ import {
   type ExtensionContext,
   IdpError,
   type MountedOperation,
+  scopesOfClient,
   secondsUntil,
 } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
@@ -33,13 +34,14 @@ export async function administratorOf({ directory }: Pick<ExtensionContext, 'dir
 
 function clientAlone(client: Administrator['client']): Administrator {
   const ofAllTenants = client.adminTenants.includes('*');
+  const scopes = scopesOfClient(client);
   return {
     actor: `client:${client.id}`,
     client,
     ofAllTenants,
     administers: (tid) => ofAllTenants || client.adminTenants.includes(tid),
-    permissionIds: client.allowedScopes,
-    holds: (id) => client.allowedScopes.includes(id),
+    permissionIds: scopes,
+    holds: (id) => scopes.includes(id),
   };
 }
 

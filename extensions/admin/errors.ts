@@ -23,7 +23,7 @@ export const errors = defineErrors({
   means_unconfirmed: {
     status: 409,
     description:
-      'Links, identities, addresses, credentials, account links or mappings that `means` lists were made or made possible by administrators who did not hold the permissions. Check them, and send `confirm: true`.',
+      'Links, identities, addresses, credentials, account links, mappings or members of a client that `means` lists were made or made possible by administrators who did not hold the permissions. Check them, and send `confirm: true`.',
   },
   policy_privileged: {
     status: 403,

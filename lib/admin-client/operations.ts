@@ -908,6 +908,8 @@ export interface Operations {
       readonly postRegistrationUri?: string | null;
       readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
+      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      readonly confirm?: boolean;
     };
     readonly answer: Client;
   };

@@ -23,6 +23,7 @@ export type { PreparedRegistration, Registration, RegistrationInput, Registratio
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
 export { LONGEST_URI, ownMetadataNames, type RecordProblem, responseTypesOf } from './clients/client-metadata.js';
+export { authorityOfClient, scopesOfClient } from './clients/client-vouchers.js';
 export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
 export type { Authority, SignInMeans, Vouching } from './context.js';

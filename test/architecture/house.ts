@@ -37,6 +37,7 @@ const rooms: readonly Room[] = [
       'lib/contract/',
       'lib/display/',
       'lib/directory/accounts/accounts.ts',
+      'lib/directory/clients/client-vouchers.ts',
       'lib/store/records/admin-scopes.ts',
       'lib/directory/input.ts',
       'lib/directory/lists/readable-page.ts',

@@ -6,12 +6,14 @@ import {
   type Directory,
   defineOperation,
   IdpError,
+  isAdminScope,
   type Operation,
   recordForms,
   Type,
   writeJudged,
 } from '../../../lib/extension-door.js';
 import { checkScopesOfClient, checkTrustOfClient } from '../privileges.js';
+import { confirm, type MeansChecks } from './means.js';
 import { crud } from './shape/crud.js';
 import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -24,11 +26,15 @@ type Holder = Client | ApiResource;
 
 /** @param secretOf the secrets that creations made in this process, until they are answered. */
 function holders<Row extends Holder>(
-  options: Pick<Parameters<typeof crud<Row>>[0], 'name' | 'noun' | 'path' | 'form' | 'always' | 'errors' | 'guard' | 'guardRemoval'> & {
+  options: Pick<
+    Parameters<typeof crud<Row>>[0],
+    'name' | 'noun' | 'path' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval'
+  > & {
     readonly title: string;
     readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
     readonly service: (
       directory: Directory,
+      request?: object,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
     /** @param check gets the record that is about to get the secret, and throws if it is not the version that was compared. */
     readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
@@ -49,10 +55,11 @@ function holders<Row extends Holder>(
       view: (row) => view(row as unknown as Fields),
       query: recordForms.lists.status,
       form: members,
-      changeable: members,
+      changeable: options.changeable ?? members,
       isRemovable: true,
-      service({ directory }) {
-        const all = service(directory);
+      service(request) {
+        const { directory } = request;
+        const all = service(directory, request);
         return {
           ...(all as object),
           // The admin API itself has no record.
@@ -86,30 +93,50 @@ function holders<Row extends Holder>(
   ];
 }
 
-export const clients = holders<Client>({
-  name: 'clients',
-  noun: 'a client',
-  title: 'Client',
-  path: '/clients',
-  form: recordForms.client,
-  always: [
-    ...['metadata', 'allowedScopes', 'allowPlainPkce', 'requireConsent', 'accessTokenType', 'idTokenClaims', 'email', 'lifetimes'],
-    ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status'],
-  ],
-  errors: ['grant_exceeds_own'],
-  async guard(request, client, { allowedScopes = [], trustedLoginHint }) {
-    checkScopesOfClient(request, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
-    await checkTrustOfClient(request, client?.trustedLoginHint === true || trustedLoginHint === true);
-  },
-  // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
-  guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
-  service: (directory) => directory.clients,
-  async create(directory, input) {
-    const { client, secret: made } = await directory.clients.create(input);
-    return { row: client, secret: made };
-  },
-  rotate: (directory, id, check) => directory.clients.rotateSecret(id, undefined, check),
-});
+export function clients(means: Pick<MeansChecks, 'ofClient'>): readonly Operation[] {
+  /** Requests whose callers vouch for what others wrote. */
+  const confirming = new WeakSet<object>();
+  return holders<Client>({
+    name: 'clients',
+    noun: 'a client',
+    title: 'Client',
+    path: '/clients',
+    form: recordForms.client,
+    changeable: form({ ...without(recordForms.client, 'secret').properties, confirm }),
+    always: [
+      ...['metadata', 'allowedScopes', 'allowPlainPkce', 'requireConsent', 'accessTokenType', 'idTokenClaims', 'email', 'lifetimes'],
+      ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status', 'confirm'],
+    ],
+    errors: ['grant_exceeds_own', 'means_unconfirmed'],
+    async guard(request, client, { confirm: isConfirmed, ...members }) {
+      const { allowedScopes = [], trustedLoginHint = false } = { ...client, ...members } as Partial<Client>;
+      const { allowedScopes: before = [], trustedLoginHint: wasTrusted = false } = client ?? {};
+      checkScopesOfClient(request, before, allowedScopes);
+      await checkTrustOfClient(request, wasTrusted || trustedLoginHint);
+      if (!client) return;
+      const isGrant = allowedScopes.some((scope) => isAdminScope(scope) && !before.includes(scope)) || (trustedLoginHint && !wasTrusted);
+      const isConfirming =
+        (isGrant || isConfirmed === true) &&
+        (await means.ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed === true));
+      if (isConfirming) confirming.add(request);
+      else confirming.delete(request);
+    },
+    // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
+    guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
+    service: ({ clients: all }, request = {}) => ({
+      ...all,
+      update(...[id, patch, check]: Parameters<typeof all.update>) {
+        const { confirm: _, ...members } = patch as typeof patch & { readonly confirm?: unknown };
+        return all.update(id, members, check, confirming.has(request));
+      },
+    }),
+    async create(directory, input) {
+      const { client, secret: made } = await directory.clients.create(input);
+      return { row: client, secret: made };
+    },
+    rotate: (directory, id, check) => directory.clients.rotateSecret(id, undefined, check),
+  });
+}
 
 export const apiResources = holders<ApiResource>({
   name: 'api-resources',

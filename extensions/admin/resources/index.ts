@@ -33,7 +33,7 @@ export function resources(context: ExtensionContext): readonly Operation[] {
     ...sessions(context),
     ...groups(means),
     ...permissions,
-    ...clients,
+    ...clients(means),
     ...apiResources,
     ...signingKeys(context),
   ];

@@ -7,9 +7,14 @@
 import { createHash } from 'node:crypto';
 import {
   type ArtifactKind,
+  authorityOfClient,
+  type Client,
+  type ClientMeans,
   defineOperation,
   type ExtensionContext,
   type Group,
+  isAdminScope,
+  meansOfClient,
   type Operation,
   type OperationRequest,
   type PersonWithUser,
@@ -53,7 +58,7 @@ export const confirm = Type.Optional(
   Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour' }),
 );
 
-/** Digest of the means that an administrator was shown last, of one user or group. */
+/** Digest of the means that an administrator was shown last, of one user, group or client. */
 export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
 
 /** Means that one answer lists, at most. */
@@ -62,12 +67,13 @@ const MOST_MEANS = 100;
 /** Records that the administrator vouches for the means that were judged. Runs after the grant is written. */
 export type Confirmation = () => Promise<void>;
 
-/** Of a user, or of a group that is about to get permissions. */
+/** Of a user, of a group that is about to get permissions, or of a client. */
 interface Found {
-  /** Id of the user or the group. */
+  /** Id of the user, the group or the client. */
   readonly id: string;
   readonly users: readonly UnconfirmedUser[];
   readonly sources?: readonly VouchedMeans[];
+  readonly client?: ClientMeans;
 }
 
 export interface MeansChecks {
@@ -78,6 +84,13 @@ export interface MeansChecks {
   ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
   /** The same for a group that is about to have these permissions: the means of its members, and those that put users into the group. */
   ofGroup(request: Request, group: Group, permissionIds: readonly string[], isConfirmed: boolean): Promise<Confirmation | undefined>;
+  /** The same for a client that is about to have these members: its secrets and metadata. @returns whether the caller confirms them */
+  ofClient(
+    request: Request,
+    client: Client,
+    after: Pick<Client, 'allowedScopes' | 'trustedLoginHint'>,
+    isConfirmed: boolean,
+  ): Promise<boolean>;
   readonly operations: readonly Operation[];
 }
 
@@ -97,11 +110,12 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
    * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
    */
   async function check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
-    const { sources = [] } = found;
-    if (users.length === 0 && sources.length === 0) return undefined;
+    const { sources = [], client } = found;
+    if (users.length === 0 && sources.length === 0 && client === undefined) return undefined;
     if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
     if (!isConfirmed || (await shown.read(idOf(request, found))) !== digestOf(found)) {
-      const means = await list(request, found);
+      const listed = await list(request, found);
+      const means = client ? [{ kind: client.kind, id: client.id, members: client.members }] : listed;
       throw errors('means_unconfirmed', { means: means.slice(0, MOST_MEANS), total: means.length });
     }
     return () => request.directory.means.confirm(users);
@@ -136,6 +150,16 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
           await ofUsers();
         })
       );
+    },
+
+    async ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed) {
+      const writers = authorityOfClient(client);
+      const isCovered =
+        allowedScopes.filter(isAdminScope).every(writers.holds) &&
+        (!trustedLoginHint || (await request.directory.privileges.mayTrustHints(writers)));
+      if (isCovered) return false;
+      await check(request, { id: client.id, users: [], client: meansOfClient(client) }, isConfirmed);
+      return true;
     },
 
     operations: [
@@ -179,7 +203,11 @@ const shownTo = ({ administrator }: Request, { users, sources = [] }: Found): Sh
   );
 
 /** Digest of the means with their vouchers, whatever their order. */
-const digestOf = ({ users, sources = [] }: Found): string =>
+const digestOf = ({ users, sources = [], client }: Found): string =>
   createHash('sha256')
-    .update(JSON.stringify([...sources, ...users.flatMap(({ means }) => means)].map((one) => JSON.stringify(one)).sort()))
+    .update(
+      JSON.stringify(
+        [...sources, ...(client ? [client] : []), ...users.flatMap(({ means }) => means)].map((one) => JSON.stringify(one)).sort(),
+      ),
+    )
     .digest('base64url');

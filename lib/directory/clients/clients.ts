@@ -36,6 +36,7 @@ import type { HeldWrite } from '../name-space.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { authMethod, findAllClientProblems, findIdProblems, findProblemsOfChange, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
+import { clientVoucherFor, withClientVoucher } from './client-vouchers.js';
 import { checkSharedId } from './shared-ids.js';
 
 const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
@@ -112,8 +113,11 @@ export interface Clients {
   find(page?: Page): Promise<readonly Client[]>;
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: StatusQuery): Promise<Listed<Client>>;
-  /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>): Promise<Client>;
+  /**
+   * @param isConfirmed whether the caller vouches for the secrets and the metadata that others wrote, so that scopes of the admin API and login hints count
+   * @throws IdpError `not_found`, `invalid_record`.
+   */
+  update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>, isConfirmed?: boolean): Promise<Client>;
   /** Takes its consents away first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
@@ -132,7 +136,13 @@ export function createClients(context: DirectoryContext): Clients {
   /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
   const withHintName = (id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
     isTrusted === true ? context.idpNames.hold(id, 'client', held) : held.write();
-  const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
+  const vouchedBy = clientVoucherFor(context);
+  const secrets = createSecrets(
+    rows,
+    context,
+    (id) => event('ClientSecretAdded', id),
+    (before, next) => withClientVoucher(before, next, vouchedBy),
+  );
   const removeConsents = async (id: string): Promise<void> => {
     for (const consent of await collections.consents.find({ byClient: [id] })) await collections.consents.remove(consent.id);
   };
@@ -156,6 +166,7 @@ export function createClients(context: DirectoryContext): Clients {
         ...clientDefaults,
         ...defined(given),
         secrets: secret === undefined ? [] : [hashedSecret(secret)],
+        ...(vouchedBy.by === 'tenant' && { vouchedBy }),
       });
       refuse([
         ...findIdProblems(client.id, context),
@@ -171,7 +182,7 @@ export function createClients(context: DirectoryContext): Clients {
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
     },
 
-    async update(id, patch, check) {
+    async update(id, patch, check, isConfirmed) {
       checkInput(clientPatch, patch);
       checkBranding(patch.styles, '/styles');
       const { allowedScopes = [] } = patch;
@@ -180,7 +191,7 @@ export function createClients(context: DirectoryContext): Clients {
       const change = (row: Client): Client => {
         check?.(row);
         wasTrusted = row.trustedLoginHint;
-        const next = patched(now, row, patch);
+        const next = withClientVoucher(row, patched(now, row, patch), vouchedBy, isConfirmed);
         const known = new Set([...existing, ...row.allowedScopes]);
         refuse([...findProblemsOfChange(row, next, context), ...findScopeProblems(allowedScopes, known)]);
         return changed(row, next, event('ClientUpdated', id));

@@ -55,11 +55,12 @@ const isLiveAt =
   ({ expiresAt }: HashedSecret): boolean =>
     expiresAt === undefined || expiresAt.getTime() > now;
 
-/** The secrets that a collection's records authenticate with. @param addition what tells that a record got another */
+/** The secrets that a collection's records authenticate with. @param addition what tells that a record got another @param vouched the record with the voucher of its writer */
 export const createSecrets = <R extends Holder>(
   rows: CachedCollection<R>,
   context: Pick<DirectoryContext, 'ownSecretLength' | 'now'>,
   addition: (id: string) => PendingEvent,
+  vouched: (before: R, next: R) => R = (_, next) => next,
 ) => ({
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   async rotate(id: string, given?: string, check?: CheckCurrent<R>): Promise<{ readonly record: R; readonly secret: string }> {
@@ -67,7 +68,8 @@ export const createSecrets = <R extends Holder>(
     const secret = given ?? newSecret();
     const record = await rows.update(id, (row) => {
       check?.(row);
-      return changed<R>(row, patched(context.now, row, { secrets: rotatedSecrets(row.secrets, secret, context.now()) }), addition(id));
+      const secrets = rotatedSecrets(row.secrets, secret, context.now());
+      return changed<R>(row, vouched(row, patched(context.now, row, { secrets })), addition(id));
     });
     return { record, secret };
   },

@@ -237,7 +237,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
       if (withheld.length > 0)
         logger.warn(
           { values: withheld },
-          'the seed gives no privileges to records that somebody else made, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
+          'the seed gives no privileges to records that somebody else made, to clients with secrets or metadata of others, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
         );
       if (unknown.length > 0) {
         logger.warn(

@@ -9,6 +9,7 @@ import type { Logger } from '../../logger.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
 import { apiResourceDefaults } from '../clients/api-resources.js';
+import { authorityOfClient } from '../clients/client-vouchers.js';
 import { clientDefaults } from '../clients/clients.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import type { Directory } from '../directory.js';
@@ -100,7 +101,8 @@ function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['c
     defaults: clientDefaults,
     find: () => seedLedger.record('clients', id),
     create: () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
-    update: async (_, patch, isMade) => clients.update(id, isMade ? patch : await withoutRights(parts, 'clients', id, patch)),
+    update: async (_, patch, isMade) =>
+      clients.update(id, isMade ? await withoutUnvouched(parts, id, patch) : await withoutRights(parts, 'clients', id, patch)),
     ...(secret !== undefined && { apart: secretOf(secret, seedLedger, async () => (await clients.rotateSecret(id, secret)).client) }),
   };
 }
@@ -139,6 +141,27 @@ async function withoutRights(
     ...Object.fromEntries(Object.entries(patch).filter(([field, value]) => isGiven(field, value, rights.has(`${field} ${value}`)))),
     ...listOf('allowedScopes', allowedScopes, isAdminScope),
     ...listOf('adminTenants', adminTenants, () => true),
+  };
+}
+
+/** The patch without the rights that the seed's own client gets only after a confirmation, because a client administrator wrote a secret or metadata of it. */
+async function withoutUnvouched(
+  { directory, run }: Parts,
+  id: string,
+  { allowedScopes, trustedLoginHint, ...patch }: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const before = await directory.seedLedger.record<Client>('clients', id);
+  const writers = authorityOfClient(before ?? {});
+  const isGiven = (scope: string): boolean =>
+    !isAdminScope(scope) || writers.holds(scope) || before?.allowedScopes.includes(scope) === true;
+  const withheld = Array.isArray(allowedScopes) ? (allowedScopes as string[]).filter((scope) => !isGiven(scope)) : [];
+  for (const item of withheld) run.withhold('clients', id, `allowedScopes ${item}`, { field: 'allowedScopes', item });
+  const isDistrusted = trustedLoginHint === true && !(await directory.privileges.mayTrustHints(writers));
+  if (isDistrusted) run.withhold('clients', id, 'trustedLoginHint true');
+  return {
+    ...patch,
+    ...(Array.isArray(allowedScopes) && { allowedScopes: (allowedScopes as string[]).filter(isGiven) }),
+    ...(trustedLoginHint !== undefined && !isDistrusted && { trustedLoginHint }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { identityScopes } from '../../claims/declarations.js';
 import type { ClaimResolver } from '../../claims/resolver.js';
 import type { ScopeWords } from '../../contract/pages/scope-words.js';
-import type { ApiScopes, Directory } from '../../directory/index.js';
+import { type ApiScopes, type Directory, scopesOfClient } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import { ownMember } from '../../text/own-member.js';
 import { perRequest } from '../artifacts/per-request.js';
@@ -62,7 +62,10 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
       return owners instanceof Promise ? owners.then((all) => snapshotOf(all).known) : snapshotOf(owners).known;
     },
     known: (ctx) => of(ctx).known,
-    held: (ctx, { allowedScopes }, granted) => granted.filter((scope) => isGrantable(scope, allowedScopes, of(ctx).known)),
+    held: (ctx, client, granted) => {
+      const allowed = scopesOfClient(client);
+      return granted.filter((scope) => isGrantable(scope, allowed, of(ctx).known));
+    },
     isApiScope: (ctx, scope) => of(ctx).owners.has(scope),
     audiences: (ctx, scope) => {
       const { owners } = of(ctx);

@@ -2,8 +2,9 @@ import { decodeProtectedHeader } from 'jose';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
-import { LONGEST_URI } from '../../directory/index.js';
+import { LONGEST_URI, scopesOfClient } from '../../directory/index.js';
 import { mayBeKept, mostKept } from '../../http/requests/kept.js';
+import type { Client } from '../../store/records/records.js';
 import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
@@ -28,7 +29,7 @@ export const createRequestCheck =
     if (carried.plainPkce) checkPlainAllowed(record);
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
-    checkScopes(asked, record.allowedScopes, scopes.known(ctx));
+    checkScopes(asked, record, scopes.known(ctx));
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const isForCode = String(params.response_type).split(' ').includes('code');
     if (isForCode && getsRefreshToken(client, asked)) {
@@ -126,7 +127,15 @@ function refuseUnmet(asked: readonly (string | false)[]): void {
 }
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
-export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {
+export function checkScopes(
+  asked: readonly string[],
+  client: Pick<Client, 'allowedScopes' | 'vouchedBy'>,
+  known: ReadonlySet<string>,
+): void {
+  const allowed = scopesOfClient(client);
   const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
+  const unconfirmed = refused.filter((scope) => isGrantable(scope, client.allowedScopes, known));
+  if (unconfirmed.length > 0)
+    throw new errors.InvalidScope('an administrator who holds the requested scope must confirm this client', unconfirmed.join(' '));
   if (refused.length > 0) throw new errors.InvalidScope('requested scope is unknown or not allowed for this client', refused.join(' '));
 }

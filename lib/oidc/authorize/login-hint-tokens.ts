@@ -2,7 +2,8 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../awaitable.js';
-import { type Account, credentialOwner, isUsable, subOf } from '../../directory/index.js';
+import { type Account, authorityOfClient, credentialOwner, isUsable, subOf } from '../../directory/index.js';
+import type { Client as DirectoryClient } from '../../store/records/records.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { ownerOf, sessionNameOf, sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
@@ -52,8 +53,21 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
   const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(params.acr_values as string | undefined));
   const account = await accountOfHint(parts, client, hint, tids);
   if (!account) return;
-  if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;
+  if (record.trustedLoginHint && (await isVouchedFor(parts, record, account)) && (await signIn(parts, ctx, hint, account))) return;
   params.login_hint ??= account.person.user.userName;
+}
+
+/** Whether all writers of the client held the scopes of the admin API that the sign-in opens. Reads the store only if the voucher has limits. */
+async function isVouchedFor({ directory, logger }: OidcParts, client: DirectoryClient, { person, owner }: Account): Promise<boolean> {
+  if (client.vouchedBy?.by !== 'tenant') return true;
+  const { holds } = authorityOfClient(client);
+  const privileges = await directory.privileges.of((owner ?? { person }).person);
+  if (privileges.every(({ permissionId }) => permissionId !== undefined && holds(permissionId))) return true;
+  logger.warn(
+    { client: client.id, user: person.user.id },
+    'a login hint signs nobody in, because writers of the client did not hold what the user may do: an administrator who does must confirm the client',
+  );
+  return false;
 }
 
 /** @throws InvalidRequest, {@link HintTokenExpired} */

@@ -369,6 +369,8 @@ export interface Client extends Named {
   /** `refuse`: it gets no token of who acts as somebody else. @default 'allow' */
   readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
+  /** The scopes of the admin API that all writers of its secrets and metadata held. A client without a voucher counts. */
+  readonly vouchedBy?: Voucher;
 }
 
 /** A text for every language, or texts by language: `en`, `nb` … */

@@ -246,6 +246,7 @@ const rowChecks: {
     postRegistrationUri: optional(text),
     impersonation: optional(oneOf('allow', 'refuse')),
     status: activity,
+    vouchedBy: voucher,
   } satisfies Checks<records.Client>,
   apiResources: {
     ...named,

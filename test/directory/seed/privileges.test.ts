@@ -210,3 +210,33 @@ describe.each(Object.entries(holders))('Y2: %s', (collection, { make, seed, give
     expect(await store.collection(collection).get('portal')).toMatchObject(given);
   });
 });
+
+test('Y5: a client of the seed with a secret of a client administrator gets no privilege of a later seed until it is confirmed', async () => {
+  await using built = await withScopes();
+  const { directory } = built;
+  const robot = (more: object): Seed => ({ clients: [{ id: 'robot', name: 'Robot', secret: 'robot-secret', ...more }] });
+  const later = robot({ allowedScopes: ['openid', PRIVILEGE], introspects: 'all', trustedLoginHint: true });
+  await apply(directory, robot({}));
+  const low = directory.as({ actor: 'client:low' }, { by: 'tenant', tids: [], permissionIds: [] });
+  await low.clients.rotateSecret('robot');
+  const { id: tenantId } = await directory.tenants.create({ name: 'Privileged' });
+  await directory.permissions.create({ id: PRIVILEGE, name: 'Privilege' });
+  await directory.forTenant(tenantId).groups.create({ name: 'Operators', permissionIds: [PRIVILEGE] });
+  const said = await apply(directory, later);
+  expect(await directory.clients.get('robot')).toMatchObject({ allowedScopes: ['openid'], introspects: 'all', trustedLoginHint: false });
+  expect(said).toContain(`clients:robot allowedScopes ${PRIVILEGE}`);
+  expect(said).toContain('clients:robot trustedLoginHint true');
+  await directory.clients.update('robot', {}, undefined, true);
+  await apply(directory, later);
+  expect((await directory.clients.get('robot'))?.allowedScopes).toEqual(['openid', PRIVILEGE]);
+});
+
+test('a client of the seed gets privileges of later seeds, also after the host made a secret for it', async () => {
+  await using built = await withScopes();
+  const { directory } = built;
+  const robot = (more: object): Seed => ({ clients: [{ id: 'robot', name: 'Robot', secret: 'robot-secret', ...more }] });
+  await apply(directory, robot({}));
+  await directory.clients.rotateSecret('robot');
+  await apply(directory, robot({ allowedScopes: [PRIVILEGE], trustedLoginHint: true }));
+  expect(await directory.clients.get('robot')).toMatchObject({ allowedScopes: [PRIVILEGE], trustedLoginHint: true });
+});

@@ -312,3 +312,33 @@ describe('design §5: a login_hint_token that is not right is invalid_request', 
 });
 
 test('design §5: nothing here was an error of the service', () => expectQuietLog(service));
+
+describe('Y5: a client with trustedLoginHint whose secret a client administrator wrote', () => {
+  const PRIVILEGE = 'idp.exports:read';
+  let group = '';
+  beforeAll(async () => {
+    const { tid, oid } = account.alice;
+    const { groups, users } = service.idp.tenant(tid);
+    await service.idp.directory.permissions.create({ id: PRIVILEGE, name: 'Exports' });
+    group = (await groups.create({ name: 'Later privileged' })).id;
+    await users.addGroups(oid, { ids: [group] });
+    const low = service.idp.directory.as({ actor: 'client:low' }, { by: 'tenant', tids: [], permissionIds: [] });
+    await low.clients.rotateSecret('trusted');
+  });
+  const hint = async (name: keyof typeof account) => respond(await tokenFor({ oid: account[name].oid }));
+  const isIn = (answer: Answer) => membersOf(answer).code !== undefined;
+
+  test('signs in users without privileges, and no user who gets one, until an administrator confirms the client', async () => {
+    const { groups } = service.idp.tenant(account.alice.tid);
+    expect(isIn(await hint('alice'))).toBe(true);
+    await groups.update(group, { permissionIds: [PRIVILEGE] });
+    expect(isSignInPage(await hint('alice'))).toBe(true);
+    // The session of a linked account opens the parent too.
+    expect(isSignInPage(await hint('linked'))).toBe(true);
+    expect(isIn(await hint('bob'))).toBe(true);
+    expect(JSON.stringify(service.logged)).toContain('a login hint signs nobody in');
+    await service.idp.directory.clients.update('trusted', {}, undefined, true);
+    expect(isIn(await hint('alice'))).toBe(true);
+    expect(isIn(await hint('linked'))).toBe(true);
+  });
+});

@@ -68,7 +68,7 @@ export function createClientEndpoint(
     const parameters = await readRequestObject(request, new Set(names));
     const { scope, acr_values: acrValues } = parameters;
     checkLengths(parameters);
-    if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record.allowedScopes, scopes.known(request.ctx));
+    if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record, scopes.known(request.ctx));
     // Whether somebody may act as another here is for the endpoint to say.
     if (parseAcrValues(acrValues).impersonate === false) await checkAuthenticationRequirements(acrValues, parts.offers);
     return answer(requestOf(request, parameters));

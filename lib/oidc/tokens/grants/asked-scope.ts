@@ -10,11 +10,11 @@ export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Clie
   const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
   if (!asked) return [...new Set(allowed.filter((scope) => !isAdminScope(scope)))].join(' ') || undefined;
   const wanted = [...new Set(asked.split(' '))];
-  checkScopes(wanted, allowed, new Set(allowed));
+  checkScopes(wanted, client, new Set(allowed));
   return wanted.join(' ');
 }
 
 /** Grants that take no scope, or narrow theirs, still refuse one that the client may not have. @throws InvalidScope @see RFC 6749 §5.2 */
-export function checkScopeBeside(ctx: object, scopes: Scopes, { allowedScopes }: Client, asked: unknown): void {
-  if (typeof asked === 'string') checkScopes(asked.split(' ').filter(Boolean), allowedScopes, scopes.known(ctx));
+export function checkScopeBeside(ctx: object, scopes: Scopes, client: Client, asked: unknown): void {
+  if (typeof asked === 'string') checkScopes(asked.split(' ').filter(Boolean), client, scopes.known(ctx));
 }
