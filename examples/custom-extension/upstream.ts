@@ -106,7 +106,7 @@ export const upstream = (provider: Provider): Extension => {
           if (!(await directory.means.opens(identity, account.person))) throw new Error('an administrator must confirm the identity');
           const proof = await directory.credentials.proofOf(account);
           const heldTo = isClaimed(account, identity) ? { heldTo: account.tenant.id } : {};
-          const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, ...heldTo, proof };
+          const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, used: subject, ...heldTo, proof };
           const target = await interactions.signIn(ctx, interaction, signIn);
           if (target === undefined) throw new Error('the account takes no such sign-in');
           ctx.status = 303;

@@ -87,7 +87,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
 
   /** Removes the identity and ends every sign-in of the user. Signs this browser in again, because it has just proven a sign-in. */
   async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
-    const { oid, amr, idp, account: before } = here;
+    const { oid, amr, idp, used, account: before } = here;
     await directory.as(attributionOf(here)).forTenant(before.tenant.id).users.removeIdentity(oid, identity);
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');
@@ -95,7 +95,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
     await ownPage.signIn(ctx, path, undefined, {
       prompt: 'login',
       loginHint: account.person.user.userName,
-      signIn: { oid, amr, idp, proof },
+      signIn: { oid, amr, idp, ...(used !== undefined && { used }), proof },
     });
   }
 

@@ -131,6 +131,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       oid: account.person.user.id,
       amr,
       idp: connection.id,
+      used: identity.subject,
       // No other tenant has to trust a second factor of this tenant's provider.
       ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
       ...(heldTo === undefined ? {} : { heldTo }),

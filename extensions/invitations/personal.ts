@@ -93,10 +93,11 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
       // The parent's credentials, which were proven a moment ago, are those of the child by now.
       const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
-      const { amr, idp, mfaIn, heldTo } = here;
+      const { amr, idp, used, mfaIn, heldTo } = here;
       await signInTo(ctx, { ...opened, person }, proof, {
         amr,
         idp,
+        ...(used === undefined ? {} : { used }),
         ...(mfaIn === undefined ? {} : { mfaIn }),
         ...(heldTo === undefined ? {} : { heldTo }),
       });

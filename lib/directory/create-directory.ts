@@ -152,7 +152,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       accounts,
       credentials,
       change,
-      means: createAccountMeans(context, privileges, meansSources),
+      means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
       links: createMailedLinks(keyring, 'password reset link'),
       lifetimeSeconds: recovery.resetSeconds,
       urlOf: recovery.resetUrlOf,
@@ -202,7 +202,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
   return directoryOf({}, context.vouching);
 }
 
-interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials' | 'privileges'>, Omit<InvitationParts, 'personsOf' | 'clients'> {
+interface ServiceParts
+  extends Pick<Directory, 'issuer' | 'credentials' | 'privileges' | 'accounts'>,
+    Omit<InvitationParts, 'personsOf' | 'clients'> {
   readonly meansSources: MeansSource[];
   readonly personRemovalOver: ReturnType<typeof createPersonRemovals>;
   readonly exportOf: PersonExports['of'];
@@ -210,14 +212,14 @@ interface ServiceParts extends Pick<Directory, 'issuer' | 'credentials' | 'privi
 
 /** The services whose writes raise events. They have no caches of their own, because there is a set of them for each request. */
 function createServices(context: DirectoryContext, parts: ServiceParts) {
-  const { issuer, credentials, privileges, meansSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
+  const { issuer, credentials, privileges, accounts, meansSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
   const links = createLinks(context);
   const { erase, removeUser } = personRemovalOver(context);
-  const means = createAccountMeans(context, privileges, meansSources);
+  const means = createAccountMeans(context, { privileges, accounts, sources: meansSources });
   return {
     means,
     tenants,

@@ -25,7 +25,7 @@ export type Asked = Pick<
 >;
 
 /** The sign-in that a person approved with. */
-export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'owner' | 'session'> {
+export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'used' | 'owner' | 'session'> {
   /** Where it is neither the password nor called as its `idp`. */
   readonly method?: string;
 }

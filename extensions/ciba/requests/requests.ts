@@ -168,7 +168,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
     },
 
-    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method, owner, session }, decidedBy = {}) {
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method, used, owner, session }, decidedBy = {}) {
       const request = await find(id);
       if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
       const inTheWay = await obstacle(id, request);
@@ -184,6 +184,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         authTime: provedAt,
         provenAt,
         ...(method === undefined ? {} : { method }),
+        ...(used === undefined ? {} : { used }),
         ...(owner === undefined ? {} : { owner }),
         ...(session === undefined ? {} : { session }),
       };

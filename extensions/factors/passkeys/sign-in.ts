@@ -97,7 +97,14 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
   async function signIn(ctx: Context, interaction: Interaction, account: Account, factorId: string, proof: Proof): Promise<void> {
     const { id: oid } = account.person.user;
     if (!(await enrolled.counts(account, factorId))) return unconfirmed(ctx, interaction, oid);
-    const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pop', 'mfa'], idp: 'local', method: PASSKEY, proof });
+    const target = await interactions.signIn(ctx, interaction, {
+      oid,
+      amr: ['pop', 'mfa'],
+      idp: 'local',
+      method: PASSKEY,
+      used: factorId,
+      proof,
+    });
     return target === undefined ? refused(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
   }
 

@@ -47,6 +47,8 @@ export interface Approver {
   readonly provenAt?: Readonly<Record<string, number>>;
   /** The sign-in method, where it is neither the password nor called as its `idp`. */
   readonly method?: string;
+  /** As in `SignedIn`: pass it on from the sign-in that approves. */
+  readonly used?: string;
   /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user */
   readonly owner?: string;
   /** The name of the session of the sign-in. */

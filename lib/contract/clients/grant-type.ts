@@ -22,6 +22,8 @@ export interface GrantedSignIn {
   readonly authTime: number;
   /** The sign-in method, where it is neither the password nor called as its `idp`. */
   readonly method?: string;
+  /** As in `SignedIn`: pass it on from the sign-in that granted. */
+  readonly used?: string;
   /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user. With `act`, of the impersonator's account. */
   readonly owner?: string;
   /** The name of the session of the sign-in. */

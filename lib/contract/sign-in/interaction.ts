@@ -25,6 +25,12 @@ export interface SignIn {
   /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
   readonly method?: string;
   /**
+   * The subject of the recorded identity, or the id of the credential, by which the person signed in. If the user gets privileges that the writer of the means did not
+   * hold, the sign-in ends.
+   * @default the password, for `local`; else the identity of the `idp` that counts for least
+   */
+  readonly used?: string;
+  /**
    * Id of the tenant of the external identity provider that sent `mfa`. Then `mfa` is only in the `amr` of accounts of this tenant.
    * @default every tenant: the provider belongs to the instance
    */

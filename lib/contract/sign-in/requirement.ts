@@ -32,6 +32,10 @@ export interface SignedIn {
   readonly idp: string;
   /** What a tenant's `signIn.methods` calls it, where that is neither `password` nor the `idp`. */
   readonly method?: string;
+  /**
+   * As in `SignIn`. Present only if a tenant's administrator vouched for the means. Pass it on, because the sign-in counts only as far as the means.
+   */
+  readonly used?: string;
   /** Seconds since the epoch. */
   readonly authTime: number;
   /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */

@@ -59,7 +59,7 @@ export interface EidParameters {
 }
 
 /** A sign-in with its proof, as {@link SignIn} has it. */
-export type ProvenSignIn = Pick<SignIn, 'oid' | 'amr' | 'idp' | 'method' | 'mfaIn' | 'heldTo' | 'proof'>;
+export type ProvenSignIn = Pick<SignIn, 'oid' | 'amr' | 'idp' | 'method' | 'used' | 'mfaIn' | 'heldTo' | 'proof'>;
 
 /** What the browser came back with. */
 export type SignInAnswer = { readonly client: string; readonly state: string } & (

@@ -21,7 +21,7 @@ import {
   withCredentialVoucher,
   withVoucher,
 } from '../vouchers.js';
-import type { Account } from './accounts.js';
+import { type Account, type Accounts, credentialOwner } from './accounts.js';
 import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
@@ -52,6 +52,14 @@ export interface SignInRef {
   readonly idp: string;
   /** As in `SignIn`. @default the password, for a `local` sign-in */
   readonly method?: string | undefined;
+  /** The subject of the identity, or the id of the credential, by which the person signed in. @default unknown */
+  readonly used?: string | undefined;
+}
+
+/** A sign-in that began earlier, as its session or grant keeps it. */
+export interface BegunSignIn extends Pick<SignInRef, 'idp' | 'used'> {
+  /** The user whose credential the sign-in rests on. @default the user whose credentials sign in to the account now */
+  readonly owner?: string | undefined;
 }
 
 /** A user with means whose vouchers do not cover the user's privileges, as they were compared. */
@@ -70,9 +78,19 @@ export interface AccountMeans {
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
   /**
    * Returns the voucher of a sign-in to the account: no more than the identity with its settings, the password or the factors by which the person signed in,
-   * and than the account link of a linked account.
+   * and than the account link of a linked account. If the sign-in does not say what it used, the least of what it may have used.
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
+  /**
+   * Returns what a sign-in that begins now must keep as `used`. Undefined for most sign-ins: no tenant's administrator vouched for the means.
+   */
+  limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
+  /**
+   * Whether what began with a sign-in may go on: the vouchers of what it used, and of the account link of a linked account, cover the privileges of the account
+   * now. The groups are those that claims are made of, from the same cache, so no token gets a privilege that was not compared. Known at once, without the
+   * store, if neither has limits.
+   */
+  goesOn(signIn: BegunSignIn, account: Account): boolean | Promise<boolean>;
   /**
    * Whether the account's credentials sign in to it now, by the vouchers of the credential and, of a linked account, of its account link. Reads the store only
    * if a tenant's administrator vouched for one of them.
@@ -107,8 +125,17 @@ export interface AccountMeans {
 const PAGE = 200;
 /** The `idp` of sign-ins by credentials of this service. */
 const LOCAL = 'local';
+/** The voucher of a means that was removed since. */
+const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
 
-export function createAccountMeans(context: DirectoryContext, privileges: Privileges, sources: MeansSource[]): AccountMeans {
+/** What vouchers are compared with. */
+export interface MeansParts {
+  readonly privileges: Privileges;
+  readonly accounts: Pick<Accounts, 'groups'>;
+  readonly sources: MeansSource[];
+}
+
+export function createAccountMeans(context: DirectoryContext, { privileges, accounts, sources }: MeansParts): AccountMeans {
   const { now } = context;
   const { persons } = context.collections;
   const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
@@ -141,6 +168,43 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
   }
 
   const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
+
+  /** Returns the voucher of one means of the owner of the credentials. */
+  async function voucherOfUsed({ idp, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, { tid, user }: PersonWithUser) {
+    if (idp === LOCAL) return (user.credentialVouchers ?? []).find(({ kind, id = kind }) => id === used)?.vouchedBy ?? NOTHING;
+    const recorded = user.externalIdentities.find((one) => one.idp === idp && one.subject === used);
+    return recorded ? weaker(recorded.vouchedBy, (await settingsOfIdp(idp, tid))?.vouchedBy) : NOTHING;
+  }
+
+  /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
+  const openedBy = async (person: PersonWithUser): Promise<readonly Privilege[]> =>
+    person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.groups(person));
+
+  const goesOn: AccountMeans['goesOn'] = ({ idp, used, owner }, account) => {
+    const { person } = account;
+    const isLinked = (owner ?? credentialOwner(person.user)) !== person.user.id;
+    const link = isLinked ? person.user.parentVouchedBy : undefined;
+    if (link?.by !== 'tenant' && used === undefined) return true;
+    const holder = isLinked ? account.owner : account;
+    return (async () => {
+      if (!holder || (link?.by === 'tenant' && !covers(link, await openedBy(person)))) return false;
+      if (used === undefined) return true;
+      const held = await openedBy(holder.person);
+      return held.length === 0 || covers(await voucherOfUsed({ idp, used }, holder.person), held);
+    })();
+  };
+
+  const limitOf: AccountMeans['limitOf'] = async ({ idp, method = PASSWORD, used }, account) => {
+    const { person } = account.owner ?? account;
+    const { credentialVouchers = [], externalIdentities } = person.user;
+    if (idp === LOCAL) {
+      const named = used ?? (method === PASSWORD ? PASSWORD : undefined);
+      return credentialVouchers.filter(isTenants).some(({ kind, id = kind }) => id === named) ? named : undefined;
+    }
+    const named = used ?? externalIdentities.filter(isTenants).find((one) => one.idp === idp)?.subject;
+    if (named === undefined) return undefined;
+    return isTenants({ vouchedBy: await voucherOfUsed({ idp, used: named }, person) }) ? named : undefined;
+  };
 
   const admits: AccountMeans['admits'] = async ({ person, owner = { person } }, credential) => {
     const { user } = owner.person;
@@ -186,15 +250,19 @@ export function createAccountMeans(context: DirectoryContext, privileges: Privil
       const recorded = person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject);
       return open(weaker(recorded?.vouchedBy, (await settingsOfIdp(idp, person.tid))?.vouchedBy), person);
     },
-    async ofSignIn({ idp, method = PASSWORD }, { owner, person }) {
-      const { tid, user } = owner?.person ?? person;
+    async ofSignIn({ idp, method = PASSWORD, used }, { owner, person }) {
+      const holder = owner?.person ?? person;
+      const { tid, user } = holder;
+      if (used !== undefined) return weaker(await voucherOfUsed({ idp, used }, holder), person.user.parentVouchedBy);
       const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
-      const used =
+      const possible =
         idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
       const settings = idp === LOCAL ? undefined : await settingsOfIdp(idp, tid);
       const others = [person.user.parentVouchedBy, settings?.vouchedBy].map((vouchedBy) => ({ vouchedBy }));
-      return [...used, ...others].reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' });
+      return [...possible, ...others].reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' });
     },
+    limitOf,
+    goesOn,
     admits,
     refused,
     vouchFor,

@@ -14,10 +14,11 @@ import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
+import { goesOn } from './going-on.js';
 import { checkActing, namesOf, refusesActing } from './impersonation.js';
-import { type OurGrant, type OurSession, ownerOf, type PinnedLogin, pinnedLogin, sessionNameOf } from './login-context.js';
+import { type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
-import { createSilentCheck, isStrongEnough } from './requirements.js';
+import { createSilentCheck, isStrongEnough, ofSession } from './requirements.js';
 import type { Scopes } from './scopes.js';
 
 /** The token that an account is looked for by. */
@@ -129,17 +130,17 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
   const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
-    const { act, acting, owner } = login;
+    const { act, acting, authTime, owner, idp, used } = login;
     if (act === undefined) return true;
     const actor = await load(ctx, act.oid);
-    if (!actor || !isUsable(actor, instant(login.authTime), owner ?? act.oid)) return false;
+    if (!actor || !(await goesOn(parts, actor, { authTime, owner: owner ?? act.oid, idp, used }))) return false;
     return acting === undefined || actings.mayGoOn({ name: acting, oid, act });
   };
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
-    if (!account || !isUsable(account, instant(login?.authTime), ownerOf(oid, login), login?.session) || !maySignInTo(client, account))
-      return undefined;
+    if (!account || !maySignInTo(client, account)) return undefined;
+    if (!(login ? await goesOn(parts, account, login) : isUsable(account))) return undefined;
     if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
     if (!isStrongEnough(account, login)) return undefined;
@@ -171,11 +172,8 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
           ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
-      const session = token ? undefined : (here as OurSession);
-      const [since, owner, name] = token
-        ? [login?.authTime, ownerOf(oid, login), login?.session]
-        : [session?.loginTs, ownerOf(oid, session), session && sessionNameOf(session)];
-      if (!account || !isUsable(account, instant(since), owner, name)) return undefined;
+      const session = token ? undefined : (here as OurSession | undefined);
+      if (!account || !(token || (session ? await goesOn(parts, account, ofSession(session)) : isUsable(account)))) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,
@@ -199,6 +197,8 @@ const none: ReadonlySet<string> = new Set();
 interface Acted {
   readonly act?: PinnedLogin['act'];
   readonly owner?: string | undefined;
+  readonly idp?: string | undefined;
+  readonly used?: string | undefined;
   readonly acting?: string | undefined;
   readonly authTime: number | undefined;
 }
@@ -211,8 +211,6 @@ function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
 
 /** Whether a tenant is one of those that the caller may know about. */
 const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
-
-const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 
 /** No claim can tell a caller about tenants that are not its own. */
 const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups => ({

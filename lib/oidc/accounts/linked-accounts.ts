@@ -1,40 +1,31 @@
-import { type Account, type Directory, isUsable, subOf } from '../../directory/index.js';
-import { ownerOf, type PinnedLogin, sessionNameOf } from './login-context.js';
-import { isAllowedMethod } from './requirements.js';
-
-/** What a session says about its sign-in. */
-interface SignedIn {
-  readonly uid?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly loginTs?: number | undefined;
-  readonly sub?: string | undefined;
-  readonly idp?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly act?: PinnedLogin['act'] | undefined;
-}
+import { type Account, subOf } from '../../directory/index.js';
+import type { OidcParts } from '../context.js';
+import { goesOn } from './going-on.js';
+import type { OurSession } from './login-context.js';
+import { isAllowedMethod, ofSession } from './requirements.js';
 
 /**
  * The accounts that this sign-in is good for, the current one first: those linked to it whose `sub` it proved, which are usable, whose tenants
  * allow its method, and whose account links count. What else a tenant asks is asked after the switch.
  */
-export async function reachableAccounts({ accounts, means }: Directory, session: SignedIn): Promise<readonly Account[]> {
-  const { accountId, loginTs = 0, sub, act } = session;
+export async function reachableAccounts(parts: Pick<OidcParts, 'directory' | 'logger'>, session: OurSession): Promise<readonly Account[]> {
+  const { accounts, means } = parts.directory;
+  const { accountId, sub, act } = session;
+  const signIn = ofSession(session);
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
-  const since = new Date(loginTs * 1000);
-  const owner = accountId === undefined ? undefined : ownerOf(accountId, session);
-  const name = sessionNameOf(session);
-  if (!current || !isUsable(current, since, owner, name)) return [];
+  if (!current || !(await goesOn(parts, current, signIn))) return [];
   // Who acts as somebody does not go on as somebody else.
   if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
-  const reached = family.filter(
-    (account) =>
-      account.person.user.id === accountId ||
-      (subOf(account.person.user) === sub && isUsable(account, since, owner, name) && isAllowedMethod(account, session)),
-  );
-  // A permission may have been granted since the account was linked.
-  const admitted = await Promise.all(reached.map((account) => account.person.user.id === accountId || means.admits(account)));
-  return reached.filter((_, index) => admitted[index]);
+  const isReached = async (account: Account): Promise<boolean> =>
+    account.person.user.id === accountId ||
+    (subOf(account.person.user) === sub &&
+      isAllowedMethod(account, session) &&
+      (await goesOn(parts, account, signIn)) &&
+      // A permission may have been granted since the account was linked.
+      (await means.admits(account)));
+  const reached = await Promise.all(family.map(isReached));
+  return family.filter((_, index) => reached[index]);
 }
 
 /** Members of a sign-in that depend on its account. */

@@ -13,6 +13,8 @@ export interface PinnedLogin extends LoginContext {
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
+  /** As in `SignIn`. Present only if a tenant's administrator vouched for the means when the sign-in began. */
+  readonly used?: string;
   /** The user whose credential the sign-in rests on, if that is not the account of the grant. */
   readonly owner?: string;
   /** The name of the session of the grant. */
@@ -100,6 +102,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     authTime,
     ...named(sessionNameOf(session)),
     ...(session.method ? { method: session.method } : {}),
+    ...(session.used === undefined ? {} : { used: session.used }),
     ...(session.owner && session.owner !== session.accountId ? { owner: session.owner } : {}),
     ...(session.act ? { act: session.act } : {}),
     ...(session.acting ? { acting: session.acting } : {}),

@@ -7,10 +7,11 @@ import { type Awaitable, onceThere } from '../../awaitable.js';
 import { Deadline } from '../../claims/deadline.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
-import { type Account, credentialOwner, isUsable } from '../../directory/index.js';
+import { type Account, credentialOwner } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
 import type { Client } from '../../store/records/records.js';
 import type { OidcDependencies, OidcParts } from '../context.js';
+import { goesOn } from './going-on.js';
 import { type OurSession, type PinnedLogin, sessionNameOf } from './login-context.js';
 
 /** The sign-in of a session, or of a grant. */
@@ -18,6 +19,7 @@ export interface KnownSignIn {
   readonly amr?: readonly string[] | undefined;
   readonly idp?: string | undefined;
   readonly method?: string | undefined;
+  readonly used?: string | undefined;
   readonly provenAt?: SignedIn['provenAt'] | undefined;
   readonly owner?: string | undefined;
   readonly act?: SignedIn['act'] | undefined;
@@ -28,6 +30,7 @@ export const ofSession = (session: OurSession): KnownSignIn & { readonly authTim
   amr: session.amr,
   idp: session.idp,
   method: session.method,
+  used: session.used,
   provenAt: session.provenAt,
   owner: session.owner ?? session.accountId,
   act: session.act,
@@ -131,13 +134,12 @@ export const createIsComplete =
 
 /** {@link ExtensionContext.isSufficient} */
 export const createSufficient =
-  (parts: Pick<OidcDependencies, 'offers'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
+  (parts: Pick<OidcParts, 'offers' | 'directory' | 'logger'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
   async (account, signIn, asked) => {
-    const { authTime, act, owner, session, heldTo } = signIn;
+    const { heldTo } = signIn;
     // A request that began elsewhere names its account, and so its tenant.
     if (heldTo !== undefined && heldTo !== account.tenant.id) return false;
-    if (!isUsable(account, new Date(authTime * 1000), act ? undefined : owner, session) || !(await isComplete(account, signIn)))
-      return false;
+    if (!(await goesOn(parts, account, signIn)) || !(await isComplete(account, signIn))) return false;
     if (!asked) return true;
     const { client, scopes, acrValues } = asked;
     const acr = parseAcrValues(acrValues);

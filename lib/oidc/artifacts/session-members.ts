@@ -8,6 +8,8 @@ interface SignInMembers {
   /** As at the sign-in: a link made meanwhile counts from the next one. */
   sub?: string;
   idp?: string;
+  /** As in `SignIn`. Present only if a tenant's administrator vouched for the means when the sign-in began. */
+  used?: string;
   /** The user whose credential the session rests on, if that is not the account: the parent, or the impersonator. */
   owner?: string;
   /** Id of the tenant of the provider that sent `mfa`. `mfa` is in `amr` only for accounts of this tenant. */
@@ -49,6 +51,7 @@ export interface SessionExtras extends SignInMembers {
 const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   sub: true,
   idp: true,
+  used: true,
   owner: true,
   mfaIn: true,
   heldTo: true,

@@ -5,8 +5,9 @@ import type { Awaitable } from '../../awaitable.js';
 import { type Account, authorityOfClient, credentialOwner, isUsable, subOf } from '../../directory/index.js';
 import type { Client as DirectoryClient } from '../../store/records/records.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { ownerOf, sessionNameOf, sessionOf, startSignIn } from '../accounts/login-context.js';
-import { isAllowedMethod, isAskedMethod, tenantsAllowed } from '../accounts/requirements.js';
+import { goesOn } from '../accounts/going-on.js';
+import { sessionOf, startSignIn } from '../accounts/login-context.js';
+import { isAllowedMethod, isAskedMethod, ofSession, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, isFromFuture, isPast, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
@@ -153,9 +154,7 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
   // What else the tenant asks is asked next.
   if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
-  const isCurrent =
-    session.accountId === user.id &&
-    isUsable(account, new Date((session.loginTs ?? 0) * 1000), ownerOf(user.id, session), sessionNameOf(session));
+  const isCurrent = session.accountId === user.id && (await goesOn(parts, account, ofSession(session)));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;

@@ -39,7 +39,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   /** Accounts of the sign-in that may answer the request. */
   const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
     const oids: string[] = [];
-    for (const account of await reachableAccounts(parts.directory, settledOf(ctx).session)) {
+    for (const account of await reachableAccounts(parts, settledOf(ctx).session)) {
       const { id } = account.person.user;
       if (isOfTenant(ctx, account) && (await isHinted(ctx, id))) oids.push(id);
     }

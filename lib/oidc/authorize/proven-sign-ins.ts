@@ -15,7 +15,7 @@ interface Kept {
 export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
   const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
   return {
-    keep: (ctx: Context, { oid, amr, idp, method, mfaIn, heldTo, proof }: ProvenSignIn): Promise<string> =>
+    keep: (ctx: Context, { oid, amr, idp, method, used, mfaIn, heldTo, proof }: ProvenSignIn): Promise<string> =>
       records.keep({
         browser: parts.browsers.begin(ctx),
         signIn: {
@@ -23,6 +23,7 @@ export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 
           amr,
           idp,
           ...(method === undefined ? {} : { method }),
+          ...(used === undefined ? {} : { used }),
           ...(mfaIn === undefined ? {} : { mfaIn }),
           ...(heldTo === undefined ? {} : { heldTo }),
           proof,

@@ -20,7 +20,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
   const offeredBy = ({ prompt }: ProviderInteraction): readonly string[] => (prompt.details.oids as string[] | undefined) ?? [];
   /** The accounts that the sign-in of a browser may be shown and go on as: until it is complete, its own alone. */
   async function open(session: OurSession, { client }: Pick<Interaction, 'client'>): Promise<readonly Account[]> {
-    const reachable = await reachableAccounts(directory, session);
+    const reachable = await reachableAccounts(parts, session);
     const current = reachable.find((account) => idOf(account) === session.accountId);
     if (!current || reachable.length === 1 || (await isComplete(current, ofSession(session), client))) return reachable;
     return [current];

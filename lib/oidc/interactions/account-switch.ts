@@ -18,6 +18,7 @@ import { changeSession, endWithAside, isSameSignIn } from '../sessions/sessions.
 interface Begun {
   readonly loginTs: number;
   readonly owner: string;
+  readonly used: string | undefined;
   readonly mfaIn: string | undefined;
   readonly heldTo: string | undefined;
 }
@@ -29,7 +30,7 @@ export function createAccountSwitch(
   find: (ctx: Context) => Promise<ProviderInteraction | undefined>,
 ) {
   const { directory, artifacts, browserState } = parts;
-  return async (ctx: Context, { oid, amr, idp, method, proof }: SignIn, { loginTs, owner, mfaIn, heldTo }: Begun): Promise<void> => {
+  return async (ctx: Context, { oid, amr, idp, method, proof }: SignIn, { loginTs, owner, used, mfaIn, heldTo }: Begun): Promise<void> => {
     const found = (await provider().Session.get(ctx)) as OurSession;
     const { uid, accountId, act } = found;
     if (!accountId || (accountId === oid && !act)) return;
@@ -38,7 +39,7 @@ export function createAccountSwitch(
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
     const takeOver = (now: SessionPayload): SessionPayload | undefined =>
       isSameSignIn(now, found)
-        ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, owner, mfaIn, heldTo, proof, provenAt: undefined }
+        ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, used, owner, mfaIn, heldTo, proof, provenAt: undefined }
         : undefined;
     const isTakenOver = isSamePerson && (await changeSession(artifacts, keyOf('Session', uid), takeOver)) !== undefined;
     if (details?.session) {

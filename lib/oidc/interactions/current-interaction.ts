@@ -102,7 +102,10 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
         ...(signedIn?.accountId
-          ? { owner: signedIn.owner ?? signedIn.accountId, signedInBy: { idp: signedIn.idp ?? 'local', method: signedIn.method } }
+          ? {
+              owner: signedIn.owner ?? signedIn.accountId,
+              signedInBy: { idp: signedIn.idp ?? 'local', method: signedIn.method, used: signedIn.used },
+            }
           : {}),
         ...(signedIn?.act ? { act: signedIn.act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),

@@ -62,6 +62,8 @@ export function createInteractions(
       if (!signIn || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
       if (!(await directory.credentials.holds(account, proof))) return undefined;
       if (!named.act && !(await directory.means.admits(account, passwordOf(named)))) return undefined;
+      const limit = named.act ? undefined : await directory.means.limitOf(named, account);
+      if (!named.act && !(await directory.means.goesOn({ idp: named.idp, used: limit }, account))) return undefined;
       const notBefore = notBeforeOf(account);
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
       if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
@@ -70,9 +72,10 @@ export function createInteractions(
       const details = act && (await find(ctx));
       const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));
       if (act && !aside) return undefined;
+      const used = aside ? aside.used : limit;
       const owner = aside?.owner ?? credentialOwner(account.person.user);
       if (!act) {
-        await switchAccount(ctx, signIn, { loginTs: ts, owner, mfaIn, heldTo });
+        await switchAccount(ctx, signIn, { loginTs: ts, owner, used, mfaIn, heldTo });
         choice.remember(ctx, signIn.oid);
       }
       const { amr, idp, oid: user } = signIn;
@@ -88,6 +91,7 @@ export function createInteractions(
           amr: signIn.amr,
           idp: signIn.idp,
           method: signIn.method,
+          used,
           owner,
           mfaIn,
           heldTo,

@@ -8,12 +8,13 @@ import type { Interaction as ProviderInteraction } from 'oidc-provider';
 import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
 import type { SignIn } from '../../contract/sign-in/interaction.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
-import { isUsable, subOf } from '../../directory/index.js';
+import { subOf } from '../../directory/index.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
-import { type GrantRecord, type OurSession, sessionNameOf } from '../accounts/login-context.js';
+import { goesOn } from '../accounts/going-on.js';
+import type { GrantRecord, OurSession } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { Aside } from '../artifacts/session-members.js';
@@ -34,13 +35,13 @@ export interface Acting {
   /**
    * Sets the session of the impersonator aside. The browser has no session until the sign-in is complete. Undefined if the impersonator is not signed in, already
    * impersonates somebody, or still has an open requirement, for the signed-in account or for the one that acts.
-   * @returns the session that was set aside, and the owner of the credential that its sign-in rests on.
+   * @returns the session that was set aside, with the owner of the credential that its sign-in rests on, and what it `used`.
    */
   begin(
     ctx: Context,
     details: ProviderInteraction,
     signIn: ActingBegun,
-  ): Promise<{ readonly session: Aside; readonly owner: string } | undefined>;
+  ): Promise<{ readonly session: Aside; readonly owner: string; readonly used: string | undefined } | undefined>;
   /**
    * Ends the acting of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
@@ -92,16 +93,11 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
       const session = (await provider().Session.get(ctx)) as OurSession;
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
-      const since = new Date((session.loginTs ?? 0) * 1000);
       const owner = session.owner ?? session.accountId;
-      const isSelf =
-        current &&
-        actor &&
-        [current, actor].every(
-          (account) => isUsable(account, since, owner, sessionNameOf(session)) && subOf(account.person.user) === session.sub,
-        );
-      if (!isSelf || owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id)
-        return undefined;
+      if (!current || !actor) return undefined;
+      for (const account of [current, actor])
+        if (subOf(account.person.user) !== session.sub || !(await goesOn(parts, account, ofSession(session)))) return undefined;
+      if (owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
       const client = clientOf(await provider().Client.find(String(details.params.client_id)));
       for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
       const { sessionIdle, sessionAbsolute } = options.lifetimes;
@@ -117,7 +113,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
       setCookie(ctx, null);
       browserState.clear(ctx);
       hint.set(ctx, endsAt);
-      return { session: { uid: session.uid, browser }, owner };
+      return { session: { uid: session.uid, browser }, owner, used: session.used };
     },
 
     async end(ctx, next) {

@@ -41,6 +41,7 @@ export const createGrantLoader =
       existing.login.authTime === session.loginTs &&
       (existing.login.owner ?? account.accountId) === (session.owner ?? account.accountId) &&
       existing.login.endsAt === session.endsAt &&
+      existing.login.used === session.used &&
       existing.login.offline === session.offline &&
       isSameProof(existing.login.amr, session.amr ?? []);
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];

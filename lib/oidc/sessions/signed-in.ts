@@ -4,9 +4,9 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ActingHere } from '../../contract/sign-in/acting.js';
 import type { BrowserSignIn, SignInToEnd } from '../../contract/sign-in/logout-participant.js';
-import { isUsable } from '../../directory/index.js';
 import { digestOfKey } from '../../store/artifact-key.js';
-import { type OurSession, ownerOf } from '../accounts/login-context.js';
+import { goesOn } from '../accounts/going-on.js';
+import type { OurSession } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { createFindRecord, isClient } from '../clients/clients.js';
@@ -40,17 +40,11 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { accountId: oid, uid, loginTs } = session;
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
-    if (
-      !account ||
-      !key ||
-      loginTs === undefined ||
-      !isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session), digestOfKey(key))
-    )
-      return undefined;
+    if (!account || !key || loginTs === undefined || !(await goesOn(parts, account, ofSession(session)))) return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
-    const { method, acting, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
+    const { method, used, acting, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -63,6 +57,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
       ...(heldTo === undefined ? {} : { heldTo }),
       ...(method === undefined ? {} : { method }),
+      ...(used === undefined ? {} : { used }),
       ...(proof && { proof }),
       ...(act ? { act } : {}),
       ...(acting === undefined ? {} : { acting }),
@@ -76,14 +71,14 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
  * not usable any more. Where that cannot be told, no two names are the same.
  */
 export const createSignInState =
-  ({ directory }: OidcParts, provider: () => Provider, isComplete: IsComplete) =>
+  (parts: OidcParts, provider: () => Provider, isComplete: IsComplete) =>
   async (ctx: Context): Promise<string> => {
     const session = (await provider().Session.get(ctx)) as OurSession;
     const { accountId: oid, uid, loginTs, acting } = session;
     const key = keyOf('Session', uid);
-    const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
+    const account = oid === undefined || !key ? undefined : await parts.directory.accounts.findByOid(oid);
     if (!account || !key || loginTs === undefined) return '';
-    if (!isUsable(account, new Date(loginTs * 1000), ownerOf(account.person.user.id, session), digestOfKey(key))) return '';
+    if (!(await goesOn(parts, account, ofSession(session)))) return '';
     const completeness = await isComplete(account, ofSession(session)).catch(() => randomUUID());
     return JSON.stringify([digestOfKey(key), oid, loginTs, acting, completeness]);
   };

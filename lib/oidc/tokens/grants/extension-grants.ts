@@ -52,7 +52,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, given: GrantedSignIn, levels: readonly string[]): Promise<Made> {
     const signIn = boundActing(given, parts);
-    const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
+    const { oid, amr, idp, authTime, method, used, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
@@ -71,6 +71,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       authTime,
       sessionEndsAt,
       ...(method === undefined ? {} : { method }),
+      ...(used === undefined ? {} : { used }),
       ...(owner === undefined || owner === oid ? {} : { owner }),
       ...(signIn.session === undefined ? {} : { session: signIn.session }),
       ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),

@@ -1,0 +1,346 @@
+/**
+ * Sign-ins that began before a privilege was granted, by a means that an administrator without the privilege put in place: each means with each way in which the
+ * privilege comes unasked, over HTTP. Nothing that came of the sign-in goes on after the grant, until somebody who holds the privilege confirms the means.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../../support/administration/admin.js';
+import { createSoftwarePasskey } from '../../support/browser/software-passkey.js';
+import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn, titleOf } from '../../support/client/agent.js';
+import { isSignInPage } from '../../support/client/authorization-response.js';
+import { introspect, redeem, refresh, userinfo } from '../../support/client/steps.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { cibaClient, createAsking, redeem as redeemRequest } from '../../support/sign-in/ciba.js';
+import { submit } from '../../support/sign-in/factors.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+
+/** The privilege. `low` administers the tenants as well, and lacks it. */
+const GRANTED = 'idp.exports:read';
+const PASSWORD = 'a password that is long';
+type Writer = 'low' | 'holder';
+
+const asking = createAsking(() => service.idp);
+let upstream: UpstreamProvider;
+const connection = (id: string, tenant: string, more: object = {}) => ({
+  id,
+  tenant,
+  name: id,
+  clientId: 'tenant-idp',
+  clientSecret: UPSTREAM_SECRET,
+  issuer: upstream.issuer,
+  ...more,
+});
+/** Tenants without privileges, in which `low` may change connections, each with a connection of its name. */
+const plain = Array.from({ length: 6 }, (_, index) => `plain-${index}`);
+const org = { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] };
+const service = useIdp(async () => {
+  upstream = await startUpstream();
+  const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
+  return {
+    seed: {
+      ...adminSeed,
+      tenants: [...adminSeed.tenants, org, { name: 'Home' }, ...plain.map((name) => ({ name }))],
+      clients: [
+        ...adminSeed.clients.map((client) =>
+          client.id === 'web' ? { ...client, allowedScopes: [...client.allowedScopes, GRANTED] } : client,
+        ),
+        adminClient('low', ['Org', 'Home', ...plain], lowScopes),
+        adminClient('holder', ['Org', 'Home', ...plain]),
+        cibaClient('desk'),
+      ],
+      extensions: { connections: [connection('up', 'Org'), connection('home', 'Home'), ...plain.map((name) => connection(name, name))] },
+    } as never,
+    hostname: 'localhost',
+    extensions: [asking.extension],
+    limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
+  };
+});
+afterAll(() => upstream?.close());
+
+let tids: Readonly<Record<string, string>>;
+const clients = new Map<string, AdminClient>();
+const by = (name: string): AdminClient => clients.get(name) as AdminClient;
+beforeAll(async () => {
+  upstream.register(service.issuer, ['up', 'home', ...plain]);
+  for (const name of ['root', 'holder'] as const) clients.set(name, administer(service.issuer, await adminToken(service.issuer, name)));
+  const lowScope = adminScopes.filter((one) => one !== GRANTED).join(' ');
+  clients.set('low', administer(service.issuer, await adminToken(service.issuer, 'low', lowScope)));
+  tids = await tenantIds(by('root'));
+});
+
+interface Target {
+  readonly tid: string;
+  readonly userId: string;
+  readonly userName: string;
+}
+let count = 0;
+const unused = [...plain];
+async function member(tenant: string, password?: string, status: 'active' | 'invited' = 'active'): Promise<Target> {
+  count += 1;
+  const tid = tids[tenant] ?? '';
+  const userName = `member-${count}@begun.test`;
+  const made = await service.idp
+    .tenant(tid)
+    .persons.create({ givenName: 'M', familyName: 'M', email: userName, user: { userName, status } });
+  const userId = made.user?.id ?? '';
+  if (password !== undefined) await service.idp.directory.credentials.seedPassword(userId, password);
+  return { tid, userId, userName };
+}
+function ok(answer: AdminAnswer): AdminAnswer {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
+  return answer;
+}
+
+const pkce = createPkce();
+const start = (more: Record<string, string> = {}) =>
+  authorizeUrl(service.issuer, {
+    code_challenge: pkce.challenge,
+    code_challenge_method: 'S256',
+    scope: 'openid perms offline_access',
+    ...more,
+  });
+const codeIn = ({ location }: Answer): string | undefined =>
+  location === undefined ? undefined : (new URL(location).searchParams.get('code') ?? undefined);
+const isCode = (answer: Answer): boolean => codeIn(answer) !== undefined;
+const open = async (agent: Agent, url: string) => agent.follow(await agent.get(url));
+
+async function atProvider(agent: Agent, idp: string, userId: string): Promise<Answer> {
+  upstream.person = { sub: `subject of ${userId}`, email: 'x@y.test' };
+  return agent.follow(await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: `idp:${idp}`, prompt: 'login' })))));
+}
+const record = async (writer: AdminClient, { tid, userId }: Target, idp: string) =>
+  ok(await writer.patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] }));
+
+interface Begun {
+  /** The user that gets the privilege, and is signed in. */
+  readonly target: Target;
+  readonly agent: Agent;
+  /** Signs in by the same means again. */
+  again(agent: Agent): Promise<Answer>;
+}
+
+/** Each signs in by a means that the writer put in place. */
+const means = {
+  'an identity': async (writer: Writer): Promise<Begun> => {
+    const target = await member('Org');
+    await record(by(writer), target, 'up');
+    return begunBy(target, (agent) => atProvider(agent, 'up', target.userId));
+  },
+  'the settings of a connection': async (writer: Writer): Promise<Begun> => {
+    const name = unused.pop() ?? '';
+    const target = await member(name);
+    await record(by('root'), target, name);
+    ok(await by(writer).patch(`/tenants/${target.tid}/connections/${name}`, { parameters: [{ name: 'hd', value: 'x' }] }));
+    return begunBy(target, (agent) => atProvider(agent, name, target.userId));
+  },
+  'a password that an invitation link set': async (writer: Writer): Promise<Begun> => {
+    const target = await member('Org', undefined, 'invited');
+    const { tid, userId, userName } = target;
+    const { id } = ok(await by(writer).post(`/tenants/${tid}/invitations`, { userId, send: false })).json as { readonly id: string };
+    const url = String(ok(await by(writer)(`/tenants/${tid}/invitations/${id}/link`)).json.url);
+    const agent = new Agent();
+    await agent.follow(await agent.submit(await agent.get(url), { password: PASSWORD }));
+    expect(isCode(await open(agent, start()))).toBe(true);
+    return { target, agent, again: (other) => signIn(other, start(), userName, PASSWORD) };
+  },
+  'a passkey that was added in such a sign-in': async (writer: Writer): Promise<Begun> => {
+    const target = await member('Org');
+    await record(by(writer), target, 'up');
+    const { agent } = await begunBy(target, (first) => atProvider(first, 'up', target.userId));
+    const passkey = createSoftwarePasskey(service.issuer);
+    const list = await passkey.enrolOn(agent, await open(agent, `${service.issuer}/idp/factors`));
+    expect(titleOf(list)).toBe('Your sign-in factors');
+    return begunBy(target, async (other) => passkey.proveOn(other, await open(other, start({ acr_values: 'idp:passkey' }))));
+  },
+  'an account link': async (writer: Writer): Promise<Begun> => {
+    const [parent, target] = [await member('Home', PASSWORD), await member('Org')];
+    ok(await by(writer).post(`/tenants/${target.tid}/users/${target.userId}/link/${parent.userId}`));
+    return begunBy(target, (agent) => signIn(agent, start(), target.userName, PASSWORD));
+  },
+  'an identity of the parent': async (writer: Writer): Promise<Begun> => {
+    const [parent, target] = [await member('Home'), await member('Org')];
+    await service.idp.tenant(target.tid).linking.link(target.userId, { tid: parent.tid, userId: parent.userId });
+    await record(by(writer), parent, 'home');
+    return begunBy(target, async (agent) => {
+      const page = await atProvider(agent, 'home', parent.userId);
+      if (!isCode(page)) return page;
+      const chooser = await open(agent, start({ acr_values: `tenant:${target.tid}` }));
+      return agent.follow(await agent.submit(chooser, { choice: target.userId }));
+    });
+  },
+} as const satisfies Record<string, (writer: Writer) => Promise<Begun>>;
+
+async function begunBy(target: Target, again: Begun['again']): Promise<Begun> {
+  const agent = new Agent();
+  expect(isCode(await again(agent))).toBe(true);
+  return { target, agent, again };
+}
+
+/** Each gives the privilege, and asks nobody. */
+const grants = {
+  'host code puts the user into a group': async ({ tid, userId }: Target) => {
+    count += 1;
+    const { groups, users } = service.idp.tenant(tid);
+    const { id } = await groups.create({ name: `Group ${count}`, permissionIds: [GRANTED] });
+    await users.addGroups(userId, { ids: [id] });
+  },
+  'host code gives a permission to a group of the user': async (target: Target) => {
+    const { tid, id } = await groupWith(target);
+    await service.idp.tenant(tid).groups.update(id, { permissionIds: [GRANTED] });
+  },
+} as const;
+
+/** A new group without permissions, with the user. */
+async function groupWith({ tid, userId }: Target): Promise<{ readonly tid: string; readonly id: string }> {
+  count += 1;
+  const { groups, users } = service.idp.tenant(tid);
+  const { id } = await groups.create({ name: `Group ${count}` });
+  await users.addGroups(userId, { ids: [id] });
+  return { tid, id };
+}
+
+/** What a client and a browser keep of a sign-in. */
+async function keep({ target, agent }: Pick<Begun, 'target' | 'agent'>) {
+  const acr = { acr_values: `tenant:${target.tid}` };
+  const codes = [await open(agent, start(acr)), await open(agent, start(acr))].map((answer) => String(codeIn(answer)));
+  const [first = '', waiting = ''] = codes;
+  const redeemed = (code: string) => redeem(service.issuer, { client: 'web', code, verifier: pkce.verifier });
+  const { json: tokens } = await redeemed(first);
+  expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
+  const asked = await asking.ask(target.userName);
+  const page = await open(agent, `${service.issuer}/idp/ciba/requests/${asked.request.id}`);
+  await submit(agent, page, { decision: 'approve' });
+  expect((await asking.requests.read(asked.request.id))?.state).toBe('approved');
+
+  return async () => {
+    const silent = await open(agent, start({ ...acr, prompt: 'none', scope: 'openid' }));
+    const own = await open(agent, `${service.issuer}/idp/factors`);
+    const answers = {
+      'refresh token': await refresh(service.issuer, String(tokens.refresh_token)),
+      code: await redeemed(waiting),
+      'approved request': await redeemRequest(service.issuer, asked.authReqId),
+    };
+    return {
+      introspection: (await introspect(service.issuer, tokens.access_token)).json.active as boolean,
+      userinfo: (await userinfo(service.issuer, tokens.access_token)).status,
+      session: isCode(silent) ? 'goes on' : new URL(String(silent.location)).searchParams.get('error'),
+      'page of their own': isSignInPage(own) ? 'sign-in' : titleOf(own),
+      ...Object.fromEntries(Object.entries(answers).map(([name, { status, json }]) => [name, [status, (json as Json).error]])),
+    };
+  };
+}
+const goesOn = {
+  introspection: true,
+  userinfo: 200,
+  session: 'goes on',
+  'page of their own': 'Your sign-in factors',
+  'refresh token': [200, undefined],
+  code: [200, undefined],
+  'approved request': [200, undefined],
+};
+const ended = {
+  introspection: false,
+  userinfo: 401,
+  session: 'login_required',
+  'page of their own': 'sign-in',
+  'refresh token': [400, 'invalid_grant'],
+  code: [400, 'invalid_grant'],
+  'approved request': [400, 'invalid_grant'],
+};
+
+const names = Object.keys(means) as (keyof typeof means)[];
+const ways = Object.keys(grants) as (keyof typeof grants)[];
+
+describe.each(names.flatMap((name) => ways.map((way) => [name, way] as const)))(
+  'T3-POS-IDENTITY: a sign-in by %s, then %s',
+  (name, way) => {
+    test('ends with all that came of it, if the means of somebody who lacks the privilege began it', async () => {
+      const begun = await means[name]('low');
+      const kept = await keep(begun);
+      await grants[way](begun.target);
+      const lines = service.lines.length;
+      expect(await kept()).toEqual(ended);
+      expect(
+        service.lines.slice(lines).map(({ fields, message }) => ({ message, user: fields.user, reason: fields.reason })),
+      ).toContainEqual({
+        message: 'sign-in not continued',
+        user: begun.target.userId,
+        reason: 'unconfirmed',
+      });
+      expect(isCode(await begun.again(new Agent()))).toBe(false);
+    });
+
+    test('goes on, if the means of somebody who holds the privilege began it', async () => {
+      const begun = await means[name]('holder');
+      const kept = await keep(begun);
+      await grants[way](begun.target);
+      expect(await kept()).toEqual(goesOn);
+    });
+  },
+);
+
+describe.each(names)('a sign-in by %s', (name) => {
+  test('goes on while the user has no privileges', async () => {
+    expect(await (await keep(await means[name]('low')))()).toEqual(goesOn);
+  });
+
+  test('goes on after somebody who holds the privilege confirms the means', async () => {
+    const begun = await means[name]('low');
+    const kept = await keep(begun);
+    const { tid, id } = await groupWith(begun.target);
+    const path = `/tenants/${tid}/groups/${id}`;
+    const refused = await by('root').patch(path, { permissionIds: [GRANTED] });
+    expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
+    ok(await by('root').patch(path, { permissionIds: [GRANTED], confirm: true }));
+    expect(await kept()).toEqual(goesOn);
+  });
+});
+
+test('a mapping that gives the privilege in another sign-in ends the sign-in', async () => {
+  const target = await member('Org');
+  const { tid, userId } = target;
+  const group = await service.idp.tenant(tid).groups.create({ name: 'Mapped', permissionIds: [GRANTED] });
+  const mapping = { groups: { update: true, claim: 'groups', values: [{ value: 'staff', groupId: group.id }] } };
+  const fields = { name: 'Mapped', clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer, mapping };
+  const { id } = ok(await by('root').post(`/tenants/${tid}/connections`, fields)).json as { readonly id: string };
+  upstream.register(service.issuer, ['up', 'home', ...plain, id]);
+  const mapped = { idp: id, subject: 'mapped' };
+  ok(await by('root').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [mapped] }));
+  const low = { idp: 'up', subject: `subject of ${userId}` };
+  ok(await by('low').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [mapped, low] }));
+  const kept = await keep(await begunBy(target, (agent) => atProvider(agent, 'up', userId)));
+  upstream.person = { sub: 'mapped', groups: ['staff'] };
+  const agent = new Agent();
+  const answer = await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: `idp:${id}` }))));
+  expect(isCode(await agent.follow(answer))).toBe(true);
+  expect((await service.idp.tenant(tid).users.require(userId)).user.groupIds).toEqual([group.id]);
+  expect(isCode(await open(agent, start({ prompt: 'none' })))).toBe(true);
+  expect(await kept()).toEqual(ended);
+});
+
+test('of two identities of one connection, each sign-in counts for its own', async () => {
+  const target = await member('Org');
+  const path = `/tenants/${target.tid}/users/${target.userId}`;
+  const own = { idp: 'up', subject: `own of ${target.userId}` };
+  const low = { idp: 'up', subject: `subject of ${target.userId}` };
+  ok(await by('root').patch(path, { externalIdentities: [own] }));
+  ok(await by('low').patch(path, { externalIdentities: [own, low] }));
+  const kept = await keep(await begunBy(target, (agent) => atProvider(agent, 'up', target.userId)));
+  const signInByOwn = async (agent: Agent) => {
+    upstream.person = { sub: own.subject };
+    return agent.follow(await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: 'idp:up', prompt: 'login' })))));
+  };
+  const keptOfOwn = await keep(await begunBy(target, signInByOwn));
+  await grants['host code puts the user into a group'](target);
+  expect([await kept(), await keptOfOwn()]).toEqual([ended, goesOn]);
+  const { agent } = await begunBy(target, signInByOwn);
+  expect(isCode(await open(agent, start({ prompt: 'none' })))).toBe(true);
+});
