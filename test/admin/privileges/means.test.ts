@@ -112,9 +112,11 @@ const confirm = async (writer: AdminClient, path: string): Promise<AdminAnswer> 
 const linked = async (url: string, isIn: () => Promise<boolean>) => {
   const agent = new Agent();
   const page = await agent.get(url);
+  let uses = 0;
   return {
     use: async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
-      const answer = await agent.follow(await agent.submit(page, { password: PASSWORD }));
+      uses += 1; // The same content would be answered as before.
+      const answer = await agent.follow(await agent.submit(page, { password: `${PASSWORD}${uses}` }));
       return { title: titleOf(answer), isIn: await isIn() };
     },
   };
