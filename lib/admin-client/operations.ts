@@ -229,6 +229,7 @@ export interface Links {
 }
 
 export interface MeansOfUser {
+  /** at most 500 */
   readonly items: readonly {
     /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
     readonly kind: string;
@@ -241,6 +242,7 @@ export interface MeansOfUser {
     /** of the person, to which reset links are mailed */
     readonly address?: string;
   }[];
+  readonly total: number;
 }
 
 export interface Permission {
@@ -657,6 +659,8 @@ export interface Operations {
       readonly emailVerified?: boolean;
       readonly externalIdentities?: readonly { readonly idp: string; readonly subject: string }[];
       readonly groups?: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      readonly confirm?: boolean;
     };
     readonly answer: User;
   };
@@ -711,6 +715,7 @@ export interface Operations {
   /** Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users/{id}/means': {
     readonly params: { readonly tid: string; readonly id: string };
+    readonly query?: { readonly groupId?: string };
     readonly answer: MeansOfUser;
   };
   /** Vouches for the means of a user, and of its parent, that the caller was shown, so that they count. Scope `idp.users:write`. */

@@ -124,21 +124,29 @@ export interface VouchedMeans extends Means {
 /** Whether a means is still as it was listed. */
 const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
+/** Changes with each new link, and with each fetch of a link, because somebody else may have the link then. */
+const revisionOf = ({ serial, fetches = 0 }: { readonly serial: number; readonly fetches?: number }): string => `${serial}.${fetches}`;
+
+/** Returns the address of a person as a means. */
+export const addressesOf = ({ tid, email, emailVouchedBy, user }: Person): readonly VouchedMeans[] =>
+  email === undefined ? [] : [{ kind: 'address', tid, ...(user && { userId: user.id }), address: email, vouchedBy: emailVouchedBy }];
+
 /** Returns the means of a user that still work, with their vouchers. @param now milliseconds since the epoch, by the time that all nodes share */
-export function meansOf({ tid, email, emailVouchedBy, user }: PersonWithUser, now: number): readonly VouchedMeans[] {
+export function meansOf(person: PersonWithUser, now: number): readonly VouchedMeans[] {
+  const { tid, user } = person;
   const { id: userId, invitation, passwordReset, externalIdentities, provenEmail, provenEmailVouchedBy, status, statusBefore } = user;
   const { parentUserId, parentVouchedBy, credentialVouchers = [] } = user;
   const isOpen = ({ expiresAt }: { readonly expiresAt: Date }) => expiresAt.getTime() > now;
   const isInvited = status === 'invited' || statusBefore === 'invited';
   return [
     ...(invitation && isInvited && isOpen(invitation)
-      ? [{ kind: 'invitation', tid, userId, id: invitation.id, vouchedBy: invitation.vouchedBy }]
+      ? [{ kind: 'invitation', tid, userId, id: invitation.id, revision: revisionOf(invitation), vouchedBy: invitation.vouchedBy }]
       : []),
     ...(passwordReset && passwordReset.usedAt === undefined && isOpen(passwordReset)
-      ? [{ kind: 'reset', tid, userId, vouchedBy: passwordReset.vouchedBy }]
+      ? [{ kind: 'reset', tid, userId, revision: revisionOf(passwordReset), vouchedBy: passwordReset.vouchedBy }]
       : []),
     ...externalIdentities.map(({ idp, subject, vouchedBy }) => ({ kind: 'identity', tid, userId, idp, subject, vouchedBy })),
-    ...(email === undefined ? [] : [{ kind: 'address', tid, userId, address: email, vouchedBy: emailVouchedBy }]),
+    ...addressesOf(person),
     ...(provenEmail === undefined ? [] : [{ kind: 'address', tid, userId, address: provenEmail, vouchedBy: provenEmailVouchedBy }]),
     ...credentialVouchers.map((one) => ({ ...one, tid, userId })),
     ...(parentUserId === undefined ? [] : [{ kind: 'link', tid, userId, id: parentUserId, vouchedBy: parentVouchedBy }]),

@@ -1,8 +1,8 @@
 /**
  * Means that do not cover the privileges of an account, because their writers held less: list them, and confirm them.
  *
- * A confirmation covers what the same administrator was shown last. Otherwise somebody who holds less could add a means between the list and the
- * confirmation, and the administrator would vouch for it unseen.
+ * A confirmation covers the means that the same administrator was shown within the last hour. Otherwise somebody who holds less could add a means between
+ * the list and the confirmation, and the administrator would vouch for it unseen.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -17,6 +17,7 @@ import {
   meansOfClient,
   type Operation,
   type OperationRequest,
+  type Person,
   type PersonWithUser,
   type Privilege,
   Type,
@@ -43,7 +44,17 @@ const Means = form({
   subject: Type.Optional(Type.String()),
   address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
 });
-const MeansList = Type.Object({ items: Type.Array(Means) }, { $id: 'MeansOfUser', additionalProperties: false });
+const MeansList = Type.Object(
+  { items: Type.Array(Means, { description: 'at most 500' }), total: Type.Integer() },
+  { $id: 'MeansOfUser', additionalProperties: false },
+);
+const listQuery = form({
+  groupId: Type.Optional(
+    Type.String({
+      description: 'Lists the means that would not count if the user were in this group too. @default the present groups alone',
+    }),
+  ),
+});
 const Confirmed = Type.Object(
   {
     items: Type.Array(Means, { description: 'which the caller vouches for now' }),
@@ -58,18 +69,21 @@ export const confirm = Type.Optional(
   Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour' }),
 );
 
-/** Digest of the means that an administrator was shown last, of one user, group or client. */
+/** Digests of the means that an administrator was shown, of one user, person, group or client, each with the time in milliseconds. */
 export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
+type Listing = readonly (readonly [digest: string, at: number])[];
 
-/** Means that one answer lists, at most. */
-const MOST_MEANS = 100;
+/** Means that one answer lists, at most. All of one user and its parent fit. */
+const MOST_MEANS = 500;
+/** Digests that are kept of one listing, at most. The newest stay. */
+const MOST_DIGESTS = 20_000;
 
 /** Records that the administrator vouches for the means that were judged. Runs after the grant is written. */
 export type Confirmation = () => Promise<void>;
 
-/** Of a user, of a group that is about to get permissions, or of a client. */
+/** Of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
 interface Found {
-  /** Id of the user, the group or the client. */
+  /** Id of the user, the person, the group or the client. */
   readonly id: string;
   readonly users: readonly UnconfirmedUser[];
   readonly sources?: readonly VouchedMeans[];
@@ -82,6 +96,13 @@ export interface MeansChecks {
    * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless the administrator was shown these and confirms them
    */
   ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
+  /** The same for a person who is about to get a user: the address, to which the user's invitation goes. The confirmation takes the user that was written. */
+  ofNewUser(
+    request: Request,
+    person: Person,
+    privileges: readonly Privilege[],
+    isConfirmed: boolean,
+  ): Promise<((written: PersonWithUser) => Promise<void>) | undefined>;
   /** The same for a group that is about to have these permissions: the means of its members, and those that put users into the group. */
   ofGroup(request: Request, group: Group, permissionIds: readonly string[], isConfirmed: boolean): Promise<Confirmation | undefined>;
   /** The same for a client that is about to have these members: its secrets and metadata. @returns whether the caller confirms them */
@@ -94,15 +115,28 @@ export interface MeansChecks {
   readonly operations: readonly Operation[];
 }
 
-export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact'>): MeansChecks {
+export function createMeansChecks({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): MeansChecks {
   const shown = artifact(listings);
   const idOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
+  const fresh = (value: unknown): Listing =>
+    ((value as Listing | undefined) ?? []).filter(([, at]) => at > now() - listings.lifetimeSeconds * 1000);
 
-  /** Remembers what the administrator is shown now. */
-  async function list(request: Request, found: Found): Promise<Shown[]> {
-    const digest = digestOf(found);
-    await shown.update(idOf(request, found), () => digest, { lifetimeSeconds: listings.lifetimeSeconds });
-    return shownTo(request, found);
+  /** Remembers the means that the administrator is shown now, besides those that it was shown before. */
+  async function list(request: Request, found: Found, means: readonly Listed[]): Promise<Shown[]> {
+    const listed = means.slice(0, MOST_MEANS);
+    const digests = new Map(listed.map((one) => [digestOf(one), now()]));
+    await shown.update(
+      idOf(request, found),
+      (value) => [...fresh(value).filter(([digest]) => !digests.has(digest)), ...digests].slice(-MOST_DIGESTS),
+      { lifetimeSeconds: listings.lifetimeSeconds },
+    );
+    return shownTo(request, found, listed);
+  }
+
+  /** Returns the means that the administrator was not shown within the last hour. */
+  async function unseen(request: Request, found: Found): Promise<readonly Listed[]> {
+    const seen = new Set(fresh(await shown.read(idOf(request, found))).map(([digest]) => digest));
+    return meansIn(found).filter((one) => !seen.has(digestOf(one)));
   }
 
   /**
@@ -110,26 +144,35 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
    * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
    */
   async function check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
-    const { sources = [], client } = found;
-    if (users.length === 0 && sources.length === 0 && client === undefined) return undefined;
+    const all = meansIn(found);
+    if (all.length === 0) return undefined;
     if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
-    if (!isConfirmed || (await shown.read(idOf(request, found))) !== digestOf(found)) {
-      const listed = await list(request, found);
-      const means = client ? [{ kind: client.kind, id: client.id, members: client.members }] : listed;
-      throw errors('means_unconfirmed', { means: means.slice(0, MOST_MEANS), total: means.length });
-    }
+    const unlisted = isConfirmed ? await unseen(request, found) : all;
+    if (unlisted.length > 0)
+      throw errors('means_unconfirmed', { means: await list(request, found, unlisted), total: shownTo(request, found).length });
     return () => request.directory.means.confirm(users);
   }
 
-  const ofOne = async ({ params, directory }: Request): Promise<Found> => {
+  const ofOne = async ({ params, directory }: Request, groupId?: string): Promise<Found> => {
     const { tid = '', id = '' } = params;
-    return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id)) };
+    const added = groupId === undefined ? [] : await directory.privileges.ofGroupIds({ tid, groupIds: [groupId] });
+    return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id), added) };
   };
 
   return {
     async ofUser(request, person, added, isConfirmed) {
       if (added.length === 0 && !isConfirmed) return undefined;
       return check(request, { id: person.user.id, users: await request.directory.means.unconfirmed(person, added) }, isConfirmed);
+    },
+
+    async ofNewUser(request, person, privileges, isConfirmed) {
+      const { means } = request.directory;
+      const sources = means.unconfirmedAddress(person, privileges);
+      if (!(await check(request, { id: person.id, users: [], sources }, isConfirmed))) return undefined;
+      return (written) => {
+        const listed = sources.map((one) => ({ ...one, userId: written.user.id }));
+        return means.confirm([{ person: written, privileges, means: listed }]);
+      };
     },
 
     async ofGroup(request, group, permissionIds, isConfirmed) {
@@ -168,8 +211,12 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
         path: MEANS,
         scope: 'idp.users:read',
         summary: 'Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them',
+        query: listQuery,
         answer: MeansList,
-        handle: async (request) => ({ items: await list(request, await ofOne(request)) }),
+        async handle(request) {
+          const found = await ofOne(request, request.query.groupId);
+          return { items: await list(request, found, meansIn(found)), total: shownTo(request, found).length };
+        },
       }),
       defineOperation({
         method: 'POST',
@@ -195,19 +242,22 @@ export function createMeansChecks({ artifact }: Pick<ExtensionContext, 'artifact
 }
 
 type Shown = Omit<VouchedMeans, 'vouchedBy' | 'revision'>;
+type Listed = VouchedMeans | ClientMeans;
+
+const meansIn = ({ users, sources = [], client }: Found): readonly Listed[] => [
+  ...(client ? [client] : []),
+  ...sources,
+  ...users.flatMap(({ means }) => means),
+];
 
 /** The means that the administrator sees: a parent may be of a tenant that it does not administer. */
-const shownTo = ({ administrator }: Request, { users, sources = [] }: Found): Shown[] =>
-  [...sources, ...users.filter(({ person }) => administrator.administers(person.tid)).flatMap(({ means }) => means)].map(
-    ({ vouchedBy: _, revision: __, ...means }) => means,
-  );
+function shownTo({ administrator }: Request, found: Found, listed?: readonly Listed[]): Shown[] {
+  const visible = meansIn({ ...found, users: found.users.filter(({ person }) => administrator.administers(person.tid)) });
+  return visible.filter((one) => listed?.includes(one) ?? true).map(shownOf);
+}
 
-/** Digest of the means with their vouchers, whatever their order. */
-const digestOf = ({ users, sources = [], client }: Found): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify(
-        [...sources, ...(client ? [client] : []), ...users.flatMap(({ means }) => means)].map((one) => JSON.stringify(one)).sort(),
-      ),
-    )
-    .digest('base64url');
+/** Only the answer about a client has the means of one. */
+const shownOf = ({ vouchedBy: _, revision: __, ...means }: Listed): Shown => means as Shown;
+
+/** Digest of a means with its voucher. */
+const digestOf = (means: Listed): string => createHash('sha256').update(JSON.stringify(means)).digest('base64url').slice(0, 22);

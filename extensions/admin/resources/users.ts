@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Directory,
   defineOperation,
+  IdpError,
   type PersonWithUser,
   recordForms,
   type Static,
@@ -13,7 +14,7 @@ import { checkEmailVerified, checkMayBecome, checkUserId, mayEndLink } from '../
 import { type Confirmation, confirm, type MeansChecks } from './means.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
-import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
+import { checkGroups, checkGroupsOfNewUser, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
 
 const USER = '/tenants/{tid}/users/{id}';
 const write = { scope: 'idp.users:write' } as const;
@@ -90,7 +91,10 @@ async function groupsOf({ accounts }: Directory, person: PersonWithUser) {
   return { items: groups.map(({ id, name }) => ({ id, name })) };
 }
 
-export const users = (means: Pick<MeansChecks, 'ofUser'>) => [
+/** A new user, whose groups may need the confirmation of the person's address. */
+const grantedUser = form({ ...newUserForm.properties, confirm });
+
+export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
   ...crud<UserRow>({
     name: 'users',
     noun: 'a user',
@@ -120,22 +124,27 @@ export const users = (means: Pick<MeansChecks, 'ofUser'>) => [
     method: 'POST',
     path: '/tenants/{tid}/persons/{id}/user',
     summary: 'Gives a person a user, who is invited',
-    body: newUserForm,
+    body: grantedUser,
     answer: userItem,
     status: 201,
     errors: [
       ...['person_has_user', 'user_name_taken', 'group_unknown', 'group_refs_mixed'],
-      ...['grant_exceeds_own', 'all_tenants_required', 'email_unproven', 'conflict'],
+      ...['grant_exceeds_own', 'all_tenants_required', 'email_unproven', 'conflict', 'means_unconfirmed'],
     ],
     location: (answer, { tid }) => filled(USER, { tid, id: answer.id }),
     async handle(request) {
-      const { params, body, directory, isRetry, newId } = request;
-      const { users: all } = directory.forTenant(params.tid);
+      const { params, directory, isRetry, newId } = request;
+      const { confirm: isConfirmed = false, ...body } = request.body as Static<typeof newUserForm> & { readonly confirm?: boolean };
+      const { users: all, persons } = directory.forTenant(params.tid);
       checkUserId(request, body, '/id');
       checkEmailVerified(request, body);
-      await checkGroups(request as never, body.groups as never);
+      const person = await persons.get(params.id);
+      if (!person) throw new IdpError('not_found');
+      const confirmMeans = await checkGroupsOfNewUser(request as never, body.groups as never, { person, means, isConfirmed });
       const before = isRetry && body.id === undefined ? await all.get(newId()) : undefined;
-      return userView(before ?? (await all.create(params.id, { ...body, id: body.id ?? newId() } as never)));
+      const made = before ?? (await all.create(params.id, { ...body, id: body.id ?? newId() } as never));
+      await confirmMeans?.(made);
+      return userView(made);
     },
   }),
   ended('disable', 'Ends every sign-in of a user, and allows no other'),

@@ -12,6 +12,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 import {
+  addressesOf,
   covers,
   credentialVoucherOf,
   meansOf,
@@ -111,6 +112,8 @@ export interface AccountMeans {
    * @param added privileges that the user is about to get
    */
   unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
+  /** Returns the address of a person who is about to get a user, as a means, if its voucher does not cover the privileges of the user. */
+  unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[];
   /** Returns such users among the members of a group that is about to get privileges, and their parents. */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
   /** Returns means that put users into the group and do not cover its privileges. */
@@ -268,6 +271,7 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
     vouchFor,
     give: (voucher, group) => covers(voucher, privileges.ofGroups([group])),
     unconfirmed,
+    unconfirmedAddress: (person, held) => addressesOf(person).filter(({ vouchedBy }) => !covers(vouchedBy, held)),
     confirm,
 
     async *unconfirmedMembers({ id, tid }, added) {

@@ -247,7 +247,7 @@ function activated(
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
   // Who has the link has the mail, unless somebody else saw the link.
-  const hasMail = open?.send === true && !open.isFetched && row.email !== undefined && isEmailAddress(row.email);
+  const hasMail = open?.send === true && open.fetches === undefined && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
   // Somebody else may have opened the link, so the password counts for no more than the link.

@@ -2,7 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { mailable } from '../persons/email-addresses.js';
+import { mailable, ofMail } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { voucherFor, weaker } from '../vouchers.js';
@@ -51,7 +51,7 @@ export function createOpenInvitations(
         checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
-        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy };
+        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy: ofMail(current, vouchedBy) };
         return { ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) };
       });
       release();
@@ -76,7 +76,7 @@ export function createOpenInvitations(
       const { user } = await change(row, (open, current) => {
         if (open.expiresAt.getTime() <= now()) throw new IdpError('invitation_over');
         const vouchedBy = weaker(open.vouchedBy, seenBy);
-        const invitation = { ...open, isFetched: true as const, ...(vouchedBy && { vouchedBy }) };
+        const invitation = { ...open, fetches: (open.fetches ?? 0) + 1, ...(vouchedBy && { vouchedBy }) };
         const event = pendingEvent(now, 'InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });
         return withEvents({ ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) }, event);
       });

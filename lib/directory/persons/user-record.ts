@@ -73,7 +73,7 @@ export const hasUser = (person: Person | undefined): person is PersonWithUser =>
 export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefined): Person => {
   const { user } = person;
   if (!user?.invitation) return person;
-  const { isFetched: _, ...invitation } = user.invitation;
+  const { fetches: _, ...invitation } = user.invitation;
   const vouchedBy = weaker(invitation.vouchedBy, addressVouchedBy);
   const next = { ...invitation, serial: invitation.serial + 1, ...(vouchedBy && { vouchedBy }) };
   return { ...person, user: { ...user, invitation: next } };

@@ -225,8 +225,8 @@ export interface UserInvitation {
   readonly expiresAt: Date;
   /** Whether the link is sent to the person's address. */
   readonly send: boolean;
-  /** Whether somebody else got to see the link, so that it proves no address. */
-  readonly isFetched?: true;
+  /** Number of times that somebody else got to see the link, which proves no address then. */
+  readonly fetches?: number;
   /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
   readonly vouchedBy?: Voucher;
 }

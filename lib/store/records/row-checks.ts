@@ -126,7 +126,7 @@ const user = record<records.User>({
       serial: count,
       expiresAt: instant,
       send: flag,
-      isFetched: optional(flag),
+      fetches: optional(count),
       vouchedBy: voucher,
     }),
   ),

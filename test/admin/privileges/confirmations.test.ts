@@ -1,5 +1,5 @@
 /**
- * A confirmation covers the means that the same administrator was shown last: not those that somebody wrote since, not those of a request that is refused,
+ * A confirmation covers the means that the same administrator was shown: not those that somebody wrote since, not those of a request that is refused,
  * and none that nobody looked at.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -17,11 +17,15 @@ import {
   tenantIds,
 } from '../../support/administration/admin.js';
 import { captureMail } from '../../support/administration/invitations.js';
+import { Agent } from '../../support/client/agent.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { mailTo } from '../../support/sign-in/passwords.js';
+import { until } from '../../support/time/until.js';
 
 const GRANTED = 'idp.exports:read';
 const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
 const store = memoryDirectory();
+const captured = captureMail();
 const service = useIdp(() => ({
   seed: {
     ...adminSeed,
@@ -32,7 +36,7 @@ const service = useIdp(() => ({
     },
   } as never,
   directory: store,
-  mail: captureMail().mail,
+  mail: captured.mail,
   limits: { adminRequestsPerMinute: 1_000_000 },
 }));
 
@@ -183,21 +187,129 @@ describe('a request that is refused', () => {
   });
 });
 
-test('a list of more than a hundred says how many there are, and one confirmation covers all of them', async () => {
+test('a list that is longer than one answer says how many there are, and a confirmation covers those alone that were listed', async () => {
   const { groups, users } = service.idp.tenant(org);
   const { id } = await groups.create({ name: 'Large' });
   const targets: Target[] = [];
-  for (let index = 0; index < 102; index += 1) {
+  for (let index = 0; index < 6; index += 1) {
     const target = await member();
-    await writes['an identity'](target, 'first');
+    const subjects = Array.from({ length: 99 }, (_, number) => ({ idp: 'up', subject: `${number} of ${target.userId}` }));
+    ok(await low.patch(target.path, { externalIdentities: subjects }));
     await users.addGroups(target.userId, { ids: [id] });
     targets.push(target);
   }
   const path = `/tenants/${org}/groups/${id}`;
   const refused = await root.patch(path, { permissionIds: [GRANTED] });
-  expect([refused.status, refused.json.total, (refused.json.means as unknown[]).length]).toEqual([409, 102, 100]);
-  await writes['an identity'](targets[101] as Target, 'later');
-  expect((await root.patch(path, { permissionIds: [GRANTED], confirm: true })).json.total).toBe(103);
+  expect([refused.status, refused.json.total, (refused.json.means as unknown[]).length]).toEqual([409, 594, 500]);
+  await writes['an identity'](targets[0] as Target, 'later');
+  const others = await root.patch(path, { permissionIds: [GRANTED], confirm: true });
+  expect([others.status, others.json.total, (others.json.means as unknown[]).length]).toEqual([409, 595, 95]);
+  expect(JSON.stringify(others.json.means)).toContain('later');
+  expect((await Promise.all(targets.map(counts))).flat()).not.toContain(true);
   expect((await root.patch(path, { permissionIds: [GRANTED], confirm: true })).status).toBe(200);
   expect((await Promise.all(targets.map(counts))).flat()).not.toContain(false);
+});
+
+describe('a look at the list of means', () => {
+  test('hinders no confirmation of the grant before it', async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const grant = (more: object) => root.post(`${target.path}/groups`, { names: ['Privileged'], ...more });
+    expect((await grant({})).status).toBe(409);
+    expect((await root(`${target.path}/means`)).json).toEqual({ items: [], total: 0 });
+    expect((await grant({ confirm: true })).status).toBe(200);
+    expect(await counts(target)).toEqual([true]);
+  });
+
+  test('with a group shows the means that the group would stop, so that the grant can be confirmed', async () => {
+    const target = await member();
+    await writes['an identity'](target, 'first');
+    const { id } = (await service.idp.tenant(org).groups.list({ name: 'Privileged' })).items[0] as { id: string };
+    const shown = ok(await root(`${target.path}/means?groupId=${id}`)).json;
+    expect(shown).toMatchObject({ items: [{ kind: 'identity', userId: target.userId }], total: 1 });
+    expect((await root.post(`${target.path}/groups`, { ids: [id], confirm: true })).status).toBe(200);
+    expect(await counts(target)).toEqual([true]);
+  });
+});
+
+/** Each gives a link to somebody who did not have it when the means were listed. */
+const handedOver = {
+  'an invitation link that was fetched': async ({ userId }: Target) => {
+    const { id } = ok(await low.post(`/tenants/${org}/invitations`, { userId, send: true })).json;
+    return () => low(`/tenants/${org}/invitations/${id}/link`);
+  },
+  'an invitation link that was fetched again': async ({ userId }: Target) => {
+    const { id } = ok(await low.post(`/tenants/${org}/invitations`, { userId, send: false })).json;
+    ok(await low(`/tenants/${org}/invitations/${id}/link`));
+    return () => low(`/tenants/${org}/invitations/${id}/link`);
+  },
+  'an invitation that was sent again': async ({ userId }: Target) => {
+    const { id } = ok(await low.post(`/tenants/${org}/invitations`, { userId, send: true })).json;
+    return () => low.post(`/tenants/${org}/invitations/${id}/resend`);
+  },
+  'an invitation whose next link goes to another address': async ({ userId, personId }: Target) => {
+    ok(await low.post(`/tenants/${org}/invitations`, { userId, send: true }));
+    return () => root.patch(`/tenants/${org}/persons/${personId}`, { email: `next-${userId}@org.test` });
+  },
+  'a reset that was sent again': async ({ path, userId }: Target) => {
+    await service.idp.tenant(org).users.activate(userId);
+    const send = async () => {
+      const serial = async () => (await service.idp.tenant(org).users.require(userId)).user.passwordReset?.serial ?? 0;
+      const before = await serial();
+      const answer = await low.post(`${path}/password-reset`);
+      await until(async () => (await serial()) > before);
+      return answer;
+    };
+    ok(await send());
+    return send;
+  },
+};
+
+describe.each(Object.keys(handedOver) as (keyof typeof handedOver)[])('a confirmation', (name) => {
+  test(`does not cover ${name} after the list`, async () => {
+    count += 1;
+    const email = `handed-${count}@org.test`;
+    const made = await service.idp.tenant(org).persons.create({ givenName: 'M', familyName: 'M', email, user: { userName: email } });
+    const userId = made.user?.id as string;
+    const target = { personId: made.id, userId, path: `/tenants/${org}/users/${userId}` };
+    const handOver = await handedOver[name](target);
+    const grant = (more: object) => root.post(`${target.path}/groups`, { names: ['Privileged'], ...more });
+    expect((await grant({})).json.means).toHaveLength(1);
+    ok(await handOver());
+    const refused = await grant({ confirm: true });
+    expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
+    expect((await grant({ confirm: true })).status).toBe(200);
+  });
+});
+
+describe('a user with privileged groups, for a person whose address a lesser administrator wrote', () => {
+  async function formerUser() {
+    const target = await member();
+    const email = `evil-${target.userId}@other.test`;
+    ok(await low.patch(`/tenants/${org}/persons/${target.personId}`, { email }));
+    ok(await low.remove(target.path));
+    return { ...target, email, userName: `again-${target.userId}@org.test` };
+  }
+  const privileged = { names: ['Privileged'] };
+
+  test('is refused until the address is confirmed', async () => {
+    const { personId, email, userName } = await formerUser();
+    const make = (more: object) => root.post(`/tenants/${org}/persons/${personId}/user`, { userName, groups: privileged, ...more });
+    const refused = await make({});
+    expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
+    expect(refused.json).toMatchObject({ means: [{ kind: 'address', address: email }], total: 1 });
+    const { id } = ok(await make({ confirm: true })).json;
+    expect((await root(`/tenants/${org}/users/${id}/means`)).json.items).toEqual([]);
+  });
+
+  test('gets no invitation that works at the address, if host code made the user and an operator sends the link', async () => {
+    const { personId, email, userName } = await formerUser();
+    const { user } = await service.idp.tenant(org).users.create(personId, { userName, groups: privileged });
+    ok(await root.post(`/tenants/${org}/invitations`, { userId: user.id, send: true }));
+    const listed = (await root(`/tenants/${org}/users/${user.id}/means`)).json.items as { readonly kind: string }[];
+    expect(listed.map(({ kind }) => kind).sort()).toEqual(['address', 'invitation']);
+    const [url = ''] = (await mailTo(captured, email, 'invitation')).text.match(/https?:\S+\/invitations\/\S+/) ?? [];
+    const page = await new Agent().get(url);
+    expect(page.body).not.toContain('name="password"');
+  });
 });

@@ -1,5 +1,5 @@
 /** Users as they are made and answered, within their person and by themselves. */
-import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
+import { type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
@@ -55,6 +55,34 @@ interface Regrouped {
 }
 
 /**
+ * The same for a person who gets a user with groups. @returns what confirms the means of the person, after the user is written
+ * @throws as {@link checkGroups}
+ */
+export async function checkGroupsOfNewUser(
+  request: Pick<Request, 'directory' | 'params' | 'administrator'>,
+  refs: Static<typeof recordForms.groupRefs> | undefined,
+  {
+    person,
+    means,
+    isConfirmed,
+  }: { readonly person: Person; readonly means: Pick<MeansChecks, 'ofNewUser'>; readonly isConfirmed: boolean },
+) {
+  await checkGroups(request, refs);
+  const { tid = '' } = request.params;
+  const groupIds = await givenGroups(request, refs);
+  return means.ofNewUser(request, person, await request.directory.privileges.ofGroupIds({ tid, groupIds }), isConfirmed);
+}
+
+/** Returns the ids of the groups that exist by these names, and the given ids. */
+async function givenGroups(
+  { directory, params: { tid = '' } }: Pick<Request, 'directory' | 'params'>,
+  { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
+): Promise<readonly string[]> {
+  const named = await directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
+  return [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
+}
+
+/**
  * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
  * @param regrouped absent for a new user
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
@@ -63,13 +91,12 @@ interface Regrouped {
  */
 export async function checkGroups(
   request: Pick<Request, 'directory' | 'params' | 'administrator'>,
-  { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
+  refs?: Static<typeof recordForms.groupRefs>,
   regrouped?: Regrouped,
 ): Promise<Confirmation | undefined> {
   const { person, change } = regrouped ?? {};
   const { tid = '' } = request.params;
-  const named = await request.directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
-  const given = [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
+  const given = await givenGroups(request, refs);
   const before = person?.user.groupIds ?? [];
   const added = change === 'remove' ? [] : given.filter((id) => !before.includes(id));
   const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));
