@@ -33,11 +33,11 @@ export function parametersOf<Name extends string>(
 ): { readonly [name in Name]?: string | undefined } {
   const parameters: { [name in Name]?: string } = {};
   for (const name of names) {
-    const given = places.map((values) => values[name]).filter((value) => value !== undefined);
+    const given = places.map((values) => values[name]).filter((value) => value !== undefined && value !== '');
     if (given.length === 0) continue;
     const [value] = given;
     if (given.length > 1 || typeof value !== 'string') throw new IdpError('invalid_request');
-    if (value !== '') parameters[name] = value;
+    parameters[name] = value;
   }
   return parameters;
 }

@@ -19,6 +19,8 @@ beforeAll(async () => {
   idToken = tokens.id_token;
 });
 
+const subject = (): string => JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString()).sub;
+
 const requestParameters = `acr_values authorization_details claims client_assertion client_assertion_type code_challenge_method dpop_jkt
   eid_call_initiator eid_user_visible_data eid_user_visible_data_format id_token_hint login_hint login_hint_token max_age nonce prompt
   registration request request_uri resource response_mode sso_token ui_locales`.split(/\s+/);
@@ -95,6 +97,25 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
     parameters: [...ofClients, 'token_type_hint'],
     ...by('web'),
   },
+  ...Object.fromEntries(
+    // The last one has each parameter without a value in the query too, beside the form.
+    (
+      [
+        ['GET', ''],
+        ['POST', ''],
+        ['POST', '?sub=&scope=&tid=&client_id='],
+      ] as const
+    ).map(([method, query]): [string, Endpoint] => [
+      `${method} scope introspection${query}`,
+      {
+        path: `/connect/scope/introspect${query}`,
+        method,
+        fields: () => ({ sub: subject(), scope: 'perms' }),
+        parameters: ['tid', 'client_id'],
+        headers: () => ({ authorization: basic('orders', 'orders-secret') }),
+      },
+    ]),
+  ),
   'GET userinfo': {
     path: '/connect/userinfo',
     method: 'GET',
@@ -163,6 +184,14 @@ async function answer({ path, method, headers }: Endpoint, fields: Fields, conte
   const location = response.headers.get('location') ?? '';
   return [response.status, location.replace(varying, '…'), body.replace(varying, '…').replace(/"(?:iat|exp|expires_in)":\d+/g, '')];
 }
+
+test('an empty parameter in the query hides none of the form', async () => {
+  const { path, headers } = endpoints['POST scope introspection'] as Endpoint;
+  const body = new URLSearchParams({ sub: subject(), scope: 'perms' });
+  const asked = await fetch(`${service.issuer}${path}?sub=&scope=&tid=`, { method: 'POST', headers: headers?.() ?? {}, body });
+  // The user is found by `sub` of the form, and shares it with a linked account.
+  expect([asked.status, await asked.json()]).toEqual([400, expect.objectContaining({ error: 'tid_required' })]);
+});
 
 describe.each(Object.entries(endpoints))('%s', (_, endpoint) => {
   const types = endpoint.hasDoors ? [plainType, unusualType] : [plainType];
