@@ -68,11 +68,16 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     if (counting !== undefined) await counting;
   }
 
-  /** Reads a form of oidc-provider's own, and evaluates it once however often the browser sends it. */
-  async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
+  /** Reads and decodes a form, and puts it back for the parser of oidc-provider, which decodes nothing. */
+  async function decode(ctx: Context): Promise<void> {
     await parts.readForm(ctx, async () => {});
     ctx.req = unreadRequest(ctx.req, ctx.request as { readonly rawBody?: unknown });
     ctx.request.req = ctx.req;
+  }
+
+  /** Reads a form of oidc-provider's own, and evaluates it once however often the browser sends it. */
+  async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
+    await decode(ctx);
     await parts.repeatedForms(ctx, evaluate);
   }
 
@@ -80,6 +85,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     const { documents } = instances.of(ctx);
     const isDocument = documents.isAt(ctx.path);
     if (isDocument && (await documents.answer(ctx))) return;
+    if (ctx.req.headers['content-encoding'] !== undefined && ctx.is('application/x-www-form-urlencoded')) await decode(ctx);
     const preparing = scopes.prepare(ctx);
     if (preparing instanceof Promise) await preparing;
     const answer = plainAnswers.get(ctx.path);

@@ -21,6 +21,7 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
       return next();
     }
     if (ctx.request.body !== undefined) return next();
+    nameCoding(ctx.req);
     // The function is kept, not the promise, so that the next body tries again where loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
@@ -44,3 +45,24 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
 /** Each body is announced in the headers. @see RFC 9112 §6.3, and `unreadRequest` for HTTP/2 */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+
+/** Codings of bodies, by each of their names. The limit of a body holds for the decoded bytes. @see RFC 9110 §8.4.1 */
+const codings: ReadonlyMap<string, string> = new Map([
+  ['', 'identity'],
+  ['identity', 'identity'],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+]);
+
+/** Writes the coding of a body in lower case, because the parser compares names as they are. @throws Error with status 415 for an unknown coding */
+function nameCoding({ headers }: IncomingMessage): void {
+  const coding = codings.get((headers['content-encoding'] ?? '').trim().toLowerCase());
+  if (coding === undefined)
+    throw Object.assign(new Error('the Content-Encoding of the body is not supported; send gzip, deflate, br or none'), {
+      status: 415,
+      expose: true,
+    });
+  headers['content-encoding'] = coding;
+}
