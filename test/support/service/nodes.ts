@@ -145,12 +145,12 @@ async function drop(url: string, database: string): Promise<void> {
   await client.close();
 }
 
-/** A load balancer: each request goes to the next port, and to the one after it when nobody listens there. */
+/** A load balancer: each request goes to the next port, and to another one when nobody listens there. */
 async function startFront(ports: () => readonly number[]): Promise<{ readonly url: string; close(): void }> {
   const agent = new Agent({ keepAlive: true });
   let turn = 0;
-  const forward = (incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer, attempts: number): void => {
-    const all = ports();
+  const forward = (incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer, refused: readonly number[] = []): void => {
+    const all = ports().filter((port) => !refused.includes(port));
     const port = all[turn++ % all.length];
     const { method, url, headers } = incoming;
     const fail = () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end());
@@ -160,7 +160,7 @@ async function startFront(ports: () => readonly number[]): Promise<{ readonly ur
       answer.on('error', fail).pipe(outgoing);
     });
     upstream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' && attempts < all.length) forward(incoming, outgoing, body, attempts + 1);
+      if (error.code === 'ECONNREFUSED') forward(incoming, outgoing, body, [...refused, port]);
       else fail();
     });
     upstream.end(body);
@@ -168,7 +168,7 @@ async function startFront(ports: () => readonly number[]): Promise<{ readonly ur
   const server = createServer(async (incoming, outgoing) => {
     const parts: Buffer[] = [];
     for await (const part of incoming) parts.push(part as Buffer);
-    forward(incoming, outgoing, Buffer.concat(parts), 1);
+    forward(incoming, outgoing, Buffer.concat(parts));
   });
   server.keepAliveTimeout = 0; // one that closes a connection while a request comes in would look like a failure
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
