@@ -4,6 +4,7 @@
  * Means are compared when they are used, and the use is refused if the voucher is too weak. A grant of privileges compares them too, so that the
  * administrator can confirm the means that would stop working. Only a voucher of a tenant's administrator has limits, so privileges are read only for it.
  */
+import { hash } from 'node:crypto';
 import type { Attribution } from '../../events.js';
 import type { CredentialRef, ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, Privilege } from '../context.js';
@@ -53,7 +54,7 @@ export interface SignInRef {
   readonly idp: string;
   /** As in `SignIn`. @default the password, for a `local` sign-in */
   readonly method?: string | undefined;
-  /** The subject of the identity, or the id of the credential, by which the person signed in. @default unknown */
+  /** The subject of the identity, or the id of the credential, by which the person signed in; or what `limitOf` returned for it. @default unknown */
   readonly used?: string | undefined;
 }
 
@@ -83,12 +84,13 @@ export interface AccountMeans {
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
   /**
-   * Returns what a sign-in that begins now must keep as `used`. Undefined for most sign-ins: no tenant's administrator vouched for the means.
+   * Returns what a sign-in that begins now must keep as `used`: a digest of the means and its voucher. Undefined for most sign-ins: no tenant's administrator
+   * vouched for the means.
    */
   limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
   /**
    * Whether what began with a sign-in may go on: the vouchers of what it used, and of the account link of a linked account, cover the privileges of the account
-   * now. The groups are those that claims are made of, from the same cache, so no token gets a privilege that was not compared. Known at once, without the
+   * now. A means whose voucher changed since covers none, because somebody may have changed it to hide who signed in. The groups are those that claims are made of, from the same cache, so no token gets a privilege that was not compared. Known at once, without the
    * store, if neither has limits.
    */
   goesOn(signIn: BegunSignIn, account: Account): boolean | Promise<boolean>;
@@ -128,8 +130,20 @@ export interface AccountMeans {
 const PAGE = 200;
 /** The `idp` of sign-ins by credentials of this service. */
 const LOCAL = 'local';
-/** The voucher of a means that was removed since. */
+/** The voucher of a means that was removed, or got another voucher, since. */
 const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
+
+interface UsableMeans {
+  /** The subject of the identity, or the id of the credential. */
+  readonly name: string;
+  readonly vouchedBy: Voucher | undefined;
+}
+
+const digestOf = ({ name, vouchedBy: { by, tids, permissionIds } = { by: 'operator' } }: UsableMeans): string =>
+  `${KEPT}${hash('sha256', JSON.stringify([name, by, tids, permissionIds]), 'base64url')}`;
+
+/** No subject and no id begins with this character, because texts have no controls. */
+const KEPT = '\u0001';
 
 /** What vouchers are compared with. */
 export interface MeansParts {
@@ -172,11 +186,18 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
 
   const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
 
-  /** Returns the voucher of one means of the owner of the credentials. */
-  async function voucherOfUsed({ idp, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, { tid, user }: PersonWithUser) {
-    if (idp === LOCAL) return (user.credentialVouchers ?? []).find(({ kind, id = kind }) => id === used)?.vouchedBy ?? NOTHING;
-    const recorded = user.externalIdentities.find((one) => one.idp === idp && one.subject === used);
-    return recorded ? weaker(recorded.vouchedBy, (await settingsOfIdp(idp, tid))?.vouchedBy) : NOTHING;
+  /** Returns the means of the owner by which a sign-in of this `idp` may have come, with the vouchers that they have together with settings. */
+  async function usableOf(idp: string, { tid, user }: PersonWithUser): Promise<readonly UsableMeans[]> {
+    if (idp === LOCAL) return (user.credentialVouchers ?? []).map(({ kind, id = kind, vouchedBy }) => ({ name: id, vouchedBy }));
+    const settings = (await settingsOfIdp(idp, tid))?.vouchedBy;
+    const own = user.externalIdentities.filter((one) => one.idp === idp);
+    return own.map(({ subject, vouchedBy }) => ({ name: subject, vouchedBy: weaker(vouchedBy, settings) }));
+  }
+
+  /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in kept */
+  async function voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
+    const found = (await usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
+    return found ? found.vouchedBy : NOTHING;
   }
 
   /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
@@ -199,14 +220,10 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
 
   const limitOf: AccountMeans['limitOf'] = async ({ idp, method = PASSWORD, used }, account) => {
     const { person } = account.owner ?? account;
-    const { credentialVouchers = [], externalIdentities } = person.user;
-    if (idp === LOCAL) {
-      const named = used ?? (method === PASSWORD ? PASSWORD : undefined);
-      return credentialVouchers.filter(isTenants).some(({ kind, id = kind }) => id === named) ? named : undefined;
-    }
-    const named = used ?? externalIdentities.filter(isTenants).find((one) => one.idp === idp)?.subject;
-    if (named === undefined) return undefined;
-    return isTenants({ vouchedBy: await voucherOfUsed({ idp, used: named }, person) }) ? named : undefined;
+    const limited = (await usableOf(idp, person)).filter(isTenants);
+    const named = used ?? (idp === LOCAL ? method === PASSWORD && PASSWORD : limited[0]?.name);
+    const found = limited.find(({ name }) => name === named);
+    return found && digestOf(found);
   };
 
   const admits: AccountMeans['admits'] = async ({ person, owner = { person } }, credential) => {

@@ -4,7 +4,7 @@ import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, newRecord } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { mailable, ofMail } from '../persons/email-addresses.js';
+import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import type { PersonInput } from '../persons/persons.js';
 import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
@@ -90,9 +90,8 @@ export function createInviting(
           const { user } = current;
           if (user.status !== 'invited') throw new IdpError('user_not_invited');
           if (user.invitation?.id === invitation.id) return current;
-          const ofSender = invitation.send ? ofMail(current, vouchedBy) : vouchedBy;
           replaced = user.invitation?.id;
-          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, ofSender) }, updatedAt: new Date(now()) };
+          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, vouchedBy) }, updatedAt: new Date(now()) };
           const invited = pendingEvent(now, 'UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
           const ended =
             replaced === undefined ? [] : [pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];

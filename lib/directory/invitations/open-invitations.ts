@@ -2,7 +2,7 @@ import { IdpError } from '../../errors.js';
 import type { Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { mailable, ofMail } from '../persons/email-addresses.js';
+import { mailable } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { voucherFor, weaker } from '../vouchers.js';
@@ -51,7 +51,7 @@ export function createOpenInvitations(
         checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
-        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy: ofMail(current, vouchedBy) };
+        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy };
         return { ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) };
       });
       release();

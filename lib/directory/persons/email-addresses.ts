@@ -83,9 +83,6 @@ export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): Pe
   return before?.by === 'tenant' && isAtLeast(vouchedBy, before) ? { ...person, emailVouchedBy: vouchedBy } : person;
 }
 
-/** Returns the voucher of an invitation link that is mailed to the person: no more than the writer of the address vouches for, who may have the mailbox. */
-export const ofMail = ({ emailVouchedBy }: Person, sender: Voucher): Voucher => weaker(sender, emailVouchedBy) ?? sender;
-
 /** Returns the voucher of a person who used a mailed link: no more than the writer of the link vouches for. */
 export const ofLink = (link: Voucher | undefined): Voucher => weaker(link, { by: 'person' }) ?? { by: 'person' };
 

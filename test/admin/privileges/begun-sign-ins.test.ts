@@ -1,6 +1,6 @@
 /**
  * Sign-ins that began before a privilege was granted, by a means that an administrator without the privilege put in place: each means with each way in which the
- * privilege comes unasked, over HTTP. Nothing that came of the sign-in goes on after the grant, until somebody who holds the privilege confirms the means.
+ * privilege comes unasked, over HTTP. Nothing that came of the sign-in goes on after the grant. If somebody who holds the privilege confirms the means, the person signs in again.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -292,7 +292,7 @@ describe.each(names)('a sign-in by %s', (name) => {
     expect(await (await keep(await means[name]('low')))()).toEqual(goesOn);
   });
 
-  test('goes on after somebody who holds the privilege confirms the means', async () => {
+  test('ends when somebody who holds the privilege confirms the means, but for an account link', async () => {
     const begun = await means[name]('low');
     const kept = await keep(begun);
     const { tid, id } = await groupWith(begun.target);
@@ -300,7 +300,7 @@ describe.each(names)('a sign-in by %s', (name) => {
     const refused = await by('root').patch(path, { permissionIds: [GRANTED] });
     expect([refused.status, refused.json.code]).toEqual([409, 'means_unconfirmed']);
     ok(await by('root').patch(path, { permissionIds: [GRANTED], confirm: true }));
-    expect(await kept()).toEqual(goesOn);
+    expect(await kept()).toEqual(name === 'an account link' ? goesOn : ended);
   });
 });
 
