@@ -123,7 +123,9 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     const { interaction, signedIn } = step;
     const operator = operatorIn(step, target.tenant.id) as Account;
     if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
-    const typed = { reason: typedField(ctx, 'reason', 'line'), minutes: cleanCode(formField(ctx, 'minutes')) };
+    const minutes = formField(ctx, 'minutes');
+    // A sign is no hyphen of a code.
+    const typed = { reason: typedField(ctx, 'reason', 'line'), minutes: /\p{Pd}/u.test(minutes) ? minutes : cleanCode(minutes) };
     const { reason } = typed;
     const wrong = {
       reason: isBlank(reason) || reason.length > REASON_CHARACTERS || textProblem('line', reason) !== undefined,

@@ -226,7 +226,7 @@ describe('house §5: JSON in, JSON out', () => {
     expect(await post(token, '{"amount":3}')).toMatchObject({ status: 201, json: { amount: 3 } });
     expect(await post(token, '{"amount":0}')).toMatchObject({ status: 422, json: { code: 'invalid_record', path: '/amount' } });
     expect(await post(token, '{"amount":1,"more":1}')).toMatchObject({ status: 422, json: { path: '/more' } });
-    expect(await post(token, '{"amount":')).toMatchObject({ status: 400, json: { code: 'invalid_request', expected: 'JSON' } });
+    expect(await post(token, '{"amount":')).toMatchObject({ status: 400, json: { code: 'invalid_request', expected: 'JSON in UTF-8' } });
     expect(await post(token, 'amount=1', 'application/x-www-form-urlencoded')).toMatchObject({ status: 415 });
     expect(await post(token, JSON.stringify({ amount: 'x'.repeat(60_000) }))).toMatchObject({ status: 413 });
   });

@@ -39,6 +39,10 @@ export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind
   return (typeof value === 'string' && cleanText(kind, value.slice(0, LONGEST).replaceAll('\ufffd', ''))) || undefined;
 };
 
+/** An address that had to be cleaned is another address than the one that the provider knows, and may have verified, so it is left out. */
+const isAsTold = (claims: Claims, claim: string | undefined, value: string): boolean =>
+  claim !== undefined && String(ownMember(claims, claim)).trim() === value;
+
 /** Characters of a claim that are looked at. No field takes as many. */
 const LONGEST = 4096;
 
@@ -49,7 +53,8 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
       const mapped = mapping[field];
       const value = textOf(claims, mapped?.claim, kinds[field]);
       const isWanted = which === 'all' || mapped?.update === true;
-      return isWanted && value !== undefined && mayFill(field, value) ? [[field, value] as const] : [];
+      if (!isWanted || value === undefined || !mayFill(field, value)) return [];
+      return kinds[field] === 'address' && !isAsTold(claims, mapped?.claim, value) ? [] : [[field, value] as const];
     }),
   );
 }

@@ -58,16 +58,24 @@ const jsonTypes = ['json', 'application/merge-patch+json'];
 function parseJson(body: Buffer): object {
   if (body.length === 0) return {};
   const text = decodeUtf8(body);
-  const value: unknown = text === undefined ? undefined : JSON.parse(text, withoutPrototypes);
+  const value: unknown = text === undefined ? undefined : JSON.parse(text);
   if (typeof value !== 'object' || value === null) throw new SyntaxError('it is no object and no list, or not in UTF-8');
+  if (hasPrototypes(value)) throw new SyntaxError('a member of a name that objects inherit');
   return value;
 }
 
-/** Members that change the prototype of an object which code copies them into. */
-function withoutPrototypes(name: string, value: unknown): unknown {
-  const isHostile = name === '__proto__' || (name === 'constructor' && Object.hasOwn(Object(value) as object, 'prototype'));
-  if (isHostile) throw new SyntaxError('a member of a name that objects inherit');
-  return value;
+/** Whether a member changes the prototype of an object that code copies it into. Without recursion, because a body may be nested deeper than the stack. */
+function hasPrototypes(value: object): boolean {
+  const open: object[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Object.hasOwn(next, '__proto__')) return true;
+    for (const [name, member] of Object.entries(next)) {
+      if (typeof member !== 'object' || member === null) continue;
+      if (name === 'constructor' && Object.hasOwn(member, 'prototype')) return true;
+      open.push(member);
+    }
+  }
+  return false;
 }
 
 const read = createJsonReader(56);

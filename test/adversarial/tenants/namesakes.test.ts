@@ -59,11 +59,16 @@ test('three accounts of the name come first, until the organisation is named', a
   expect([await signsIn(undefined, 'right'), await signsIn('initech as', 'right')]).toEqual([false, true]);
 });
 
-test.each(['Initech AS', 'INITECH A.S.', 'Ini\u00adtech AS'])('no other tenant calls itself %j', async (name) => {
+test.each(['Initech AS', 'INITECH A.S.', '  ＩＮＩＴＥＣＨ  as'])('no other tenant calls itself %j', async (name) => {
   for (const tid of tids) {
     const { status, json } = await crowd.patch(`/tenants/${tid}`, { name });
     expect([status, json.code, json.errors]).toEqual([409, 'tenant_name_taken', [{ pointer: '/name' }]]);
   }
+});
+
+test('no tenant has an invisible letter in its name', async () => {
+  const { status, json } = await crowd.patch(`/tenants/${tids[0]}`, { name: 'Ini\u00adtech AS' });
+  expect([status, json.code]).toEqual([422, 'invalid_record']);
 });
 
 test('numbers and subsidiaries of that name come after the tenant of the name', async () => {

@@ -41,7 +41,7 @@ test('T3-POS-IDENTITY: an identity keeps who wrote it, and what that writer held
   }
 });
 
-test('a change of identities leaves the vouchers of those that stay', async () => {
+test('a change of identities leaves the vouchers of those that stay, and an operator raises one by recording the identity again', async () => {
   await using built = await testDirectory();
   const { directory } = built;
   const { id: tid } = await directory.tenants.create({ name: 'Acme' });
@@ -57,8 +57,10 @@ test('a change of identities leaves the vouchers of those that stay', async () =
   ];
   expect(await recorded(directory, tid, userId)).toEqual(kept);
   await directory.forTenant(tid).users.update(userId, { externalIdentities: [other, identity] });
-  await directory.forTenant(tid).users.addIdentity(userId, other);
+  await users.addIdentity(userId, other);
   expect(await recorded(directory, tid, userId)).toEqual(kept);
+  await directory.forTenant(tid).users.addIdentity(userId, other);
+  expect(await recorded(directory, tid, userId)).toEqual([kept[1], { ...other, vouchedBy: { by: 'operator' } }]);
 });
 
 test('a voucher covers the tenants of linked children that the writer administers', async () => {

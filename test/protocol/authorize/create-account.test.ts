@@ -103,7 +103,7 @@ describe('4.2 prompt=create', () => {
     const [agent, other] = [new Agent(), new Agent()];
     const page = await respond(agent);
     const { action, fields } = formOf(page);
-    expect((await other.post(action, { ...fields, ...newcomer('gina') })).status).toBe(400);
+    expect((await other.post(action, { ...fields, ...newcomer('gina') })).status).toBe(403);
     expect((await agent.submit(page, { ...newcomer('gina'), csrf: 'x' })).status).toBe(403);
     const login = await respond(agent, { prompt: 'login' });
     const elsewhere = formOf(login).action.replace(/\/[^/]*$/, '/create');

@@ -65,6 +65,16 @@ export const differences: readonly Difference[] = [
         : undefined,
   },
   {
+    what: 'A form or query that is not UTF-8 in percent-encoding',
+    ours: '400 `invalid_request`',
+    bare: 'reads U+FFFD in place of what it cannot decode',
+    reason: 'a repaired value is another value than the one that was sent',
+    settle: (_bare, ours) =>
+      ours.status === 400 && /percent-encoding|failed to parse the request body/.test(`${members(ours).error_description}`)
+        ? ours
+        : undefined,
+  },
+  {
     what: 'A grant type or response type that the client is not registered for',
     ours: '`unauthorized_client`',
     bare: '`invalid_request`',
