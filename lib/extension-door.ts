@@ -88,9 +88,17 @@ export type {
   Signature,
 } from './contract/work.js';
 export { isClaimed, isEmailVerified, isUsable } from './directory/accounts/accounts.js';
-export type { AccountMeans, Confirmation, GroupRef, MeansSource, SignInRef, UnconfirmedUser } from './directory/accounts/means.js';
+export type {
+  AccountMeans,
+  BegunSignIn,
+  Confirmation,
+  GroupRef,
+  MeansSource,
+  SignInRef,
+  UnconfirmedUser,
+} from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
-export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient } from './directory/clients/client-vouchers.js';
+export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient, type Vouched } from './directory/clients/client-vouchers.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
   Account,
@@ -126,7 +134,7 @@ export type {
   TenantDirectory,
 } from './directory/index.js';
 export { answerProblem, type InputProblem, line, problemsOf, referenceToken, writeJudged } from './directory/input.js';
-export { readablePage } from './directory/lists/readable-page.js';
+export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
 export { type Means, raised, type VouchedMeans, weaker } from './directory/vouchers.js';
@@ -152,6 +160,7 @@ export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';
+export type { Csrf } from './http/requests/csrf.js';
 export { form, formField, typedField } from './http/requests/form.js';
 export { answerJson, entityTagOf, WrittenJson } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';

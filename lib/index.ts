@@ -186,6 +186,7 @@ export type {
   Branding,
   Client,
   Consent,
+  CredentialVoucher,
   Delivery,
   EmailProof,
   ExternalIdentity,

@@ -144,6 +144,7 @@ export interface Directory {
   readonly idpNames: IdpNames;
   /** @internal */
   readonly removedUserIds: Pick<RemovedUserIds, 'begin'>;
+  /** @internal */
   readonly nationalIds: Pick<NationalIds, 'begin'>;
   readonly deliveries: Deliveries;
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */

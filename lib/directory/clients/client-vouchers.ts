@@ -10,7 +10,8 @@ import type { Client, Voucher } from '../../store/records/records.js';
 import type { Authority, DirectoryContext } from '../context.js';
 import { type VouchedMeans, weaker } from '../vouchers.js';
 
-type Vouched = Pick<Client, 'vouchedBy'>;
+/** A client with the voucher of its writers. */
+export type Vouched = Pick<Client, 'vouchedBy'>;
 
 /** Returns the voucher of the context's caller for a client. Callers administer all tenants, so only their scopes limit the voucher. */
 export function clientVoucherFor({ vouching }: Pick<DirectoryContext, 'vouching'>): Voucher {

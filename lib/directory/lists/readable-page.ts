@@ -3,7 +3,7 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import { answerProblem } from '../input.js';
 
 /** An item that a page leaves out. */
-interface LeftOutItem {
+export interface LeftOutItem {
   readonly id: string;
   /** A JSON Pointer to the member that is not of its form. */
   readonly path: string;
