@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function startNode(): DeliveryQueue {
-  const queue = createDeliveries(counted(rows), { logger: silentLogger, now: Date.now, interval: 5 });
+  const queue = createDeliveries(counted(rows), { logger: silentLogger, now: () => Date.now(), interval: 5 });
   const name = String(nodes.push(queue));
   queue.handle('note', async ({ data }) => {
     sent.push(`${data.text} by ${name}`);
@@ -133,7 +133,7 @@ describe('deliveries (design §4)', () => {
 
   test('one that a node took and never ended is taken over', async () => {
     let begun = 0;
-    const lost = createDeliveries(rows, { logger: silentLogger, now: Date.now, interval: 3_600_000 });
+    const lost = createDeliveries(rows, { logger: silentLogger, now: () => Date.now(), interval: 3_600_000 });
     lost.handle('note', async () => {
       begun += 1;
       await new Promise(() => {});
@@ -194,7 +194,7 @@ describe('deliveries (design §4)', () => {
 
   test('one that was put off while another node took it over is not there twice', async () => {
     let give: (() => void) | undefined;
-    const slow = createDeliveries(rows, { logger: silentLogger, now: Date.now, interval: 3_600_000 });
+    const slow = createDeliveries(rows, { logger: silentLogger, now: () => Date.now(), interval: 3_600_000 });
     nodes.push(slow);
     slow.handle('note', () => new Promise((_, reject) => (give = () => reject(new Error('too late')))));
     (await slow.enqueue([note('a')])).release();
