@@ -39,7 +39,7 @@ const connection = (id: string, tenant: string, more: object = {}) => ({
   ...more,
 });
 /** Tenants without privileges, in which `low` may change connections, each with a connection of its name. */
-const plain = Array.from({ length: 6 }, (_, index) => `plain-${index}`);
+const plain = Array.from({ length: 8 }, (_, index) => `plain-${index}`);
 const org = { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] };
 const service = useIdp(async () => {
   upstream = await startUpstream();
@@ -303,6 +303,41 @@ describe.each(names)('a sign-in by %s', (name) => {
     expect(await kept()).toEqual(name === 'an account link' ? goesOn : ended);
   });
 });
+
+/** How `low` hides the settings by which it signed in as somebody else. */
+const hides = {
+  'put the settings back, and an operator confirmed them for another user': async (name: string, tid: string) => {
+    ok(await by('low').patch(`/tenants/${tid}/connections/${name}`, { subjectClaim: 'sub' }));
+    const other = await member(name);
+    await record(by('root'), other, name);
+    const path = `/tenants/${tid}/groups/${(await groupWith(other)).id}`;
+    expect((await by('root').patch(path, { permissionIds: [GRANTED] })).status).toBe(409);
+    ok(await by('root').patch(path, { permissionIds: [GRANTED], confirm: true }));
+  },
+  'removed the connection': async (name: string, tid: string) => {
+    ok(await by('low').remove(`/tenants/${tid}/connections/${name}`));
+  },
+} as const;
+test.each(Object.keys(hides) as (keyof typeof hides)[])(
+  'T3-POS-IDENTITY: a passkey of a sign-in by changed settings does not count after the administrator %s',
+  async (hide) => {
+    const name = unused.pop() ?? '';
+    const target = await member(name);
+    await record(by('root'), target, name);
+    ok(await by('low').patch(`/tenants/${target.tid}/connections/${name}`, { subjectClaim: 'oid' }));
+    upstream.person = { sub: 'stranger', oid: `subject of ${target.userId}` };
+    const agent = new Agent();
+    const begun = await open(agent, start({ acr_values: `idp:${name}` }));
+    expect(isCode(await agent.follow(await agent.get(await atUpstream(upstream, begun))))).toBe(true);
+    await hides[hide](name, target.tid);
+    const passkey = createSoftwarePasskey(service.issuer);
+    await passkey.enrolOn(agent, await open(agent, `${service.issuer}/idp/factors`));
+    const proven = async (other = new Agent()) => passkey.proveOn(other, await open(other, start({ acr_values: 'idp:passkey' })));
+    expect(isCode(await proven())).toBe(true);
+    await grants['host code puts the user into a group'](target);
+    expect(titleOf(await proven())).toBe('Your passkey must be confirmed first');
+  },
+);
 
 test('a mapping that gives the privilege in another sign-in ends the sign-in', async () => {
   const target = await member('Org');
