@@ -70,8 +70,9 @@ export interface RepeatedFormsParts extends FormIds {
   readonly sessionCookie: string;
   /** Returns where the browser goes on if the sign-in of the form was completed in the meantime, so that the first answer leads nowhere. */
   readonly onward: (ctx: Context) => Promise<string | undefined>;
-  /** Shows that the first submission is still under way. */
+  /** Answers forms of browsers that send no cookies. */
   readonly cookieCheck: Pick<CookieCheck, 'isFormWithout' | 'show'>;
+  /** Shows that the first submission is still under way. */
   readonly showUnderWay: (ctx: Context) => void | Promise<void>;
   readonly logger: Logger;
 }
