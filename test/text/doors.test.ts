@@ -63,7 +63,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
       'tenant',
       'signIn/methods/0',
     ],
-    ...['?name', '?email', '?userName', '?externalId', '?userId', '?personId', '?operatorId'],
+    ...['?name', '?email', '?userName', '?externalId', '?userId', '?personId', '?operatorId', '?groupId'],
   ],
   'are parsed as URLs, domains, certificates or XML': [
     ...['corsOrigins/0', 'postRegistrationUri', 'url', 'issuer', 'metadataUrl', 'domains/0', 'metadata'],
