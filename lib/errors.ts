@@ -75,7 +75,7 @@ export const errorTable = {
     status: 500,
     description: 'A value that is kept encrypted cannot be read: it was altered, or its key is no longer configured.',
   },
-  record_unreadable: { status: 500, description: 'A stored record is not of its form, so it is left out: mend it in the store.' },
+  record_unreadable: { status: 500, description: 'A stored record is not of its form, so it is left out: fix it in the store.' },
   keys_given: { status: 409, description: 'The signing keys are given by the options, so they are rotated there.' },
   key_not_announced: { status: 409, description: 'The next signing key was published too recently: it can sign from `details.from` on.' },
   busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },

@@ -4,9 +4,9 @@ import { expect, test } from '@jest/globals';
 
 const root = new URL('../../../', import.meta.url);
 
-/** Messages of calls of `logger.warn` and `logger.error`: texts with a space, which no other literal of these calls has. */
+/** Messages of calls of `logger.warn`, `logger.error` and `logger[level]`: texts with a space, which no other literal of these calls has. */
 const messagesOf = (source: string): readonly string[] =>
-  [...source.matchAll(/logger\s*\.(?:warn|error)\(/g)]
+  [...source.matchAll(/logger\s*(?:\.(?:warn|error)|\[[^\]]*\])\(/g)]
     .flatMap(({ index, 0: { length } }) => literalsAt(source, index + length))
     .filter((text) => text.includes(' '));
 

@@ -150,7 +150,7 @@ function createKeptKeys({ issuer, logger, collection, now, ofInstance, ...contex
     async start() {
       const ring = await unlessUnreadable(stored());
       if (!ring) {
-        logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: mend the row in the store');
+        logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: fix the row in the store');
         return;
       }
       for (const { id } of ring.keys.filter((key) => !isReadable(key)))

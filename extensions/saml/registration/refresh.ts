@@ -113,7 +113,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
         const turn = async (): Promise<void> => {
           for (const row of waiting) {
             if (signal.aborted) return;
-            await now(row).catch((err: unknown) => logger.warn({ err, serviceProvider: row.id }, 'SAML metadata could not be read anew'));
+            await now(row).catch((err: unknown) => logger.warn({ err, serviceProvider: row.id }, 'SAML metadata could not be refreshed'));
           }
         };
         await Promise.all(Array.from({ length: AT_ONCE }, turn));

@@ -95,7 +95,7 @@ export function createCheckedDirectory(
     }
     if (!bad.has(key) && bad.size < REMEMBERED) {
       bad.set(key, { code: 'record_unreadable', collection, id, member, ...tidOf(row) });
-      logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: mend it in the store');
+      logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: fix it in the store');
     }
     return false;
   }
