@@ -2,102 +2,50 @@
  * Sign-ins that began before a privilege was granted, by a means that an administrator without the privilege put in place: each means with each way in which the
  * privilege comes unasked, over HTTP. Nothing that came of the sign-in goes on after the grant. If somebody who holds the privilege confirms the means, the person signs in again.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { adminSeed } from '../../support/administration/admin.js';
 import {
-  type AdminAnswer,
-  type AdminClient,
-  adminClient,
-  administer,
-  adminScopes,
-  adminSeed,
-  adminToken,
-  tenantIds,
-} from '../../support/administration/admin.js';
+  GRANTED,
+  lowAndHolder,
+  type Member,
+  ok,
+  orgTenant,
+  subjectOf,
+  useAdministrators,
+} from '../../support/administration/administrators.js';
 import { createSoftwarePasskey } from '../../support/browser/software-passkey.js';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn, titleOf } from '../../support/client/agent.js';
 import { isSignInPage } from '../../support/client/authorization-response.js';
 import { introspect, redeem, refresh, userinfo } from '../../support/client/steps.js';
-import { useIdp } from '../../support/service/use-idp.js';
 import { cibaClient, createAsking, redeem as redeemRequest } from '../../support/sign-in/ciba.js';
 import { submit } from '../../support/sign-in/factors.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+import { atUpstream } from '../../support/sign-in/upstream-provider.js';
 
-/** The privilege. `low` administers the tenants as well, and lacks it. */
-const GRANTED = 'idp.exports:read';
 const PASSWORD = 'a password that is long';
 type Writer = 'low' | 'holder';
 
 const asking = createAsking(() => service.idp);
-let upstream: UpstreamProvider;
-const connection = (id: string, tenant: string, more: object = {}) => ({
-  id,
-  tenant,
-  name: id,
-  clientId: 'tenant-idp',
-  clientSecret: UPSTREAM_SECRET,
-  issuer: upstream.issuer,
-  ...more,
-});
 /** Tenants without privileges, in which `low` may change connections, each with a connection of its name. */
 const plain = Array.from({ length: 8 }, (_, index) => `plain-${index}`);
-const org = { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] };
-const service = useIdp(async () => {
-  upstream = await startUpstream();
-  const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
-  return {
-    seed: {
-      ...adminSeed,
-      tenants: [...adminSeed.tenants, org, { name: 'Home' }, ...plain.map((name) => ({ name }))],
-      clients: [
-        ...adminSeed.clients.map((client) =>
-          client.id === 'web' ? { ...client, allowedScopes: [...client.allowedScopes, GRANTED] } : client,
-        ),
-        adminClient('low', ['Org', 'Home', ...plain], lowScopes),
-        adminClient('holder', ['Org', 'Home', ...plain]),
-        cibaClient('desk'),
-      ],
-      extensions: { connections: [connection('up', 'Org'), connection('home', 'Home'), ...plain.map((name) => connection(name, name))] },
-    } as never,
-    hostname: 'localhost',
-    extensions: [asking.extension],
-    limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
-  };
-});
-afterAll(() => upstream?.close());
-
-let tids: Readonly<Record<string, string>>;
-const clients = new Map<string, AdminClient>();
-const by = (name: string): AdminClient => clients.get(name) as AdminClient;
-beforeAll(async () => {
-  upstream.register(service.issuer, ['up', 'home', ...plain]);
-  for (const name of ['root', 'holder'] as const) clients.set(name, administer(service.issuer, await adminToken(service.issuer, name)));
-  const lowScope = adminScopes.filter((one) => one !== GRANTED).join(' ');
-  clients.set('low', administer(service.issuer, await adminToken(service.issuer, 'low', lowScope)));
-  tids = await tenantIds(by('root'));
+const { service, by, tidOf, upstream, providerFields, record, ...administrators } = useAdministrators({
+  tenants: [orgTenant, { name: 'Home' }, ...plain.map((name) => ({ name }))],
+  administrators: lowAndHolder(['Org', 'Home', ...plain]),
+  connections: [
+    { id: 'up', tenant: 'Org', name: 'up' },
+    { id: 'home', tenant: 'Home', name: 'home' },
+    ...plain.map((name) => ({ id: name, tenant: name, name })),
+  ],
+  clients: [
+    ...adminSeed.clients.map((client) => (client.id === 'web' ? { ...client, allowedScopes: [...client.allowedScopes, GRANTED] } : client)),
+    cibaClient('desk'),
+  ],
+  hostname: 'localhost',
+  extensions: [asking.extension],
 });
 
-interface Target {
-  readonly tid: string;
-  readonly userId: string;
-  readonly userName: string;
-}
 let count = 0;
 const unused = [...plain];
-async function member(tenant: string, password?: string, status: 'active' | 'invited' = 'active'): Promise<Target> {
-  count += 1;
-  const tid = tids[tenant] ?? '';
-  const userName = `member-${count}@begun.test`;
-  const made = await service.idp
-    .tenant(tid)
-    .persons.create({ givenName: 'M', familyName: 'M', email: userName, user: { userName, status } });
-  const userId = made.user?.id ?? '';
-  if (password !== undefined) await service.idp.directory.credentials.seedPassword(userId, password);
-  return { tid, userId, userName };
-}
-function ok(answer: AdminAnswer): AdminAnswer {
-  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
-  return answer;
-}
+const member = (tenant: string, password?: string, status?: 'invited') => administrators.member(tidOf(tenant), { password, status });
 
 const pkce = createPkce();
 const start = (more: Record<string, string> = {}) =>
@@ -113,15 +61,14 @@ const isCode = (answer: Answer): boolean => codeIn(answer) !== undefined;
 const open = async (agent: Agent, url: string) => agent.follow(await agent.get(url));
 
 async function atProvider(agent: Agent, idp: string, userId: string): Promise<Answer> {
-  upstream.person = { sub: `subject of ${userId}`, email: 'x@y.test' };
-  return agent.follow(await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: `idp:${idp}`, prompt: 'login' })))));
+  upstream().person = { sub: subjectOf(userId), email: 'x@y.test' };
+  return agent.follow(
+    await agent.get(await atUpstream(upstream(), await open(agent, start({ acr_values: `idp:${idp}`, prompt: 'login' })))),
+  );
 }
-const record = async (writer: AdminClient, { tid, userId }: Target, idp: string) =>
-  ok(await writer.patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] }));
-
 interface Begun {
   /** The user that gets the privilege, and is signed in. */
-  readonly target: Target;
+  readonly target: Member;
   readonly agent: Agent;
   /** Signs in by the same means again. */
   again(agent: Agent): Promise<Answer>;
@@ -178,7 +125,7 @@ const means = {
   },
 } as const satisfies Record<string, (writer: Writer) => Promise<Begun>>;
 
-async function begunBy(target: Target, again: Begun['again']): Promise<Begun> {
+async function begunBy(target: Member, again: Begun['again']): Promise<Begun> {
   const agent = new Agent();
   expect(isCode(await again(agent))).toBe(true);
   return { target, agent, again };
@@ -186,20 +133,20 @@ async function begunBy(target: Target, again: Begun['again']): Promise<Begun> {
 
 /** Each gives the privilege, and asks nobody. */
 const grants = {
-  'host code puts the user into a group': async ({ tid, userId }: Target) => {
+  'host code puts the user into a group': async ({ tid, userId }: Member) => {
     count += 1;
     const { groups, users } = service.idp.tenant(tid);
     const { id } = await groups.create({ name: `Group ${count}`, permissionIds: [GRANTED] });
     await users.addGroups(userId, { ids: [id] });
   },
-  'host code gives a permission to a group of the user': async (target: Target) => {
+  'host code gives a permission to a group of the user': async (target: Member) => {
     const { tid, id } = await groupWith(target);
     await service.idp.tenant(tid).groups.update(id, { permissionIds: [GRANTED] });
   },
 } as const;
 
 /** A new group without permissions, with the user. */
-async function groupWith({ tid, userId }: Target): Promise<{ readonly tid: string; readonly id: string }> {
+async function groupWith({ tid, userId }: Member): Promise<{ readonly tid: string; readonly id: string }> {
   count += 1;
   const { groups, users } = service.idp.tenant(tid);
   const { id } = await groups.create({ name: `Group ${count}` });
@@ -325,10 +272,10 @@ test.each(Object.keys(hides) as (keyof typeof hides)[])(
     const target = await member(name);
     await record(by('root'), target, name);
     ok(await by('low').patch(`/tenants/${target.tid}/connections/${name}`, { subjectClaim: 'oid' }));
-    upstream.person = { sub: 'stranger', oid: `subject of ${target.userId}` };
+    upstream().person = { sub: 'stranger', oid: subjectOf(target.userId) };
     const agent = new Agent();
     const begun = await open(agent, start({ acr_values: `idp:${name}` }));
-    expect(isCode(await agent.follow(await agent.get(await atUpstream(upstream, begun))))).toBe(true);
+    expect(isCode(await agent.follow(await agent.get(await atUpstream(upstream(), begun))))).toBe(true);
     await hides[hide](name, target.tid);
     const passkey = createSoftwarePasskey(service.issuer);
     await passkey.enrolOn(agent, await open(agent, `${service.issuer}/idp/factors`));
@@ -344,17 +291,17 @@ test('a mapping that gives the privilege in another sign-in ends the sign-in', a
   const { tid, userId } = target;
   const group = await service.idp.tenant(tid).groups.create({ name: 'Mapped', permissionIds: [GRANTED] });
   const mapping = { groups: { update: true, claim: 'groups', values: [{ value: 'staff', groupId: group.id }] } };
-  const fields = { name: 'Mapped', clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer, mapping };
+  const fields = { ...providerFields(), name: 'Mapped', mapping };
   const { id } = ok(await by('root').post(`/tenants/${tid}/connections`, fields)).json as { readonly id: string };
-  upstream.register(service.issuer, ['up', 'home', ...plain, id]);
+  upstream().register(service.issuer, ['up', 'home', ...plain, id]);
   const mapped = { idp: id, subject: 'mapped' };
   ok(await by('root').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [mapped] }));
-  const low = { idp: 'up', subject: `subject of ${userId}` };
+  const low = { idp: 'up', subject: subjectOf(userId) };
   ok(await by('low').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [mapped, low] }));
   const kept = await keep(await begunBy(target, (agent) => atProvider(agent, 'up', userId)));
-  upstream.person = { sub: 'mapped', groups: ['staff'] };
+  upstream().person = { sub: 'mapped', groups: ['staff'] };
   const agent = new Agent();
-  const answer = await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: `idp:${id}` }))));
+  const answer = await agent.get(await atUpstream(upstream(), await open(agent, start({ acr_values: `idp:${id}` }))));
   expect(isCode(await agent.follow(answer))).toBe(true);
   expect((await service.idp.tenant(tid).users.require(userId)).user.groupIds).toEqual([group.id]);
   expect(isCode(await open(agent, start({ prompt: 'none' })))).toBe(true);
@@ -365,13 +312,13 @@ test('of two identities of one connection, each sign-in counts for its own', asy
   const target = await member('Org');
   const path = `/tenants/${target.tid}/users/${target.userId}`;
   const own = { idp: 'up', subject: `own of ${target.userId}` };
-  const low = { idp: 'up', subject: `subject of ${target.userId}` };
+  const low = { idp: 'up', subject: subjectOf(target.userId) };
   ok(await by('root').patch(path, { externalIdentities: [own] }));
   ok(await by('low').patch(path, { externalIdentities: [own, low] }));
   const kept = await keep(await begunBy(target, (agent) => atProvider(agent, 'up', target.userId)));
   const signInByOwn = async (agent: Agent) => {
-    upstream.person = { sub: own.subject };
-    return agent.follow(await agent.get(await atUpstream(upstream, await open(agent, start({ acr_values: 'idp:up', prompt: 'login' })))));
+    upstream().person = { sub: own.subject };
+    return agent.follow(await agent.get(await atUpstream(upstream(), await open(agent, start({ acr_values: 'idp:up', prompt: 'login' })))));
   };
   const keptOfOwn = await keep(await begunBy(target, signInByOwn));
   await grants['host code puts the user into a group'](target);

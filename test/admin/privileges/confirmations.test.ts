@@ -6,66 +6,37 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 
-import {
-  type AdminAnswer,
-  type AdminClient,
-  adminClient,
-  administer,
-  adminScopes,
-  adminSeed,
-  adminToken,
-  tenantIds,
-} from '../../support/administration/admin.js';
+import type { AdminAnswer, AdminClient } from '../../support/administration/admin.js';
+import { GRANTED, lowAndHolder, type Member, ok, orgTenant, useAdministrators } from '../../support/administration/administrators.js';
 import { captureMail } from '../../support/administration/invitations.js';
 import { Agent } from '../../support/client/agent.js';
-import { useIdp } from '../../support/service/use-idp.js';
 import { mailTo } from '../../support/sign-in/passwords.js';
 import { until } from '../../support/time/until.js';
 
-const GRANTED = 'idp.exports:read';
-const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
 const store = memoryDirectory();
 const captured = captureMail();
-const service = useIdp(() => ({
-  seed: {
-    ...adminSeed,
-    tenants: [...adminSeed.tenants, { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] }],
-    clients: [...adminSeed.clients, adminClient('low', ['Org'], lowScopes)],
-    extensions: {
-      connections: [{ id: 'up', tenant: 'Org', name: 'Up', clientId: 'c', clientSecret: 's'.repeat(32), issuer: 'https://up.test' }],
-    },
-  } as never,
+const { service, by, tidOf, ...administrators } = useAdministrators({
+  tenants: [orgTenant],
+  administrators: lowAndHolder(['Org']),
+  connections: [{ id: 'up', tenant: 'Org', name: 'Up' }],
   directory: store,
   mail: captured.mail,
-  limits: { adminRequestsPerMinute: 1_000_000 },
-}));
+});
 
 let org: string;
 let root: AdminClient;
 let low: AdminClient;
-beforeAll(async () => {
-  root = administer(service.issuer, await adminToken(service.issuer, 'root'));
-  low = administer(service.issuer, await adminToken(service.issuer, 'low', lowScopes.join(' ')));
-  org = (await tenantIds(root)).Org as string;
+beforeAll(() => {
+  org = tidOf('Org');
+  root = by('root');
+  low = by('low');
 });
 
-const ok = (answer: AdminAnswer): AdminAnswer => {
-  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
-  return answer;
-};
-
 let count = 0;
-interface Target {
-  readonly personId: string;
-  readonly userId: string;
-  readonly path: string;
-}
+type Target = Pick<Member, 'personId' | 'userId' | 'path'>;
 async function member(): Promise<Target> {
   count += 1;
-  const user = { userName: `member-${count}@org.test`, status: 'active' } as const;
-  const made = await service.idp.tenant(org).persons.create({ givenName: 'M', familyName: 'M', user });
-  const userId = made.user?.id as string;
-  return { personId: made.id, userId, path: `/tenants/${org}/users/${userId}` };
+  return administrators.member(org, { hasEmail: false });
 }
 
 const identity = (subject: string) => ({ idp: 'up', subject: `${subject} ${count}` });

@@ -1,7 +1,8 @@
 /** Settings of a connection that an administrator changed before a privilege was granted, with each way in which an identity of the connection came to be. */
 import { describe, expect, test } from '@jest/globals';
 import { documented } from '../../support/administration/admin.js';
-import { HELD_BY_LOW, isIn, ok, outcome, type Target, useMeans, type Writer } from '../../support/administration/means.js';
+import { type Member, ok, subjectOf } from '../../support/administration/administrators.js';
+import { HELD_BY_LOW, isIn, outcome, useMeans, type Writer } from '../../support/administration/means.js';
 import { Agent, type Answer, type Json, titleOf } from '../../support/client/agent.js';
 import { atUpstream, press } from '../../support/sign-in/upstream-provider.js';
 
@@ -17,31 +18,31 @@ async function confirm(writer: Writer, means: string) {
   return by(writer).post(`${means}/confirm`);
 }
 
-type Made = Pick<Target, 'userId'> & { readonly subject: string };
+type Made = Pick<Member, 'userId'> & { readonly subject: string };
 
 /** Each way in which an identity of a connection is recorded by somebody who vouches for all privileges. */
 const identities: Readonly<Record<string, (tid: string, idp: string) => Promise<Made>>> = {
   async 'that an operator recorded'(tid, idp) {
     const { userId } = await member(tid);
-    const identity = { idp, subject: `subject of ${userId}` };
+    const identity = { idp, subject: subjectOf(userId) };
     ok(await by('root').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [identity] }));
     return { userId, subject: identity.subject };
   },
   async 'that an administrator with the permission recorded'(tid, idp) {
     const { userId } = await member(tid);
-    const identity = { idp, subject: `subject of ${userId}` };
+    const identity = { idp, subject: subjectOf(userId) };
     ok(await by('holder').patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [identity] }));
     return { userId, subject: identity.subject };
   },
   async 'that host code or a seed recorded'(tid, idp) {
     const { userId } = await member(tid);
-    await users(tid).update(userId, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] });
-    return { userId, subject: `subject of ${userId}` };
+    await users(tid).update(userId, { externalIdentities: [{ idp, subject: subjectOf(userId) }] });
+    return { userId, subject: subjectOf(userId) };
   },
   async 'that the person connected'(tid, idp) {
     const target = await member(tid);
-    await linkHere(idp, `subject of ${target.userId}`, target);
-    return { userId: target.userId, subject: `subject of ${target.userId}` };
+    await linkHere(idp, subjectOf(target.userId), target);
+    return { userId: target.userId, subject: subjectOf(target.userId) };
   },
   async 'that a new user came with'(tid, idp) {
     const subject = `newcomer of ${idp}`;
@@ -53,7 +54,7 @@ const identities: Readonly<Record<string, (tid: string, idp: string) => Promise<
 };
 
 /** Connects an identity by a sign-in with the password. */
-async function linkHere(idp: string, subject: string, { userName }: Target) {
+async function linkHere(idp: string, subject: string, { userName }: Member) {
   const agent = new Agent();
   const refused = await signIn(idp, subject, agent, { email: userName });
   const page = await agent.follow(await agent.submit(refused, { step: 'link' }));
@@ -201,7 +202,7 @@ test('an identity that somebody with less recorded counts after the person conne
   const tid = newTenant();
   const own = await connection(tid);
   const target = await member(tid);
-  const subject = `subject of ${target.userId}`;
+  const subject = subjectOf(target.userId);
   const identity = { idp: own, subject: 'own' };
   ok(await by('root').patch(`/tenants/${tid}/users/${target.userId}`, { externalIdentities: [identity] }));
   ok(await by('low').patch(`/tenants/${tid}/users/${target.userId}`, { externalIdentities: [identity, { idp: 'instance', subject }] }));

@@ -2,103 +2,48 @@
  * Credentials that a user set in a sign-in, or by a link, that an administrator made possible, and account links: each that a page can set, with each state of
  * the grant, over HTTP. After a grant, the credential counts only if the means behind it covers the privilege, or somebody who holds the privilege confirms it.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import {
-  type AdminAnswer,
-  type AdminClient,
-  adminClient,
-  administer,
-  adminScopes,
-  adminSeed,
-  adminToken,
-  tenantIds,
-} from '../../support/administration/admin.js';
+import { lowAndHolder, type Member, ok, orgTenant, useAdministrators } from '../../support/administration/administrators.js';
 import { captureMail } from '../../support/administration/invitations.js';
 import { createSoftwarePasskey } from '../../support/browser/software-passkey.js';
 import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../../support/client/agent.js';
-import { useIdp } from '../../support/service/use-idp.js';
 import { codeOf, copied, submit } from '../../support/sign-in/factors.js';
 import { forget, linkIn, mailTo, pkce } from '../../support/sign-in/passwords.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+import { atUpstream } from '../../support/sign-in/upstream-provider.js';
 
-/** The privilege. `low` administers the tenants as well, and lacks it. */
-const GRANTED = 'idp.exports:read';
 const PASSWORD = 'a password that is long';
 const writers = ['low', 'holder'] as const;
 type Writer = (typeof writers)[number];
 
 const captured = captureMail();
 const store = memoryDirectory();
-let upstream: UpstreamProvider;
-const service = useIdp(async () => {
-  upstream = await startUpstream();
-  const lowScopes = adminScopes.filter((scope) => scope !== GRANTED);
-  return {
-    seed: {
-      ...adminSeed,
-      tenants: [...adminSeed.tenants, { name: 'Org', groups: [{ name: 'Privileged', permissions: [GRANTED] }] }, { name: 'Home' }],
-      clients: [...adminSeed.clients, adminClient('low', ['Org', 'Home'], lowScopes), adminClient('holder', ['Org', 'Home'])],
-      extensions: {
-        connections: [
-          { id: 'up', tenant: 'Org', name: 'Up', clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer },
-        ],
-      },
-    } as never,
-    directory: store,
-    hostname: 'localhost',
-    mail: captured.mail,
-    limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
-  };
+const { service, by, tidOf, upstream, member, record } = useAdministrators({
+  tenants: [orgTenant, { name: 'Home' }],
+  administrators: lowAndHolder(['Org', 'Home']),
+  connections: [{ id: 'up', tenant: 'Org', name: 'Up' }],
+  directory: store,
+  hostname: 'localhost',
+  mail: captured.mail,
 });
-afterAll(() => upstream?.close());
 
 let org: string;
 let home: string;
-const clients = new Map<string, AdminClient>();
-const by = (name: string): AdminClient => clients.get(name) as AdminClient;
-beforeAll(async () => {
-  upstream.register(service.issuer, ['up']);
-  const lowScope = adminScopes.filter((one) => one !== GRANTED).join(' ');
-  for (const name of ['root', 'holder'] as const) clients.set(name, administer(service.issuer, await adminToken(service.issuer, name)));
-  clients.set('low', administer(service.issuer, await adminToken(service.issuer, 'low', lowScope)));
-  ({ Org: org = '', Home: home = '' } = await tenantIds(by('root')));
+beforeAll(() => {
+  [org, home] = [tidOf('Org'), tidOf('Home')];
 });
-
-interface Target {
-  readonly tid: string;
-  readonly personId: string;
-  readonly userId: string;
-  readonly email: string;
-}
-let count = 0;
-/** A user of the operator, with a password of its own. */
-async function member(tid: string, status: 'active' | 'invited' = 'active', password?: string): Promise<Target> {
-  count += 1;
-  const email = `member-${count}@org.test`;
-  const made = await service.idp.tenant(tid).persons.create({ givenName: 'M', familyName: 'M', email, user: { userName: email, status } });
-  const userId = made.user?.id ?? '';
-  if (password !== undefined) await service.idp.directory.credentials.seedPassword(userId, password);
-  return { tid, personId: made.id, userId, email };
-}
-const ok = (answer: AdminAnswer) => {
-  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
-  return answer;
-};
 
 const start = (acr?: string) => authorizeUrl(service.issuer, { ...pkce, ...(acr !== undefined && { acr_values: acr }) });
 const isCode = ({ location }: Answer): boolean => location?.includes('code=') === true;
 const outcome = (answer: Answer) => ({ isIn: isCode(answer), title: isCode(answer) ? '' : titleOf(answer) });
 const viaUpstream = async (agent: Agent, begun: Answer): Promise<Answer> =>
-  agent.follow(await agent.get(await atUpstream(upstream, begun)));
-const byPassword = async ({ email }: Pick<Target, 'email'>, password: string, acr?: string) =>
-  outcome(await signIn(new Agent(), start(acr), email, password));
+  agent.follow(await agent.get(await atUpstream(upstream(), begun)));
+const byPassword = async ({ userName }: Pick<Member, 'userName'>, password: string, acr?: string) =>
+  outcome(await signIn(new Agent(), start(acr), userName, password));
 
 /** Signs in by an identity that the administrator recorded, and goes to the person's factors. */
-async function inByIdentity(writer: Writer, { tid, userId }: Target): Promise<{ readonly agent: Agent; readonly page: Answer }> {
-  const subject = `subject of ${userId}`;
-  ok(await by(writer).patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp: 'up', subject }] }));
-  upstream.person = { sub: subject };
+async function inByIdentity(writer: Writer, target: Member): Promise<{ readonly agent: Agent; readonly page: Answer }> {
+  await record(by(writer), target, 'up');
   const agent = new Agent();
   expect(isCode(await viaUpstream(agent, await agent.follow(await agent.get(start('idp:up')))))).toBe(true);
   const page = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
@@ -117,7 +62,7 @@ interface Put {
   readonly status?: 'invited';
   /** Of the page that refuses the credential. */
   readonly title: string;
-  set(writer: Writer, target: Target): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
+  set(writer: Writer, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }
 
 /** Each sets a credential, and hands out how somebody uses it alone. */
@@ -150,46 +95,46 @@ const credentials = {
     kind: 'password',
     status: 'invited',
     title: 'Sign in to Web shop',
-    async set(writer, { tid, userId, email }) {
+    async set(writer, { tid, userId, userName }) {
       const { id } = ok(await by(writer).post(`/tenants/${tid}/invitations`, { userId, send: false })).json as { readonly id: string };
       const url = String(ok(await by(writer)(`/tenants/${tid}/invitations/${id}/link`)).json.url);
       const agent = new Agent();
       await agent.follow(await agent.submit(await agent.get(url), { password: PASSWORD }));
-      return { use: () => byPassword({ email }, PASSWORD) };
+      return { use: () => byPassword({ userName }, PASSWORD) };
     },
   },
   'a password, set by a link of “Forgotten password?”': {
     kind: 'password',
     title: 'Sign in to Web shop',
-    async set(writer, { tid, personId, userId, email }) {
+    async set(writer, { tid, personId, userId, userName }) {
       await service.idp.directory.credentials.seedPassword(userId, 'old');
       const mailbox = `written-${userId}@other.test`;
       ok(await by(writer).patch(`/tenants/${tid}/persons/${personId}`, { email: mailbox }));
-      await forget(service.issuer, email);
+      await forget(service.issuer, userName);
       const agent = new Agent();
       const page = await agent.get(linkIn(await mailTo(captured, mailbox, 'password-reset')));
       await agent.follow(await agent.submit(page, { password: PASSWORD }));
-      return { use: () => byPassword({ email }, PASSWORD) };
+      return { use: () => byPassword({ userName }, PASSWORD) };
     },
   },
   'a password, set by a link that an administrator sent': {
     kind: 'password',
     title: 'Sign in to Web shop',
-    async set(writer, { tid, userId, email }) {
+    async set(writer, { tid, userId, userName }) {
       ok(await by(writer).post(`/tenants/${tid}/users/${userId}/password-reset`));
       const agent = new Agent();
-      const page = await agent.get(linkIn(await mailTo(captured, email, 'password-reset')));
+      const page = await agent.get(linkIn(await mailTo(captured, userName, 'password-reset')));
       await agent.follow(await agent.submit(page, { password: PASSWORD }));
-      return { use: () => byPassword({ email }, PASSWORD) };
+      return { use: () => byPassword({ userName }, PASSWORD) };
     },
   },
   'an account link that an administrator made': {
     kind: 'link',
     title: 'Sign in to Web shop',
-    async set(writer, { tid, userId, email }) {
-      const parent = await member(home, 'active', PASSWORD);
+    async set(writer, { tid, userId, userName }) {
+      const parent = await member(home, { password: PASSWORD });
       ok(await by(writer).post(`/tenants/${tid}/users/${userId}/link/${parent.userId}`));
-      return { use: () => byPassword({ email }, PASSWORD) };
+      return { use: () => byPassword({ userName }, PASSWORD) };
     },
   },
 } as const satisfies Record<string, Put>;
@@ -197,7 +142,7 @@ const credentials = {
 describe.each(Object.keys(credentials) as (keyof typeof credentials)[])('T3-POS-IDENTITY: %s', (name) => {
   const { kind, title, set, ...rest }: Put = credentials[name];
   const put = async (writer: Writer) => {
-    const target = await member(org, rest.status);
+    const target = await member(org, { status: rest.status });
     const { use } = await set(writer, target);
     const at = `/tenants/${org}/users/${target.userId}`;
     return {
@@ -255,7 +200,7 @@ describe.each(Object.keys(credentials) as (keyof typeof credentials)[])('T3-POS-
 describe('a factor that does not count', () => {
   /** A user with a password of its own, and an authenticator app that somebody added who signed in by an identity. */
   async function withStrangersApp() {
-    const target = await member(org, 'active', PASSWORD);
+    const target = await member(org, { password: PASSWORD });
     const { agent, page } = await inByIdentity('low', target);
     const app = await submit(agent, page, { add: 'app' });
     const [secret = ''] = copied(app);
@@ -270,7 +215,7 @@ describe('a factor that does not count', () => {
     await give();
     expect(await byPassword(target, PASSWORD)).toMatchObject({ isIn: true });
     const agent = new Agent();
-    const setUp = await signIn(agent, start('mfa'), target.email, PASSWORD);
+    const setUp = await signIn(agent, start('mfa'), target.userName, PASSWORD);
     expect(titleOf(setUp)).toBe('Set up a second factor');
     const [own = ''] = copied(setUp);
     expect(own).not.toBe(secret);
@@ -282,7 +227,7 @@ describe('a factor that does not count', () => {
     const { target, secret, give } = await withStrangersApp();
     await give();
     const agent = new Agent();
-    const setUp = await signIn(agent, start('mfa'), target.email, PASSWORD);
+    const setUp = await signIn(agent, start('mfa'), target.userName, PASSWORD);
     const [own = ''] = copied(setUp);
     const codes = await submit(agent, setUp, { code: codeOf(own) });
     expect(copied(codes)).toHaveLength(10);
@@ -299,7 +244,7 @@ describe('a factor that does not count', () => {
     const { target, give } = await withStrangersApp();
     await give();
     const agent = new Agent();
-    await signIn(agent, start(), target.email, PASSWORD);
+    await signIn(agent, start(), target.userName, PASSWORD);
     const page = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
     expect(page.body).toContain('Must be confirmed by an administrator');
     const id = /name="remove" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
@@ -311,7 +256,7 @@ describe('a factor that does not count', () => {
 });
 
 test('a passkey of such a sign-in is no proof for the next sign-in after it removed itself', async () => {
-  const target = await member(org, 'active');
+  const target = await member(org);
   const { agent, page } = await inByIdentity('low', target);
   const passkey = createSoftwarePasskey(service.issuer);
   const list = await passkey.enrolOn(agent, page);

@@ -2,29 +2,26 @@
  * Means that were put in place before a privilege was granted: each means, by each writer, with each way in which the privilege comes, over HTTP. A means
  * opens the account afterwards only if its writer held the privilege, or somebody who holds it confirmed the means.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 
+import type { AdminAnswer, AdminClient } from '../../support/administration/admin.js';
 import {
-  type AdminAnswer,
-  type AdminClient,
-  adminClient,
-  administer,
-  adminScopes,
-  adminSeed,
-  adminToken,
-  tenantIds,
-} from '../../support/administration/admin.js';
+  GRANTED,
+  lowAndHolder,
+  type Member,
+  ok,
+  orgTenant,
+  subjectOf,
+  useAdministrators,
+} from '../../support/administration/administrators.js';
 import { captureMail } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, signIn, titleOf } from '../../support/client/agent.js';
-import { useIdp } from '../../support/service/use-idp.js';
 import { forget, linkIn, mailTo as mailOfKind, NEW_PASSWORD, pkce } from '../../support/sign-in/passwords.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+import { atUpstream } from '../../support/sign-in/upstream-provider.js';
 import { until } from '../../support/time/until.js';
 
-/** The privilege. `low` administers the tenants as well, and lacks it. */
-const GRANTED = 'idp.exports:read';
 const PASSWORD = 'a password that is long';
 const writers = ['low', 'holder', 'root'] as const;
 type Writer = (typeof writers)[number];
@@ -34,75 +31,29 @@ const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4', 'Plain 5']
 
 const captured = captureMail();
 const store = memoryDirectory();
-let upstream: UpstreamProvider;
-const service = useIdp(async () => {
-  upstream = await startUpstream();
-  const groups = [{ name: 'Privileged', permissions: [GRANTED] }];
-  const connection = { clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer };
-  return {
-    seed: {
-      ...adminSeed,
-      tenants: [...adminSeed.tenants, { name: 'Org', groups }, { name: 'Home' }, ...plain.map((name) => ({ name }))],
-      clients: [
-        ...adminSeed.clients,
-        adminClient(
-          'low',
-          ['Org', 'Home', ...plain],
-          adminScopes.filter((scope) => scope !== GRANTED),
-        ),
-        adminClient('holder', ['Org', 'Home', ...plain]),
-      ],
-      extensions: {
-        connections: [
-          { ...connection, id: 'up', tenant: 'Org', name: 'Up', linkBySignIn: true },
-          { ...connection, id: 'home', tenant: 'Home', name: 'Home' },
-        ],
-      },
-    } as never,
-    directory: store,
-    mail: captured.mail,
-    limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
-  };
+const { service, by, tidOf, upstream, providerFields, record, ...administrators } = useAdministrators({
+  tenants: [orgTenant, { name: 'Home' }, ...plain.map((name) => ({ name }))],
+  administrators: lowAndHolder(['Org', 'Home', ...plain]),
+  connections: [
+    { id: 'up', tenant: 'Org', name: 'Up', linkBySignIn: true },
+    { id: 'home', tenant: 'Home', name: 'Home' },
+  ],
+  directory: store,
+  mail: captured.mail,
 });
-afterAll(() => upstream?.close());
 
 let org: string;
 let home: string;
-let tids: Readonly<Record<string, string>>;
-const clients = new Map<string, AdminClient>();
-const by = (name: string): AdminClient => clients.get(name) as AdminClient;
-beforeAll(async () => {
-  upstream.register(service.issuer, ['up', 'home', ...connectionIds]);
-  for (const name of ['root', 'holder'] as const) clients.set(name, administer(service.issuer, await adminToken(service.issuer, name)));
-  const scope = adminScopes.filter((one) => one !== GRANTED).join(' ');
-  clients.set('low', administer(service.issuer, await adminToken(service.issuer, 'low', scope)));
-  tids = await tenantIds(by('root'));
-  ({ Org: org = '', Home: home = '' } = tids);
+const connectionIds = Array.from({ length: 20 }, (_, index) => `made-${index}`);
+beforeAll(() => {
+  upstream().register(service.issuer, ['up', 'home', ...connectionIds]);
+  [org, home] = [tidOf('Org'), tidOf('Home')];
 });
 
 let count = 0;
-const connectionIds = Array.from({ length: 20 }, (_, index) => `made-${index}`);
-
-interface Target {
-  readonly tid: string;
-  readonly personId: string;
-  readonly userId: string;
-  readonly email: string;
-}
-async function member(tid: string, status: 'active' | 'invited'): Promise<Target> {
-  count += 1;
-  const email = `member-${count}@org.test`;
-  const user = { userName: email, status };
-  const made = await service.idp.tenant(tid).persons.create({ givenName: 'M', familyName: 'M', email, user });
-  return { tid, personId: made.id, userId: made.user?.id ?? '', email };
-}
+const member = (tid: string, status: 'active' | 'invited') => administrators.member(tid, { status });
 const mailTo = async (address: string, pattern: RegExp): Promise<string> =>
   String(await until(() => pattern.exec(captured.mails.findLast(({ to }) => to === address)?.text ?? '')?.[0]));
-const ok = (answer: AdminAnswer) => {
-  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
-  return answer;
-};
-
 /** Confirms the means of a user whom the writer looked at. */
 const confirm = async (writer: AdminClient, path: string): Promise<AdminAnswer> => {
   ok(await writer(path));
@@ -121,25 +72,20 @@ const linked = async (url: string, isIn: () => Promise<boolean>) => {
     },
   };
 };
-const statusOf = async ({ tid, userId }: Target) => (await service.idp.tenant(tid).users.require(userId)).user.status;
-const invite = async (writer: AdminClient, { tid, userId }: Target, send: boolean) =>
+const statusOf = async ({ tid, userId }: Member) => (await service.idp.tenant(tid).users.require(userId)).user.status;
+const invite = async (writer: AdminClient, { tid, userId }: Member, send: boolean) =>
   ok(await writer.post(`/tenants/${tid}/invitations`, { userId, send })).json as unknown as { readonly id: string };
-const invitationLink = (target: Target, url: string) => linked(url, async () => (await statusOf(target)) === 'active');
+const invitationLink = (target: Member, url: string) => linked(url, async () => (await statusOf(target)) === 'active');
 
 const at = (idp: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
   const agent = new Agent();
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
   const begun = await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...challenge, acr_values: `idp:${idp}` })));
-  const done: Answer = await agent.follow(await agent.get(await atUpstream(upstream, begun)));
+  const done: Answer = await agent.follow(await agent.get(await atUpstream(upstream(), begun)));
   return { title: done.location === undefined ? titleOf(done) : '', isIn: done.location?.includes('code=') === true };
 };
-const record = async (writer: AdminClient, { tid, userId }: Target, idp: string) => {
-  upstream.person = { sub: `subject of ${userId}` };
-  ok(await writer.patch(`/tenants/${tid}/users/${userId}`, { externalIdentities: [{ idp, subject: `subject of ${userId}` }] }));
-};
-
 /** Gives the person an address, and the user a password to forget. */
-const address = async (writer: AdminClient, { tid, personId, userId }: Target, email = `written-${userId}@other.test`) => {
+const address = async (writer: AdminClient, { tid, personId, userId }: Member, email = `written-${userId}@other.test`) => {
   await service.idp.directory.credentials.seedPassword(userId, 'old');
   ok(await writer.patch(`/tenants/${tid}/persons/${personId}`, { email }));
   return email;
@@ -149,16 +95,16 @@ const resetsTo = (email: string) => captured.mails.filter(({ to, kind }) => to =
 const refusals = (userId: string) =>
   service.lines.filter(({ fields, message }) => fields.user === userId && message.startsWith('reset of a password not sent'));
 /** Asks for a link by “Forgotten password?”, and uses the link if one comes. */
-const forgotten = (target: Target, email: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
+const forgotten = (target: Member, email: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
   const [mails, lines] = [resetsTo(email).length, refusals(target.userId).length];
-  const answer = await forget(service.issuer, target.email);
+  const answer = await forget(service.issuer, target.userName);
   expect([answer.status, titleOf(answer)]).toEqual([200, 'Check your e-mail']);
   await until(() => resetsTo(email).length > mails || refusals(target.userId).length > lines);
   const [mail] = resetsTo(email).slice(mails);
   if (!mail) return { title: 'no mail', isIn: false };
   const agent = new Agent();
   const done = await agent.follow(await agent.submit(await agent.get(linkIn(mail)), { password: NEW_PASSWORD }));
-  const signedIn = await signIn(new Agent(), authorizeUrl(service.issuer, pkce), target.email, NEW_PASSWORD);
+  const signedIn = await signIn(new Agent(), authorizeUrl(service.issuer, pkce), target.userName, NEW_PASSWORD);
   return { title: titleOf(done), isIn: signedIn.location?.includes('code=') === true };
 };
 
@@ -179,7 +125,7 @@ const means = {
     title: 'This link must be confirmed first',
     async write(writer, target) {
       await invite(writer, target, true);
-      return invitationLink(target, await mailTo(target.email, /https?:\S+\/invitations\/\S+/));
+      return invitationLink(target, await mailTo(target.userName, /https?:\S+\/invitations\/\S+/));
     },
   },
   'the link of an invitation that somebody who holds all made, sent again': {
@@ -189,7 +135,7 @@ const means = {
     async write(writer, target) {
       const { id } = await invite(by('root'), target, false);
       ok(await writer.post(`/tenants/${target.tid}/invitations/${id}/resend`));
-      return invitationLink(target, await mailTo(target.email, /https?:\S+\/invitations\/\S+/));
+      return invitationLink(target, await mailTo(target.userName, /https?:\S+\/invitations\/\S+/));
     },
   },
   'the link of an invitation that somebody who holds all made, seen': {
@@ -207,7 +153,7 @@ const means = {
     title: 'This link must be confirmed first',
     async write(writer, target) {
       ok(await writer.post(`/tenants/${target.tid}/users/${target.userId}/password-reset`));
-      const url = await mailTo(target.email, /https?:\S+\/password\/\S+/);
+      const url = await mailTo(target.userName, /https?:\S+\/password\/\S+/);
       return linked(url, () => service.idp.directory.credentials.isSet(target.userId));
     },
   },
@@ -242,16 +188,16 @@ interface Put {
   readonly status: 'active' | 'invited';
   /** Of the page that refuses the means. */
   readonly title: string;
-  write(writer: AdminClient, target: Target): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
+  write(writer: AdminClient, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }
 
 /** Each gives the privilege. `grant` is of the admin API; `give` asks nobody, as host code and a seed do not. */
 const grants = {
-  'a group of the user': async ({ tid, userId }: Target) => ({
+  'a group of the user': async ({ tid, userId }: Member) => ({
     grant: (writer: AdminClient, more: object) => writer.post(`/tenants/${tid}/users/${userId}/groups`, { names: ['Privileged'], ...more }),
     give: () => service.idp.tenant(tid).users.addGroups(userId, { names: ['Privileged'] }),
   }),
-  'a permission of a group that the user is in': async ({ tid, userId }: Target) => {
+  'a permission of a group that the user is in': async ({ tid, userId }: Member) => {
     count += 1;
     const { groups, users } = service.idp.tenant(tid);
     const { id } = await groups.create({ name: `Group ${count}` });
@@ -316,7 +262,7 @@ describe('a family', () => {
     const refused = await by('root').post(path, { names: ['Privileged'] });
     expect([refused.status, refused.json.means]).toEqual([
       409,
-      [{ kind: 'identity', tid: home, userId: parent.userId, idp: 'home', subject: `subject of ${parent.userId}` }],
+      [{ kind: 'identity', tid: home, userId: parent.userId, idp: 'home', subject: subjectOf(parent.userId) }],
     ]);
     expect((await by('root').post(path, { names: ['Privileged'], confirm: true })).status).toBe(200);
     expect(await at('home')()).toMatchObject({ isIn: true });
@@ -345,24 +291,23 @@ test('a means without a writer on record counts', async () => {
   expect((await at('up')()).isIn).toBe(false);
   const { id } = await service.idp.tenant(org).persons.require(target.personId);
   await service.idp.directory.forTenant(org).users.update(target.userId, { externalIdentities: [] });
-  await service.idp
-    .tenant(org)
-    .users.update(target.userId, { externalIdentities: [{ idp: 'up', subject: `subject of ${target.userId}` }] });
+  await service.idp.tenant(org).users.update(target.userId, { externalIdentities: [{ idp: 'up', subject: subjectOf(target.userId) }] });
   expect([id, (await at('up')()).isIn]).toEqual([target.personId, true]);
 });
 
 describe('an address', () => {
-  const give = ({ tid, userId }: Target) => service.idp.tenant(tid).users.addGroups(userId, { names: ['Privileged'] });
-  const listed = async ({ tid, userId }: Target) => (await by('low')(`/tenants/${tid}/users/${userId}/means`)).json.items;
+  const give = ({ tid, userId }: Member) => service.idp.tenant(tid).users.addGroups(userId, { names: ['Privileged'] });
+  const listed = async ({ tid, userId }: Member) => (await by('low')(`/tenants/${tid}/users/${userId}/means`)).json.items;
 
   test('of a person whom an administrator made carries its voucher, and keeps it in a write that leaves the address alone', async () => {
-    const made: Target[] = [];
+    const made: Member[] = [];
     for (const writer of ['low', 'root'] as const) {
       count += 1;
       const email = `made-${count}@org.test`;
       const body = { givenName: 'M', familyName: 'D', email, user: { userName: email } };
       const { json } = ok(await by(writer).post(`/tenants/${org}/persons`, body));
-      const target = { tid: org, personId: json.id as string, userId: (json.user as { id: string }).id, email };
+      const { id: userId } = json.user as { id: string };
+      const target = { tid: org, personId: json.id as string, userId, userName: email, path: `/tenants/${org}/users/${userId}` };
       await service.idp.tenant(org).users.activate(target.userId);
       await service.idp.directory.credentials.seedPassword(target.userId, 'old');
       const other = writer === 'low' ? 'root' : 'low';
@@ -371,25 +316,25 @@ describe('an address', () => {
       made.push(target);
     }
     for (const target of made) await give(target);
-    const [low, root] = made as [Target, Target];
-    expect(await listed(low)).toEqual([{ kind: 'address', tid: org, userId: low.userId, address: low.email }]);
+    const [low, root] = made as [Member, Member];
+    expect(await listed(low)).toEqual([{ kind: 'address', tid: org, userId: low.userId, address: low.userName }]);
     expect(await listed(root)).toEqual([]);
-    expect(await forgotten(low, low.email)()).toEqual({ title: 'no mail', isIn: false });
-    expect(await forgotten(root, root.email)()).toMatchObject({ isIn: true });
+    expect(await forgotten(low, low.userName)()).toEqual({ title: 'no mail', isIn: false });
+    expect(await forgotten(root, root.userName)()).toMatchObject({ isIn: true });
   });
 
   test('that is spelled otherwise is another one', async () => {
     const target = await member(org, 'active');
-    await address(by('low'), target, target.email.toUpperCase());
+    await address(by('low'), target, target.userName.toUpperCase());
     await give(target);
-    expect(await forgotten(target, target.email.toUpperCase())()).toEqual({ title: 'no mail', isIn: false });
+    expect(await forgotten(target, target.userName.toUpperCase())()).toEqual({ title: 'no mail', isIn: false });
   });
 
   test('counts after the person, signed in, proved it', async () => {
     const target = await member(org, 'active');
     const email = await address(by('low'), target);
     const agent = new Agent();
-    await signIn(agent, authorizeUrl(service.issuer, pkce), target.email, 'old');
+    await signIn(agent, authorizeUrl(service.issuer, pkce), target.userName, 'old');
     const url = linkIn(await mailOfKind(captured, email, 'email-proof'));
     await agent.follow(await agent.submit(await agent.get(url), {}));
     await give(target);
@@ -401,7 +346,7 @@ describe('an address', () => {
     [
       'a link of “Forgotten password?”',
       'active',
-      async (target: Target) => {
+      async (target: Member) => {
         const email = await address(by('low'), target);
         expect(await forgotten(target, email)()).toMatchObject({ isIn: true });
         return email;
@@ -410,7 +355,7 @@ describe('an address', () => {
     [
       'the link of an invitation',
       'invited',
-      async (target: Target) => {
+      async (target: Member) => {
         const email = `invited-${target.userId}@other.test`;
         ok(await by('low').patch(`/tenants/${org}/persons/${target.personId}`, { email }));
         await invite(by('low'), target, true);
@@ -431,8 +376,8 @@ describe('an address', () => {
   });
 
   test.each([
-    ['that low had sent', async (target: Target) => ok(await by('low').post(`/tenants/${org}/users/${target.userId}/password-reset`))],
-    ['that somebody asked for', (target: Target) => forget(service.issuer, target.email)],
+    ['that low had sent', async (target: Member) => ok(await by('low').post(`/tenants/${org}/users/${target.userId}/password-reset`))],
+    ['that somebody asked for', (target: Member) => forget(service.issuer, target.userName)],
   ])('that low wrote does not count after the use of a reset link %s', async (_, send) => {
     const target = await member(org, 'active');
     const email = await address(by('low'), target);
@@ -449,7 +394,7 @@ describe('an address', () => {
     const target = await member(org, 'active');
     const path = `/tenants/${org}/users/${target.userId}`;
     const user = await service.idp.tenant(org).users.update(target.userId, { userName: `written-${target.userId}@other.test` });
-    const email = await address(by('low'), { ...target, email: user.user.userName });
+    const email = await address(by('low'), { ...target, userName: user.user.userName });
     ok(await by('low').post(`${path}/password-reset`));
     const agent = new Agent();
     const page = await agent.get(linkIn(await mailOfKind(captured, email, 'password-reset')));
@@ -458,7 +403,7 @@ describe('an address', () => {
     expect((await by('root')(path)).json.provenEmail).toBe(email);
     await give(target);
     expect(await listed(target)).toContainEqual({ kind: 'address', tid: org, userId: target.userId, address: email });
-    expect((await forgotten({ ...target, email }, email)()).title).toBe('no mail');
+    expect((await forgotten({ ...target, userName: email }, email)()).title).toBe('no mail');
   });
 
   test('that was written after an invitation gets no link that opens more than its writer held', async () => {
@@ -475,14 +420,14 @@ describe('an address', () => {
     const written = await address(by('low'), target);
     await give(target);
     expect(await listed(target)).toEqual([{ kind: 'address', tid: org, userId: target.userId, address: written }]);
-    expect(await forgotten(target, target.email)()).toMatchObject({ isIn: true });
+    expect(await forgotten(target, target.userName)()).toMatchObject({ isIn: true });
     expect(resetsTo(written)).toEqual([]);
   });
 
   test('of a link that was mailed before the grant opens nothing afterwards, until somebody confirms', async () => {
     const target = await member(org, 'active');
     const email = await address(by('low'), target);
-    await forget(service.issuer, target.email);
+    await forget(service.issuer, target.userName);
     const link = linkIn(await mailOfKind(captured, email, 'password-reset'));
     await give(target);
     const agent = new Agent();
@@ -499,7 +444,7 @@ describe('an address', () => {
     ok(await by('holder').post(`/tenants/${org}/users/${target.userId}/password-reset`));
     const link = linkIn(await mailOfKind(captured, email, 'password-reset'));
     expect(titleOf(await new Agent().get(link))).toBe('Choose a new password');
-    const request = { requestId: 'queued', by: { actor: 'client:holder' }, address: target.email };
+    const request = { requestId: 'queued', by: { actor: 'client:holder' }, address: target.userName };
     expect(await service.idp.directory.passwordResets.begin(target.userId, request)).toBeUndefined();
   });
 
@@ -552,12 +497,12 @@ test('a grant and an identity that are written at the same time: the grant is re
   for (let round = 0; round < 12; round += 1) {
     const target = await member(org, 'active');
     const path = `/tenants/${org}/users/${target.userId}`;
-    const identity = { externalIdentities: [{ idp: 'up', subject: `subject of ${target.userId}` }] };
+    const identity = { externalIdentities: [{ idp: 'up', subject: subjectOf(target.userId) }] };
     const writes = [() => by('low').patch(path, identity), () => by('root').post(`${path}/groups`, { names: ['Privileged'] })] as const;
     const [recorded, granted] = await (round % 2 === 0
       ? Promise.all([writes[0](), writes[1]()])
       : Promise.all([writes[1](), writes[0]()]).then(([one, other]) => [other, one] as const));
-    upstream.person = { sub: `subject of ${target.userId}` };
+    upstream().person = { sub: subjectOf(target.userId) };
     const isIn = recorded.status === 200 && (await at('up')()).isIn;
     outcomes.add(`${recorded.status} ${granted.status} ${isIn}`);
   }
@@ -568,7 +513,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
   /** A connection that creates users in a group of its own. */
   async function mapping(writer: Writer, creator: Writer = 'root') {
     count += 1;
-    const org = tids[String(plain.pop())] ?? '';
+    const org = tidOf(String(plain.pop()));
     const id = connectionIds.pop() as string;
     const { id: groupId } = await service.idp.tenant(org).groups.create({ name: `Staff ${count}` });
     const groups = { claim: 'groups', update: true, values: [{ value: 'staff', groupId }] };
@@ -579,7 +524,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
       familyName: { claim: 'family_name' },
     };
     const made = await by(creator).post(`/tenants/${org}/connections`, {
-      ...{ id, name: id, clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer },
+      ...{ ...providerFields(), id, name: id },
       ...{ createUsersIn: org, requireVerifiedEmail: false, mapping: claims },
     });
     expect(made.status).toBe(201);
@@ -595,7 +540,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
       grant: (more: object = {}) => by('root').patch(group, { permissionIds: [GRANTED], ...more }),
       /** Whether somebody who comes for the first time signs in, and into the group. */
       async comes(sub = `${id} ${++newcomers}`) {
-        upstream.person = { sub, email: `${sub.replace(' ', '-')}@org.test`, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
+        upstream().person = { sub, email: `${sub.replace(' ', '-')}@org.test`, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
         const { isIn } = await at(id)();
         const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: sub });
         return [isIn, account?.person.user.groupIds.includes(groupId)];
@@ -649,7 +594,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     expect(await comes(sub)).toEqual([true, true]);
     ok(await by('low').patch(`/tenants/${org}/connections/${id}`, { mapping: { ...claims, email: { claim: 'email', update: true } } }));
     const email = `elsewhere-${id}@org.test`;
-    upstream.person = { sub, email, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
+    upstream().person = { sub, email, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
     expect((await at(id)()).isIn).toBe(true);
     await service.idp.tenant(org).groups.update(groupId, { permissionIds: [GRANTED] });
     const [account] = await service.idp.directory.accounts.ofIdentity({ idp: id, subject: sub });
