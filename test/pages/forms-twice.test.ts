@@ -3,16 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
-import { saml } from 'tenant-idp/extensions/saml';
 import { renderPage } from '../../extensions/sign-in/render.js';
 import { form } from '../../lib/http/requests/form.js';
-import { captureMail, invitingSeed, personalTenant } from '../support/administration/invitations.js';
 import { gallery } from '../support/browser/page-gallery.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/client/agent.js';
-import { testKeyOf } from '../support/saml/keys/test-keys.js';
-import { samlOptions } from '../support/saml/service/administration.js';
-import { useIdp } from '../support/service/use-idp.js';
-import { permission } from '../support/sign-in/impersonating.js';
+import { pathOf, useAllForms } from '../support/requests/all-forms.js';
 
 /** Routes that take a form of no page of ours, each with the reason. */
 const others: Readonly<Record<string, string>> = {
@@ -46,18 +41,7 @@ beforeAll(() => {
 });
 afterAll(() => void Object.assign(Router.prototype, { register }));
 
-const captured = captureMail();
-const service = useIdp(async () => {
-  const { key, certificate } = await testKeyOf('identity provider');
-  return {
-    ...samlOptions,
-    seed: { ...invitingSeed, permissions: [...invitingSeed.permissions, { id: permission, name: 'Act as others' }] } as never,
-    mail: captured.mail,
-    personalTenant,
-    impersonation: { permission },
-    extensions: [saml({ keys: [{ key, certificate }] })],
-  };
-});
+const service = useAllForms();
 const url = (parameters: Record<string, string> = {}): string =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const seen = ({ status, location, body, headers }: Answer) => [status, location, body, headers.get('content-security-policy')];
@@ -78,9 +62,8 @@ describe('each route that takes a form', () => {
     for (const name of formRoutes().filter((each) => others[each] === undefined)) {
       const agent = new Agent();
       const page = await agent.follow(await agent.get(url()));
-      const uid = new URL(page.url).pathname.split('/')[3] ?? '';
       const { fields } = formOf(page);
-      const path = name.slice('POST '.length).replace(':uid', uid).replace(/:\w+/g, 'unknown');
+      const path = pathOf(name, page);
       const known = routes.get(name) as { calls: number };
       known.calls = 0;
       const post = () => agent.post(service.issuer + path, fields);

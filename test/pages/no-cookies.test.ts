@@ -1,18 +1,14 @@
 /** B22: a browser that sends no cookies is told so, and not that it took too long. Over all routes of pages and forms. */
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import Router from '@koa/router';
+import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
-import { saml } from 'tenant-idp/extensions/saml';
-import { captureMail, invite, invitingSeed, personalTenant } from '../support/administration/invitations.js';
+import { invite, invitingSeed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../support/client/agent.js';
-import { testKeyOf } from '../support/saml/keys/test-keys.js';
-import { samlOptions } from '../support/saml/service/administration.js';
+import { pathOf, useAllForms } from '../support/requests/all-forms.js';
+import { recordedRoutes } from '../support/requests/recorded-routes.js';
 import { startIdp } from '../support/service/idp.js';
 import { keepLog } from '../support/service/kept-log.js';
 import { testKeys } from '../support/service/keys.js';
-import { useIdp } from '../support/service/use-idp.js';
-import { permission } from '../support/sign-in/impersonating.js';
 
 const TOLD = 'Your browser sends no cookies';
 
@@ -29,30 +25,9 @@ class Blocked extends Agent {
   }
 }
 
-const routes = new Set<string>();
-const register = Router.prototype.register as (...args: never[]) => never;
-beforeAll(() => {
-  Object.assign(Router.prototype, {
-    register(this: Router, path: unknown, methods: readonly string[], ...rest: never[]) {
-      for (const method of methods) routes.add(`${method.toUpperCase()} ${String(path)}`);
-      return register.call(this, path as never, methods as never, ...rest);
-    },
-  });
-});
-afterAll(() => void Object.assign(Router.prototype, { register }));
-
-const captured = captureMail();
-const service = useIdp(async () => {
-  const { key, certificate } = await testKeyOf('identity provider');
-  return {
-    ...samlOptions,
-    seed: { ...invitingSeed, permissions: [...invitingSeed.permissions, { id: permission, name: 'Act as others' }] } as never,
-    mail: captured.mail,
-    personalTenant,
-    impersonation: { permission },
-    extensions: [saml({ keys: [{ key, certificate }] })],
-  };
-});
+/** Names of the recorded routes, such as `GET /idp/email`. */
+const routes = (): readonly string[] => recordedRoutes().flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+const service = useAllForms();
 const url = (issuer: string, parameters: Record<string, string> = {}): string =>
   authorizeUrl(issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 
@@ -113,10 +88,11 @@ describe('a browser that sends no cookies', () => {
     const { url: invitation } = await invite(service.idp);
     expect(titleOf(await new Blocked().get(invitation))).not.toBe(TOLD);
     const live = new Agent();
-    const uid = new URL((await live.follow(await live.get(url(service.issuer)))).url).pathname.split('/')[3] ?? '';
+    const signInPage = await live.follow(await live.get(url(service.issuer)));
     const result: Record<string, string> = {};
-    for (const name of [...routes].filter((each) => each.startsWith('GET ') && !noPages.test(each)).sort()) {
-      const path = name.slice('GET '.length).replace(':uid', uid).replace(/:\w+/g, 'unknown');
+    const shown = routes().filter((each) => each.startsWith('GET ') && !noPages.test(each));
+    for (const name of shown.sort()) {
+      const path = pathOf(name, signInPage);
       const blocked = new Blocked();
       const page = await blocked.follow(await blocked.get(service.issuer + path));
       result[name] = titleOf(page);
@@ -128,11 +104,10 @@ describe('a browser that sends no cookies', () => {
   test('is told so for each form', async () => {
     const live = new Agent();
     const page = await live.follow(await live.get(url(service.issuer)));
-    const uid = new URL(page.url).pathname.split('/')[3] ?? '';
     const wrong: unknown[] = [];
-    const forms = [...routes].filter((each) => each.startsWith('POST /idp/') && !/\/api\/|\/saml\/|\/callback$/.test(each));
+    const forms = routes().filter((each) => each.startsWith('POST /idp/') && !/\/api\/|\/saml\/|\/callback$/.test(each));
     for (const name of [...forms, 'POST /connect/endsession/confirm']) {
-      const path = name.slice('POST '.length).replace(':uid', uid).replace(/:\w+/g, 'unknown');
+      const path = pathOf(name, page);
       const answer = await new Blocked().post(service.issuer + path, formOf(page).fields);
       if (answer.status !== 403 || titleOf(answer) !== TOLD) wrong.push([name, answer.status, titleOf(answer)]);
     }
