@@ -2,6 +2,7 @@
 import type { Context } from 'koa';
 import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
 import type { Logger } from '../../logger.js';
+import { isFromElsewhere } from './csrf.js';
 import { loggedPath, requestIdOf } from './request-id.js';
 
 interface CookieCheckParts {
@@ -39,12 +40,7 @@ export function createCookieCheck({ sendsCookies, issuer, showPage, logger }: Co
 
   return {
     isWithout: (ctx) => !sendsCookies(ctx),
-    isFormWithout(ctx) {
-      const site = ctx.get('sec-fetch-site');
-      const from = ctx.get('origin');
-      const isElsewhere = (site !== '' && site !== 'same-origin') || (from !== '' && from !== 'null' && from !== origin);
-      return !isElsewhere && !sendsCookies(ctx);
-    },
+    isFormWithout: (ctx) => !isFromElsewhere(ctx, origin) && !sendsCookies(ctx),
     async show(ctx, more = {}) {
       tellOfHttp(ctx);
       ctx.status = ctx.method === 'POST' ? 403 : 400;

@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 export interface Csrf {
   /** Returns another token each time, so that a token names one form as it was shown once. @param subject of the form, such as an interaction's uid. */
   token(ctx: Context, subject: string): string;
-  /** False also for a request that the browser itself says came from elsewhere. @see Fetch Metadata Request Headers §2.3 */
+  /** False also for a request that {@link isFromElsewhere}. */
   check(ctx: Context, subject: string, token: unknown): boolean;
   /** Returns the same secret for the same name in the same browser, to name a record that no other browser can name. */
   ticket(ctx: Context, name: string): string;
@@ -22,6 +22,13 @@ interface Browsers {
   browserOf(ctx: Context): string | undefined;
   /** The same, of a browser that gets to be known with the answer. */
   begin(ctx: Context): string;
+}
+
+/** Whether the browser says that a page of another site sent the request. @param origin the service's own @see Fetch Metadata Request Headers §2.3 */
+export function isFromElsewhere(ctx: Pick<Context, 'get'>, origin: string): boolean {
+  const site = ctx.get('sec-fetch-site');
+  const from = ctx.get('origin');
+  return (site !== '' && site !== 'same-origin') || (from !== '' && from !== 'null' && from !== origin);
 }
 
 /** Bytes of an id that are drawn, and those that prove whose browser the id was made for. */
@@ -45,10 +52,7 @@ export function createCsrf(key: Buffer, origin: string, { browserOf, begin }: Br
       return mint(browser, idOf(browser, randomBytes(HALF_BYTES)), subject);
     },
     check(ctx, subject, token) {
-      const site = ctx.get('sec-fetch-site');
-      if (site !== '' && site !== 'same-origin') return false;
-      const from = ctx.get('origin');
-      if (from !== '' && from !== origin && from !== 'null') return false;
+      if (isFromElsewhere(ctx, origin)) return false;
       const given = typeof token === 'string' ? token : '';
       return isEqual(mint(browserOf(ctx), given.slice(0, ID_LENGTH), subject), given);
     },
