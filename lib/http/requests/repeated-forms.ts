@@ -167,8 +167,8 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       return showUnderWay(ctx);
     }
     if (kept.answer) {
-      const next = isRedirect(kept.answer.status) ? await onward(ctx) : undefined;
-      return next === undefined ? give(ctx, kept.answer) : redirectByGet(ctx, next);
+      const target = isRedirect(kept.answer.status) ? await onward(ctx) : undefined;
+      return target === undefined ? give(ctx, kept.answer) : redirectByGet(ctx, target);
     }
     const already = ctx.response.headers as Answer['headers'];
     const giveBack = () => conclude(ctx, form, mine.by, () => ({ content: '' }));
