@@ -1,6 +1,7 @@
 /** What a proxy in front does wrong, as far as a request shows it: each fault is told once, with what came and what was expected. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../logger.js';
+import { isPlainHost } from '../../text/plain-host.js';
 import { loggedPath } from '../requests/request-id.js';
 
 export interface ProxyFaultsParts {
@@ -26,8 +27,8 @@ interface PathFault {
   expected(path: string): string | undefined;
 }
 
-/** The only hosts that are told: no stranger's text reaches the log. */
-const plainHost = /^(?:[\w.-]{1,100}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+/** Maximum characters of a host that is logged. */
+const LONGEST_HOST = 100;
 
 /** The path of a route. A part of letters alone is no token. */
 const shown = (path: string): string => (/^[a-z./-]{1,120}$/.test(path) ? path : loggedPath(path));
@@ -37,7 +38,7 @@ const nameOf = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 const first = (header: string | string[] | undefined): string | undefined => [header].flat()[0]?.split(',', 1)[0]?.trim();
 
 export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyFaultsParts): ProxyFaults {
-  const own = new URL(issuer);
+  const { protocol, host: ownHost, hostname } = new URL(issuer);
   const told = new Set<string>();
   let isPathRight = mountPath === '';
 
@@ -75,19 +76,21 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
   return {
     served({ headers }, url) {
       isPathRight ||= url.startsWith(`${mountPath}/`);
-      if (own.protocol === 'http:' && first(headers['x-forwarded-proto']) === 'https')
+      if (protocol === 'http:' && first(headers['x-forwarded-proto']) === 'https')
         tell(
           { came: 'https', expected: 'http', action: 'Set the option issuer to the https URL, because URLs and cookies follow it.' },
           'requests come by https, and the issuer is an http URL, so browsers and clients are sent to http',
         );
       const forwarded = first(headers['x-forwarded-host']);
       // Without a header of a proxy, and without TLS, the browser itself wrote the host.
-      const host = forwarded ?? (own.protocol === 'http:' && headers['x-forwarded-for'] === undefined ? headers.host : undefined);
-      if (host !== undefined && plainHost.test(host) && nameOf(host) !== own.hostname)
+      const host = forwarded ?? (protocol === 'http:' && headers['x-forwarded-for'] === undefined ? headers.host : undefined);
+      if (host === undefined || host === ownHost || nameOf(host) === hostname) return;
+      // No text of a stranger reaches the log.
+      if (host.length <= LONGEST_HOST && isPlainHost(host.toLowerCase()))
         tell(
           {
             came: host,
-            expected: own.host,
+            expected: ownHost,
             action: 'Use the host of the issuer in the browser, or set the option issuer to the host that browsers use.',
           },
           'requests come for another host than the issuer has, so browsers and clients are sent to the host of the issuer',
