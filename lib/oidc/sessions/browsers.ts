@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Browsers } from '../context.js';
-import { type CookieNaming, cookieName } from './cookies.js';
+import { type CookieNaming, cookieName, pathCookieName } from './cookies.js';
 
 /** 400 days, the longest that browsers keep a cookie. @see RFC 6265bis §5.5 */
 const KEPT_SECONDS = 400 * 24 * 60 * 60;
@@ -18,8 +18,7 @@ export function createBrowsers(options: CookieNaming): Browsers {
   const name = cookieName('browser', options);
   const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
 
-  const { secure, cookies } = options;
-  const ours = (secure ? ['__Host-', '__Secure-'] : ['']).map((before) => `${before}${cookies.prefix}idp.`);
+  const ours = [cookieName('', { ...options, mountPath: '' }), pathCookieName('', options)];
 
   /** Browsers of answers that are under way. */
   const begun = new WeakMap<object, string>();
