@@ -27,23 +27,31 @@ export function createActingHere({ options, directory }: OidcParts, provider: ()
   };
 }
 
+/** Returns the session of the browser with its account, if somebody is signed in and the sign-in is usable. */
+async function usableSession(parts: OidcParts, provider: Provider, ctx: Context) {
+  const session = (await provider.Session.get(ctx)) as OurSession;
+  const { accountId: oid, uid, loginTs } = session;
+  const key = keyOf('Session', uid);
+  if (oid === undefined || !key || loginTs === undefined) return undefined;
+  const account = await parts.directory.accounts.findByOid(oid);
+  const signIn = ofSession(session);
+  return account && (await goesOn(parts, account, signIn)) ? { session, key, account, signIn } : undefined;
+}
+
 /**
  * Returns the sign-in of the browser if it is usable and complete. A sign-in that waits for a second factor, or for a requirement of the host, does not
  * count.
  * @param clientId the application that the person signs in to. @default the service itself
  */
 export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
-  const { directory } = parts;
   const find = createFindRecord(parts);
   return async (ctx: Context, clientId?: string): Promise<BrowserSignIn | undefined> => {
-    const session = (await provider().Session.get(ctx)) as OurSession;
-    const { accountId: oid, uid, loginTs } = session;
-    const key = keyOf('Session', uid);
-    const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
-    if (!account || !key || loginTs === undefined || !(await goesOn(parts, account, ofSession(session)))) return undefined;
-    const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
+    const found = await usableSession(parts, provider(), ctx);
+    if (!found) return undefined;
+    const { session, key, account, signIn } = found;
+    const { amr = [], idp = 'local', provenAt = {}, act, authTime } = signIn;
     const client = clientId === undefined ? undefined : await find(clientId);
-    if (!(await isComplete(account, ofSession(session), isClient(client) ? client : undefined))) return undefined;
+    if (!(await isComplete(account, signIn, isClient(client) ? client : undefined))) return undefined;
     const { method, used, acting, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
@@ -73,14 +81,11 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
 export const createSignInState =
   (parts: OidcParts, provider: () => Provider, isComplete: IsComplete) =>
   async (ctx: Context): Promise<string> => {
-    const session = (await provider().Session.get(ctx)) as OurSession;
-    const { accountId: oid, uid, loginTs, acting } = session;
-    const key = keyOf('Session', uid);
-    const account = oid === undefined || !key ? undefined : await parts.directory.accounts.findByOid(oid);
-    if (!account || !key || loginTs === undefined) return '';
-    if (!(await goesOn(parts, account, ofSession(session)))) return '';
-    const completeness = await isComplete(account, ofSession(session)).catch(() => randomUUID());
-    return JSON.stringify([digestOfKey(key), oid, loginTs, acting, completeness]);
+    const found = await usableSession(parts, provider(), ctx);
+    if (!found) return '';
+    const { accountId: oid, loginTs, acting } = found.session;
+    const completeness = await isComplete(found.account, found.signIn).catch(() => randomUUID());
+    return JSON.stringify([digestOfKey(found.key), oid, loginTs, acting, completeness]);
   };
 
 /** {@link ExtensionContext.signInToEnd} */
