@@ -65,12 +65,10 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
   /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
   const answerInstead = async (ctx: Context): Promise<undefined> => {
     const uid = String(ctx.params?.uid);
-    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, uid);
-    if (target !== undefined) return redirectByGet(ctx, target) as undefined;
-    if (ctx.method === 'GET' && (await answerWithoutCookies(ctx, uid))) return undefined;
-    const onward = ctx.method === 'POST' ? await restart.afterSignIn(ctx, uid) : undefined;
-    if (onward !== undefined) return redirectByGet(ctx, onward) as undefined;
-    return expired(ctx);
+    const onward = await (ctx.method === 'POST' ? restart.afterSignIn(ctx, uid) : restart.moveHere(ctx, uid));
+    if (onward !== undefined) redirectByGet(ctx, onward);
+    else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
+    return undefined;
   };
 
   return {

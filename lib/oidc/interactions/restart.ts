@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
@@ -41,11 +42,11 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
   const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
 
   async function waiting(uid: string): Promise<Begun | undefined> {
-    const interaction = await provider().Interaction.find(uid);
+    const interaction = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;
     return interaction && { parameters: parametersOf(interaction), browser: (interaction as BoundInteraction).browser };
   }
-  const known = async (ctx: Context, uid: string): Promise<Begun | undefined> =>
-    isInteractionUid(uid) ? (cookie.read(ctx, uid) ?? (await waiting(uid))) : undefined;
+  const begunHere = (ctx: Context, uid: string): Begun | undefined => (isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined);
+  const known = async (ctx: Context, uid: string): Promise<Begun | undefined> => begunHere(ctx, uid) ?? waiting(uid);
 
   async function mayBegin(ctx: Context, begun: Begun): Promise<boolean> {
     const client = await provider().Client.find(String(begun.parameters.client_id));
@@ -79,7 +80,7 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
     },
 
     /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
-    wasHere: (ctx: Context, uid: string): boolean => isInteractionUid(uid) && cookie.read(ctx, uid) !== undefined,
+    wasHere: (ctx: Context, uid: string): boolean => begunHere(ctx, uid) !== undefined,
 
     /** Where the browser begins anew, and for which client; undefined when it cannot. */
     async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
@@ -98,7 +99,7 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
      * going back. The user is signed in, so the request needs no page. Undefined for any other sign-in that is over.
      */
     async afterSignIn(ctx: Context, uid: string): Promise<string | undefined> {
-      const begun = isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined;
+      const begun = begunHere(ctx, uid);
       if (!begun || (await waiting(uid))) return undefined;
       const { accountId } = (await provider().Session.get(ctx)) as OurSession;
       return accountId !== undefined && isRecent(begun) ? begin(ctx, begun, 'resume') : undefined;
@@ -106,19 +107,19 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
 
     /** Notes in the browser that the pages were completed. */
     complete(ctx: Context, uid: string): void {
-      const begun = isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined;
-      if (begun) cookie.write(ctx, uid, pathOf(uid), { ...begun, doneAt: Math.floor(now() / 1000) });
+      const begun = begunHere(ctx, uid);
+      if (begun) cookie.write(ctx, uid, pathOf(uid), { ...begun, doneAt: epochSeconds(now()) });
     },
 
     /** Whether the sign-in waits here, and whether it was restarted; undefined for one that does not wait. A browser that was led to one got cookies. */
     async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
-      const begun = isInteractionUid(uid) ? await waiting(uid) : undefined;
+      const begun = await waiting(uid);
       return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };
     },
 
     /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
     async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
-      const begun = isInteractionUid(uid) ? await waiting(uid) : undefined;
+      const begun = await waiting(uid);
       return begun && begun.parameters[restartedParameter] === undefined ? begin(ctx, begun) : undefined;
     },
   };
