@@ -18,7 +18,7 @@ import type { ServiceProviderBook } from '../service-providers/book.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import { MalformedXml } from '../xml/malformed.js';
 import { BadSignature } from '../xml/signature.js';
-import { decodedUtf8, parseStrict } from '../xml/strict.js';
+import { decodedText, parseStrict } from '../xml/strict.js';
 import { createProve } from './proof.js';
 import { createReplayMemory } from './replay.js';
 import { checkTimes } from './times.js';
@@ -76,7 +76,7 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
     carried: Carried,
     known: (id: string) => void,
   ): Promise<Received> {
-    const xml = decodedUtf8(carried.bytes);
+    const xml = decodedText(carried.bytes);
     const root = parseStrict(xml);
     const kind = kindOf(root);
     const parameter = kind === 'LogoutResponse' ? 'SAMLResponse' : 'SAMLRequest';

@@ -3,6 +3,7 @@
  * see `xml/strict`.
  */
 import { MalformedXml } from '../xml/malformed.js';
+import { decodedText } from '../xml/strict.js';
 
 /** Encodings that products declare, beside UTF-8, by the name that a `TextDecoder` knows. */
 const encodings: ReadonlyMap<string, string> = new Map([
@@ -33,14 +34,6 @@ function encodingOf(bytes: Uint8Array): string {
   return encoding;
 }
 
-function decoded(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
-  } catch {
-    throw new MalformedXml('xml_encoding');
-  }
-}
-
 const escapes: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", '#34': '"', '#39': "'", '#x27': "'", amp: '&' };
 
 /** No document begins with a reference, so all of a text that does is escaped once. */
@@ -58,6 +51,6 @@ const styleSheet = /^(<\?xml\s[^?>]*\?>)?\s*<\?xml-stylesheet\s[^?>]*\?>\s*/;
  * @throws MalformedXml
  */
 export function documentIn(xml: string | Uint8Array): string {
-  const text = unescaped((typeof xml === 'string' ? xml : decoded(xml)).trim().replace(ofBrowsers, ''));
+  const text = unescaped((typeof xml === 'string' ? xml : decodedText(xml, encodingOf(xml))).trim().replace(ofBrowsers, ''));
   return text.replace(styleSheet, '$1').replace(declared, (declaration) => declaration.replace(/\sencoding\s*=\s*["'][\w.-]+["']$/, ''));
 }

@@ -24,12 +24,10 @@ export function parseStrict(xml: string, limits: Partial<Limits> = {}): Element 
   return root ?? refuse();
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** @returns text without byte order mark @throws MalformedXml for bytes that are not UTF-8 */
-export function decodedUtf8(bytes: Uint8Array): string {
+/** Returns the text without byte order mark. @throws MalformedXml for bytes that are not in the encoding */
+export function decodedText(bytes: Uint8Array, encoding = 'utf-8'): string {
   try {
-    return utf8.decode(bytes);
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
     throw new MalformedXml('xml_encoding');
   }

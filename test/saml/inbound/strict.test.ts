@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { attribute, children, one, required, textOf } from '../../../extensions/saml/xml/elements.js';
 import { type Malformation, MalformedXml } from '../../../extensions/saml/xml/malformed.js';
-import { decodedUtf8, parseStrict } from '../../../extensions/saml/xml/strict.js';
+import { decodedText, parseStrict } from '../../../extensions/saml/xml/strict.js';
 import { booleanAttribute, indexAttribute, instantOf } from '../../../extensions/saml/xml/values.js';
 
 const refusal = (xml: string, limits = {}): Malformation | 'parsed' => {
@@ -94,11 +94,11 @@ describe('I6: constructs that have two readings', () => {
     ['a byte that UTF-8 has not', Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])],
     ['a longer form of a character', Buffer.from([0x3c, 0x61, 0xc0, 0xaf, 0x2f, 0x3e])],
   ])('%s', (_name, bytes) => {
-    expect(() => decodedUtf8(bytes)).toThrow(expect.objectContaining({ reason: 'xml_encoding' }));
+    expect(() => decodedText(bytes)).toThrow(expect.objectContaining({ reason: 'xml_encoding' }));
   });
 
   test('UTF-16 without a byte order mark is no XML in UTF-8', () => {
-    expect(refusal(decodedUtf8(Buffer.from('<a/>', 'utf16le')))).toBe('xml_not_well_formed');
+    expect(refusal(decodedText(Buffer.from('<a/>', 'utf16le')))).toBe('xml_not_well_formed');
   });
 });
 
@@ -128,7 +128,7 @@ describe('I7: limits, before there is a tree', () => {
 
 test('the tree is that of the document', () => {
   const root = parseStrict(
-    decodedUtf8(
+    decodedText(
       Buffer.from(
         '\uFEFF<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n<x:a xmlns:x="u:x" xmlns="u:y" x:b = \'"&apos;&#x41;\' c="&lt;"  ><b >\n é &amp;&#10;b </b ><b/><x:b xmlns:x="u:z">1</x:b></x:a >\n',
       ),
