@@ -5,7 +5,6 @@ import { addressProblem } from '../service-providers/addresses.js';
 import type { Fault } from '../service-providers/errors.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { attribute, children } from '../xml/elements.js';
-import { MalformedXml } from '../xml/malformed.js';
 import { ns } from '../xml/namespaces.js';
 import { indexAttribute } from '../xml/values.js';
 import type { Reading } from './reading.js';
@@ -28,15 +27,12 @@ function address(reading: Reading, leftOut: LeftOut, element: Element, name: str
 }
 
 /** Returns the number of a service, unless another one has it. */
-function indexOf(leftOut: LeftOut, taken: Set<number>, element: Element, path: string): number | undefined {
+function indexOf(reading: Reading, leftOut: LeftOut, taken: ReadonlySet<number>, element: Element, at: string): number | undefined {
+  const path = `${at}/@index`;
   const expected = 'a number from 0 to 65535 that no other has';
-  try {
-    const index = indexAttribute(element, 'index');
-    if (index === undefined || !taken.has(index)) return index;
-  } catch (error) {
-    if (!(error instanceof MalformedXml)) throw error;
-  }
-  leftOut.push({ path: `${path}/@index`, expected });
+  const index = reading.part(path, expected, () => indexAttribute(element, 'index'), leftOut);
+  if (index === undefined || !taken.has(index)) return index;
+  leftOut.push({ path, expected });
   return undefined;
 }
 
@@ -53,7 +49,7 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
   const read = posted.slice(0, MOST).flatMap(({ element, path }) => {
     const url = address(reading, leftOut, element, 'Location', path);
     if (url === undefined) return [];
-    const index = indexOf(leftOut, taken, element, path);
+    const index = indexOf(reading, leftOut, taken, element, path);
     const isDefault = reading.flag(element, 'isDefault', path, leftOut);
     if (index !== undefined) taken.add(index);
     return [{ url, index, path, ...(isDefault === undefined ? {} : { isDefault }) }];

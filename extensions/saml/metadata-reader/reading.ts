@@ -50,26 +50,21 @@ export class Reading {
       else this.fault(path, expected);
   }
 
-  /** Reads a flag. Some products write `True`, which has one meaning. @param leftOut gets a flag that is wrong, if nothing needs it */
-  flag(element: Element, name: string, path: string, leftOut: Fault[] = this.faults): boolean | undefined {
+  /** Reads a flag. Some products write `True`, which has one meaning. @param leftOut as {@link part} has it */
+  flag(element: Element, name: string, path: string, leftOut?: Fault[]): boolean | undefined {
     const word = attribute(element, name)?.trim().toLowerCase();
     if (word === 'true' || word === 'false') return word === 'true';
-    try {
-      return booleanAttribute(element, name);
-    } catch (error) {
-      if (!(error instanceof MalformedXml)) throw error;
-      leftOut.push({ path: `${path}/@${name}`, expected: 'a boolean' });
-      return undefined;
-    }
+    return this.part(`${path}/@${name}`, 'a boolean', () => booleanAttribute(element, name), leftOut);
   }
 
-  /** Reads a part; where its form is wrong, that is told, and there is no value. */
-  part<Value>(path: string, expected: string, read: () => Value): Value | undefined {
+  /** Reads a part; undefined for a malformed part. @param leftOut gets a malformed part that nothing needs. @default the part is a fault */
+  part<Value>(path: string, expected: string, read: () => Value, leftOut?: Fault[]): Value | undefined {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof MalformedXml)) throw error;
-      this.fault(path, expected);
+      if (leftOut) leftOut.push({ path, expected });
+      else this.fault(path, expected);
       return undefined;
     }
   }
