@@ -15,7 +15,7 @@ export const nameIdUris: Readonly<Record<NameIdFormat, string>> = {
 
 const formatUri = /^(?:urn:oasis:names:tc:SAML:(?:1\.[01]|2\.0):nameid-format:)?(persistent|transient|emailAddress|unspecified)$/i;
 const formatsByName: ReadonlyMap<string, NameIdFormat> = new Map(
-  (['persistent', 'transient', 'emailAddress', 'unspecified'] as const).map((format) => [format.toLowerCase(), format]),
+  (Object.keys(nameIdUris) as NameIdFormat[]).map((format) => [format.toLowerCase(), format]),
 );
 
 /** Returns the format that a URI names. Products write it with the version of another format, and in other case; each name has one meaning. */
