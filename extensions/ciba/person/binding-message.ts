@@ -15,8 +15,8 @@ export const MAX_MESSAGE_CHARACTERS = 256;
  * What is not to be seen, or moves what is: controls, line and paragraph separators, marks and overrides of direction (UAX #9), tags, halves of characters,
  * and what will never be one.
  */
-const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{E0000}-\u{E007F}]/u;
-const allUnseen = new RegExp(unseen.source, 'gu');
+const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{E0000}-\u{E007F}]/gu;
+
 /** Whether a message can be shown as it is. Only formatted messages have lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
   const isShort = text.length <= 2 * MAX_MESSAGE_CHARACTERS && [...text].length <= MAX_MESSAGE_CHARACTERS;
@@ -25,7 +25,7 @@ export function isPresentable(text: string, format: MessageFormat): boolean {
 
 /** The message as markup of ours. A record that somebody else wrote is shown too, with a mark for each character that has no place in it. */
 export function renderMessage(text: string, format: MessageFormat): Html {
-  const lines = text.split('\n').map((line) => line.replace(allUnseen, '\u{FFFD}'));
+  const lines = text.split('\n').map((line) => line.replace(unseen, '\u{FFFD}'));
   return format === 'simpleMarkdownV1' ? html`${blocksOf(lines).map(renderBlock)}` : html`<p>${inOrder(lines.join(' '))}</p>`;
 }
 
