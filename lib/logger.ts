@@ -60,7 +60,7 @@ export function mismatchIn(error: unknown): string | undefined {
   if (!comparable.has(name)) return undefined;
   const holder = holders.map((member) => cause[member]).find((value) => typeof value === 'object' && value !== null);
   const found = holder instanceof URLSearchParams ? holder.get(String(name)) : (holder as typeof cause | undefined)?.[String(name)];
-  return String(oneLine(`${name}: expected ${shown(cause.expected)}, got ${shown(found)}`));
+  return oneLine(`${name}: expected ${shown(cause.expected)}, got ${shown(found)}`);
 }
 
 /** A plain object that stands for an error. Without a comparison only names of its members are told, because values may be records or tokens. */
@@ -69,7 +69,7 @@ const plainCause = (cause: object): string =>
 
 function bareError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? plainCause(error) : oneLine(error);
-  const message = String(oneLine(error.message));
+  const message = oneLine(error.message);
   const bare = new Error(message);
   const set = (name: string, value: unknown, enumerable = false) =>
     Object.defineProperty(bare, name, { value, enumerable, configurable: true, writable: true });
