@@ -113,7 +113,7 @@ describe('docs/embed.md: the nginx examples', () => {
   test.each(blocks.map(({ said, block }) => [said, block]))('%s', async (said, block) => {
     const path = block.includes('/.well-known/') ? '/.well-known/oauth-authorization-server/oidc' : `/oidc${discovery}`;
     const { statuses, lines } = await through({ path: '/oidc' }, [{ path: rewritten(block, path) }]);
-    const isWrong = said.startsWith('This is wrong');
+    const isWrong = said.startsWith('The next one is wrong');
     expect([statuses, lines.length]).toEqual(isWrong ? [[404], 1] : [[200], 0]);
   });
 
