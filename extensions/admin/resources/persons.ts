@@ -3,7 +3,7 @@ import { checkEmailVerified, checkMayBecome, checkPhoneVerified, checkUserId, ma
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
-import { checkGroups, newUserForm, userItem, userView } from './shape/user-forms.js';
+import { checkGroupsOfNewUser, newUserForm, userItem, userView } from './shape/user-forms.js';
 
 /** Bytes of `attributes` as JSON, at most. */
 const MOST_ATTRIBUTES = 16_384;
@@ -62,7 +62,7 @@ async function guard(request: Request, person: Person | undefined, members: Fiel
   if (!members.user || person) return;
   checkUserId(request, members.user as Fields, '/user/id');
   checkEmailVerified(request, members.user as Fields);
-  await checkGroups(request, (members.user as Fields).groups as never);
+  await checkGroupsOfNewUser(request, (members.user as Fields).groups as never);
 }
 
 /** Ids that a creation takes of the request, by their place: the person's is the first. */

@@ -140,7 +140,9 @@ export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
       checkEmailVerified(request, body);
       const person = await persons.get(params.id);
       if (!person) throw new IdpError('not_found');
-      const confirmMeans = await checkGroupsOfNewUser(request as never, body.groups as never, { person, means, isConfirmed });
+      const groupIds = await checkGroupsOfNewUser(request as never, body.groups as never);
+      const granted = await directory.privileges.ofGroupIds({ tid: params.tid, groupIds });
+      const confirmMeans = await means.ofNewUser(request as never, person, granted, isConfirmed);
       const before = isRetry && body.id === undefined ? await all.get(newId()) : undefined;
       const made = before ?? (await all.create(params.id, { ...body, id: body.id ?? newId() } as never));
       await confirmMeans?.(made);

@@ -1,5 +1,5 @@
 /** Users as they are made and answered, within their person and by themselves. */
-import { type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
+import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
@@ -46,6 +46,9 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
   updatedAt: updatedAt.toISOString(),
 });
 
+type GroupsRequest = Pick<Request, 'directory' | 'params' | 'administrator'>;
+type GroupRefs = Static<typeof recordForms.groupRefs>;
+
 interface Regrouped {
   readonly person: PersonWithUser;
   readonly change: 'replace' | 'add' | 'remove';
@@ -54,54 +57,44 @@ interface Regrouped {
   readonly isConfirmed: boolean;
 }
 
-/**
- * The same for a person who gets a user with groups. @returns what confirms the means of the person, after the user is written
- * @throws as {@link checkGroups}
- */
-export async function checkGroupsOfNewUser(
-  request: Pick<Request, 'directory' | 'params' | 'administrator'>,
-  refs: Static<typeof recordForms.groupRefs> | undefined,
-  {
-    person,
-    means,
-    isConfirmed,
-  }: { readonly person: Person; readonly means: Pick<MeansChecks, 'ofNewUser'>; readonly isConfirmed: boolean },
-) {
-  await checkGroups(request, refs);
-  const { tid = '' } = request.params;
-  const groupIds = await givenGroups(request, refs);
-  return means.ofNewUser(request, person, await request.directory.privileges.ofGroupIds({ tid, groupIds }), isConfirmed);
-}
-
 /** Returns the ids of the groups that exist by these names, and the given ids. */
 async function givenGroups(
-  { directory, params: { tid = '' } }: Pick<Request, 'directory' | 'params'>,
-  { ids = [], names = [] }: Static<typeof recordForms.groupRefs> = {},
+  { directory, params: { tid = '' } }: GroupsRequest,
+  { ids = [], names = [] }: GroupRefs = {},
 ): Promise<readonly string[]> {
   const named = await directory.forTenant(tid).groups.findMany({ names: [...new Set(names)] });
   return [...new Set(ids), ...named.flatMap((group) => group?.id ?? [])];
 }
 
 /**
+ * Compares the groups of a new user. The service refuses groups that do not exist.
+ * @returns the ids of the groups
+ * @throws IdpError `grant_exceeds_own` for groups that the administrator may not give.
+ */
+export async function checkGroupsOfNewUser(request: GroupsRequest, refs: GroupRefs | undefined): Promise<readonly string[]> {
+  const { tid = '' } = request.params;
+  const groupIds = await givenGroups(request, refs);
+  await checkGrant(request, { tid, groupIds });
+  return groupIds;
+}
+
+/**
  * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
- * @param regrouped absent for a new user
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
  * `means_unconfirmed` where somebody may sign in as the user by a means whose writer held less.
  * @returns what confirms these means, after the groups are written
  */
 export async function checkGroups(
-  request: Pick<Request, 'directory' | 'params' | 'administrator'>,
-  refs?: Static<typeof recordForms.groupRefs>,
-  regrouped?: Regrouped,
+  request: GroupsRequest,
+  refs: GroupRefs,
+  { person, change, means, isConfirmed }: Regrouped,
 ): Promise<Confirmation | undefined> {
-  const { person, change } = regrouped ?? {};
   const { tid = '' } = request.params;
   const given = await givenGroups(request, refs);
-  const before = person?.user.groupIds ?? [];
+  const before = person.user.groupIds;
   const added = change === 'remove' ? [] : given.filter((id) => !before.includes(id));
   const taken = change === 'add' ? [] : before.filter((id) => given.includes(id) === (change === 'remove'));
-  await checkGrant(request, { tid, groupIds: added }, person?.user);
+  await checkGrant(request, { tid, groupIds: added }, person.user);
   await checkTaking(request, { tid, groupIds: taken });
-  const privileges = await request.directory.privileges.ofGroupIds({ tid, groupIds: added });
-  return regrouped?.means.ofUser(request, regrouped.person, privileges, regrouped.isConfirmed);
+  return means.ofUser(request, person, await request.directory.privileges.ofGroupIds({ tid, groupIds: added }), isConfirmed);
 }
