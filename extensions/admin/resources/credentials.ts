@@ -34,7 +34,6 @@ function holders<Row extends Holder>(
     readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
     readonly service: (
       directory: Directory,
-      request?: object,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
     /** @param check gets the record that is about to get the secret, and throws if it is not the version that was compared. */
     readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
@@ -57,9 +56,8 @@ function holders<Row extends Holder>(
       form: members,
       changeable: options.changeable ?? members,
       isRemovable: true,
-      service(request) {
-        const { directory } = request;
-        const all = service(directory, request);
+      service({ directory }) {
+        const all = service(directory);
         return {
           ...(all as object),
           // The admin API itself has no record.
@@ -93,10 +91,8 @@ function holders<Row extends Holder>(
   ];
 }
 
-export function clients(means: Pick<MeansChecks, 'ofClient'>): readonly Operation[] {
-  /** Requests whose callers vouch for what others wrote. */
-  const confirming = new WeakSet<object>();
-  return holders<Client>({
+export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operation[] =>
+  holders<Client>({
     name: 'clients',
     noun: 'a client',
     title: 'Client',
@@ -113,30 +109,20 @@ export function clients(means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
       const { allowedScopes: before = [], trustedLoginHint: wasTrusted = false } = client ?? {};
       checkScopesOfClient(request, before, allowedScopes);
       await checkTrustOfClient(request, wasTrusted || trustedLoginHint);
-      if (!client) return;
+      if (!client) return undefined;
       const isGrant = allowedScopes.some((scope) => isAdminScope(scope) && !before.includes(scope)) || (trustedLoginHint && !wasTrusted);
-      const isConfirming =
-        (isGrant || isConfirmed === true) &&
-        (await means.ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed === true));
-      if (isConfirming) confirming.add(request);
-      else confirming.delete(request);
+      if (!isGrant && isConfirmed !== true) return undefined;
+      return { isConfirmed: await means.ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed === true) };
     },
     // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
     guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
-    service: ({ clients: all }, request = {}) => ({
-      ...all,
-      update(...[id, patch, check]: Parameters<typeof all.update>) {
-        const { confirm: _, ...members } = patch as typeof patch & { readonly confirm?: unknown };
-        return all.update(id, members, check, confirming.has(request));
-      },
-    }),
+    service: (directory) => directory.clients,
     async create(directory, input) {
       const { client, secret: made } = await directory.clients.create(input);
       return { row: client, secret: made };
     },
     rotate: (directory, id, check) => directory.clients.rotateSecret(id, undefined, check),
   });
-}
 
 export const apiResources = holders<ApiResource>({
   name: 'api-resources',

@@ -3,7 +3,6 @@ import { checkGroupWrite, checkTaking, type GroupMembers } from '../privileges.j
 import { confirm, type MeansChecks } from './means.js';
 import { crud } from './shape/crud.js';
 import { form, itemOf } from './shape/forms.js';
-import type { Fields } from './shape/merge-patch.js';
 
 const always = ['permissionIds'];
 const changeable = form({ ...recordForms.group.properties, confirm });
@@ -22,13 +21,7 @@ export const groups = (means: Pick<MeansChecks, 'ofGroup'>) =>
     errors: ['permission_unknown', 'all_tenants_required', 'grant_exceeds_own', 'means_unconfirmed'],
     isRemovable: true,
     removeErrors: ['grant_exceeds_own'],
-    service({ directory, params }) {
-      const all = directory.forTenant(params.tid as string).groups;
-      return {
-        ...all,
-        update: (id: string, { confirm: _, ...patch }: Fields, check: (row: Group) => void) => all.update(id, patch, check),
-      };
-    },
+    service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
     async guard(request, group, { confirm: isConfirmed = false, ...members }) {
       const after = { permissionIds: [], ...group, ...members } as unknown as GroupMembers;
       checkGroupWrite(request, request.params.tid as string, group, after);
@@ -36,7 +29,8 @@ export const groups = (means: Pick<MeansChecks, 'ofGroup'>) =>
       const added = after.permissionIds.filter((id) => !group.permissionIds.includes(id));
       const isGrant = request.directory.privileges.ofGroups([{ tid: group.tid, permissionIds: added }]).length > 0;
       // A confirmation may come without a grant.
-      return isGrant || isConfirmed === true ? means.ofGroup(request, group, after.permissionIds, isConfirmed === true) : undefined;
+      if (!isGrant && isConfirmed !== true) return undefined;
+      return { follow: await means.ofGroup(request, group, after.permissionIds, isConfirmed === true) };
     },
     guardRemoval: (request, { id }) => checkTaking(request, { tid: request.params.tid as string, groupIds: [id] }),
   });

@@ -30,10 +30,21 @@ interface Service<Row> {
   }>;
   get(id: string): Promise<Row | undefined>;
   create(input: Fields): Promise<Row>;
-  /** @param check gets the record that is about to be written over, and throws where it is another than was expected. */
-  update(id: string, patch: Fields, check: (row: Row) => void): Promise<Row>;
+  /**
+   * @param check gets the record that is about to be written over, and throws where it is another than was expected.
+   * @param isConfirmed as {@link Judged} has it
+   */
+  update(id: string, patch: Fields, check: (row: Row) => void, isConfirmed?: boolean): Promise<Row>;
   /** @param check as for a change. Services that need none do without it. */
   remove(id: string, check?: (row: Row) => void): Promise<unknown>;
+}
+
+/** What a guard allows of a change, besides the members. */
+export interface Judged {
+  /** Whether the write itself records that the administrator vouches for what others wrote. */
+  readonly isConfirmed?: boolean;
+  /** Runs after the write. */
+  readonly follow?: (() => Promise<void>) | undefined;
 }
 
 interface CrudOptions<Row extends Stored> {
@@ -60,7 +71,7 @@ interface CrudOptions<Row extends Stored> {
   readonly narrowed?: (request: Request, query: Fields) => Fields;
   /** What a record is made with; without it there is no creation. With an `id` the caller may choose it. */
   readonly form?: TObject;
-  /** What can be changed; without it there is no change. */
+  /** What can be changed; without it there is no change. Its member `confirm` is for the guard alone, and not of the record. */
   readonly changeable?: TObject;
   /** Members that cannot be taken away. */
   readonly always?: readonly string[];
@@ -70,8 +81,8 @@ interface CrudOptions<Row extends Stored> {
   /** Errors of removal, beside those that every operation has. */
   readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
-  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. May return what follows the write of a change. */
-  readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void | (() => Promise<void>)>;
+  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
+  readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void> | Promise<Judged | undefined>;
   /** Throws where the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
   readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;
 }
@@ -112,19 +123,22 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
   async function change(request: Request): Promise<Fields> {
     const membersOf = (row: Row): Fields => mergedMembers(row as unknown as Fields, request.body);
-    let follow: undefined | (() => Promise<void>);
+    let judged: Judged | undefined;
     const changed = await writeJudged(
       await found(request),
       async (row) => {
-        follow = (await guard?.(request, row, membersOf(row))) ?? undefined;
+        judged = (await guard?.(request, row, membersOf(row))) ?? undefined;
       },
-      (check, row) =>
-        service(request).update(idOf(request), membersOf(row), (current) => {
+      (check, row) => {
+        const { confirm: _, ...patch } = membersOf(row);
+        const checkRow = (current: Row): void => {
           request.checkMatch(view(current));
           check(current);
-        }),
+        };
+        return service(request).update(idOf(request), patch, checkRow, judged?.isConfirmed);
+      },
     );
-    await follow?.();
+    await judged?.follow?.();
     return view(changed);
   }
 
