@@ -30,6 +30,7 @@ export type {
   GroupsOfUser,
   Key,
   Links,
+  Means,
   MeansOfUser,
   Operations,
   Permission,

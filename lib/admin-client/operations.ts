@@ -75,31 +75,9 @@ export interface Client {
 
 export interface ConfirmedMeans {
   /** which the caller vouches for now */
-  readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
-    readonly kind: string;
-    readonly tid: string;
-    readonly userId?: string;
-    /** of the invitation, the factor, the parent of the account link, or the connection */
-    readonly id?: string;
-    readonly idp?: string;
-    readonly subject?: string;
-    /** of the person, to which reset links are mailed */
-    readonly address?: string;
-  }[];
+  readonly items: readonly Means[];
   /** of a parent or a user whom the caller may not become */
-  readonly left: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
-    readonly kind: string;
-    readonly tid: string;
-    readonly userId?: string;
-    /** of the invitation, the factor, the parent of the account link, or the connection */
-    readonly id?: string;
-    readonly idp?: string;
-    readonly subject?: string;
-    /** of the person, to which reset links are mailed */
-    readonly address?: string;
-  }[];
+  readonly left: readonly Means[];
   /** whether means are left of a parent in a tenant that the caller does not administer */
   readonly hasMoreElsewhere: boolean;
 }
@@ -228,20 +206,22 @@ export interface Links {
   readonly children: readonly { readonly userId: string; readonly tid?: string }[];
 }
 
+export interface Means {
+  /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
+  readonly kind: string;
+  readonly tid: string;
+  readonly userId?: string;
+  /** of the invitation, the factor, the parent of the account link, or the connection */
+  readonly id?: string;
+  readonly idp?: string;
+  readonly subject?: string;
+  /** of the person, to which reset links are mailed */
+  readonly address?: string;
+}
+
 export interface MeansOfUser {
   /** at most 500 */
-  readonly items: readonly {
-    /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
-    readonly kind: string;
-    readonly tid: string;
-    readonly userId?: string;
-    /** of the invitation, the factor, the parent of the account link, or the connection */
-    readonly id?: string;
-    readonly idp?: string;
-    readonly subject?: string;
-    /** of the person, to which reset links are mailed */
-    readonly address?: string;
-  }[];
+  readonly items: readonly Means[];
   readonly total: number;
 }
 

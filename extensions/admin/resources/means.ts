@@ -32,18 +32,21 @@ type Request = Pick<OperationRequest<Readonly<Partial<Record<'tid' | 'id', strin
 
 const MEANS = '/tenants/{tid}/users/{id}/means';
 
-const Means = form({
-  kind: Type.String({
-    description:
-      '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group',
-  }),
-  tid: Type.String(),
-  userId: Type.Optional(Type.String()),
-  id: Type.Optional(Type.String({ description: 'of the invitation, the factor, the parent of the account link, or the connection' })),
-  idp: Type.Optional(Type.String()),
-  subject: Type.Optional(Type.String()),
-  address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
-});
+const Means = Type.Object(
+  {
+    kind: Type.String({
+      description:
+        '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group',
+    }),
+    tid: Type.String(),
+    userId: Type.Optional(Type.String()),
+    id: Type.Optional(Type.String({ description: 'of the invitation, the factor, the parent of the account link, or the connection' })),
+    idp: Type.Optional(Type.String()),
+    subject: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
+  },
+  { $id: 'Means', additionalProperties: false },
+);
 const MeansList = Type.Object(
   { items: Type.Array(Means, { description: 'at most 500' }), total: Type.Integer() },
   { $id: 'MeansOfUser', additionalProperties: false },
