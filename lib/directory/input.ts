@@ -163,11 +163,12 @@ const MOST_PROBLEMS = 20;
  */
 export function problemsOf(schema: TSchema, value: unknown): readonly InputProblem[] {
   const problems: InputProblem[] = [];
-  for (const problem of [...formProblems(schema, value), ...textProblems(schema, value), ...unstorableParts(value)]) {
-    if (problems.length === MOST_PROBLEMS) break;
-    // Where a member is missing, typebox says next that it is no string.
-    if (!problems.some(({ path }) => path === problem.path)) problems.push(problem);
-  }
+  for (const found of [formProblems(schema, value), textProblems(schema, value), unstorableParts(value)])
+    for (const problem of found) {
+      if (problems.length === MOST_PROBLEMS) return problems;
+      // Where a member is missing, typebox says next that it is no string.
+      if (!problems.some(({ path }) => path === problem.path)) problems.push(problem);
+    }
   return problems;
 }
 
@@ -181,12 +182,16 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
  * export const isBadge = (answer: unknown): boolean => answerProblem(Badge, answer) === undefined;
  * ```
  */
-export const answerProblem = (schema: TSchema, answer: unknown): InputProblem | undefined => formProblems(schema, answer)[0];
+export function answerProblem(schema: TSchema, answer: unknown): InputProblem | undefined {
+  const [first] = formProblems(schema, answer);
+  return first;
+}
 
-function formProblems(schema: TSchema, value: unknown): readonly InputProblem[] {
+/** Finds the next error only when it is asked for, because a large value can have thousands. */
+function* formProblems(schema: TSchema, value: unknown): Generator<InputProblem> {
   // Much cheaper than a look for errors.
-  if (Value.Check(schema, value)) return [];
-  return [...Value.Errors(schema, value)].map(({ path, message }) => ({ path, expected: expectedOf(message) }));
+  if (Value.Check(schema, value)) return;
+  for (const { path, message } of Value.Errors(schema, value)) yield { path, expected: expectedOf(message) };
 }
 
 interface SchemaParts {
