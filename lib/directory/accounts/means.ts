@@ -176,11 +176,23 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
     return [person, ...parents.filter(hasUser)];
   }
 
-  async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
-    const all = [...meansOf(person, now()), ...(await settingsOf(person))].filter(isTenants);
-    if (all.length === 0) return [];
+  /**
+   * Returns the means that do not cover the privileges of the person and the added ones, with these privileges. Reads the privileges only if a tenant's
+   * administrator vouched for one of the means.
+   */
+  async function uncovered<M extends { readonly vouchedBy?: Voucher | undefined }>(
+    person: PersonWithUser,
+    all: readonly M[],
+    added: readonly Privilege[] = [],
+  ): Promise<{ readonly means: readonly M[]; readonly held: readonly Privilege[] }> {
+    const limited = all.filter(isTenants);
+    if (limited.length === 0) return { means: [], held: [] };
     const held = [...(await privileges.of(person)), ...added];
-    const means = all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
+    return { means: limited.filter(({ vouchedBy }) => !covers(vouchedBy, held)), held };
+  }
+
+  async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
+    const { means, held } = await uncovered(person, [...meansOf(person, now()), ...(await settingsOf(person))], added);
     return means.length === 0 ? [] : [{ person, privileges: held, means }];
   }
 
@@ -234,12 +246,7 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
     );
   };
 
-  const refused: AccountMeans['refused'] = async (owner) => {
-    const all = (owner.user.credentialVouchers ?? []).filter(isTenants);
-    if (all.length === 0) return [];
-    const held = await privileges.of(owner);
-    return all.filter(({ vouchedBy }) => !covers(vouchedBy, held));
-  };
+  const refused: AccountMeans['refused'] = async (owner) => (await uncovered(owner, owner.user.credentialVouchers ?? [])).means;
 
   const vouchFor: AccountMeans['vouchFor'] = async ({ tid, user }, credential, vouchedBy) => {
     if (vouchedBy?.by !== 'tenant' && credentialVoucherOf(user, credential) === undefined) return;
