@@ -87,11 +87,14 @@ export function createFactorRows(
 
   return {
     /**
-     * Records the voucher of a factor whose proof changes. A voucher with limits is recorded before the change, and another one after it, so that a crash in
-     * between leaves no factor that counts for more.
+     * Writes another proof of a factor, and records the voucher of the proof. A voucher with limits is recorded before the write, and another one after it,
+     * so that a crash in between leaves no factor that counts for more.
      */
-    async vouchFor({ person }: Account, id: string, vouchedBy: Voucher | undefined, at: 'before' | 'after'): Promise<void> {
-      if ((vouchedBy?.by === 'tenant') === (at === 'before')) await directory.means.vouchFor(person, refOf(id), vouchedBy);
+    async vouched({ person }: Account, id: string, vouchedBy: Voucher | undefined, write: () => Promise<unknown>): Promise<void> {
+      const isLimited = vouchedBy?.by === 'tenant';
+      if (isLimited) await directory.means.vouchFor(person, refOf(id), vouchedBy);
+      await write();
+      if (!isLimited) await directory.means.vouchFor(person, refOf(id), vouchedBy);
     },
     rowsOf,
     fits,

@@ -53,9 +53,9 @@ export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<Extensio
           const data = { AggregateId: idOf(owner), FactorId: before.id, Kind: 'recovery' as const };
           const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date(now()).toISOString() });
           try {
-            await rows.vouchFor(owner, before.id, vouchedBy, 'before');
-            await rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]);
-            await rows.vouchFor(owner, before.id, vouchedBy, 'after');
+            await rows.vouched(owner, before.id, vouchedBy, () =>
+              rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]),
+            );
             return made;
           } catch (error) {
             if (left === 0 || !IdpError.is(error, 'not_found')) throw error;
