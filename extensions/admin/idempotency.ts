@@ -9,7 +9,7 @@ import { errors } from './errors.js';
 const DAY_SECONDS = 86_400;
 /** Seconds that an attempt holds the turn of its key. An attempt that ends gives the turn back, so only one whose node died holds it to the end. */
 const TURN_SECONDS = 30;
-/** Milliseconds between two tries to give a turn back, because the store is often what ended the attempt. */
+/** Milliseconds between two tries to give a turn back. The first try often fails, because an unavailable store ended the attempt. */
 const GIVE_BACK_MS = 250;
 /** Milliseconds that a request waits for the answer of the one with the same key, and between two looks. */
 const WAIT_MS = 5_000;
@@ -17,7 +17,7 @@ const LOOK_MS = 50;
 /** Records that one request makes, at most. */
 const IDS = 4;
 
-/** What a key stands for, and whose turn it is. */
+/** Claims of keys: the request of a key, and the attempt that holds its turn. */
 const claims: ArtifactKind = { name: 'admin.claims', lifetimeSeconds: DAY_SECONDS };
 const answers: ArtifactKind = { name: 'admin.answers', lifetimeSeconds: DAY_SECONDS };
 
@@ -26,7 +26,7 @@ export const kinds = [claims, answers] as const;
 interface Claim {
   readonly fingerprint: string;
   readonly ids: readonly string[];
-  /** The attempt whose turn it is, and until when, in milliseconds since the epoch. Absent where the last attempt failed. */
+  /** The attempt that holds the turn, and the end of its lease in milliseconds since the epoch. Absent after the last attempt failed. */
   readonly turn?: { readonly holder: string; readonly until: number };
 }
 
@@ -56,7 +56,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
   const changeClaim = async (id: string, change: (claim: Claim) => Claim): Promise<Claim | undefined> =>
     (await stored.claims.update(id, (claim) => claim && change(claim as Claim))) as Claim | undefined;
 
-  /** False where another attempt was faster. */
+  /** Takes the turn. False if another attempt was faster. */
   async function takeTurn(id: string, holder: string): Promise<boolean> {
     const claim = await changeClaim(id, (held) => (isFree(held) ? { ...held, turn: turnOf(holder) } : held));
     // The day of the key has just ended.
@@ -95,7 +95,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
     for (;;) {
       const outcome = await wait(id);
       if (outcome) return outcome;
-      // The attempt before may have answered between the look for its answer and the end of its turn.
+      // The previous attempt may have stored its answer after `wait` had looked for it, and before its turn ended.
       if (await takeTurn(id, holder)) return readAnswer(id);
     }
   }
@@ -109,7 +109,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([ctx.path, body]))
       .digest('base64url');
-    // Of this attempt alone, so that it gives back no turn of another one.
+    // Unique to this attempt, so that it never gives back the turn of another one.
     const holder = randomUUID();
     const given: Claim = { fingerprint, ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
     try {
@@ -122,7 +122,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
       await stored.answers.put(id, outcome);
       return outcome;
     } catch (error) {
-      // The client does not wait for it: an attempt that comes sooner waits for the turn.
+      // Runs after the answer to the client. A retry that comes earlier waits for the turn.
       void giveBack(id, holder);
       throw error;
     }
@@ -132,8 +132,8 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
 const withIds = (ids: readonly string[], isRetry: boolean): Attempt => ({ newId: (index = 0) => ids[index] ?? v7(), isRetry });
 
 /**
- * Runs a request. A retry that is refused runs again: the write of the attempt before may have reached the store after the retry had looked for it, and
- * then it is what refuses the retry.
+ * Runs a request. A retry that is refused runs once more, because the write of the previous attempt may have reached the store after the retry had looked for
+ * it. That write then causes the refusal.
  */
 async function attempt(run: Run, ids: Attempt): Promise<Outcome> {
   const outcome = await run(ids).catch(refused);

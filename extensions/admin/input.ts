@@ -38,9 +38,9 @@ export async function bodyOf(ctx: Context, { body }: MountedOperation): Promise<
   return given;
 }
 
-/** Names that mean something to a store or to JavaScript, wherever the body has members of any name. */
+/** Returns problems of names that mean something to a store or to JavaScript, at places where the body may have members of any name. */
 function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly path: string; readonly expected: string }[] {
-  // What is nested deeper than this is a problem by itself.
+  // Deeper nesting is refused by another check.
   if (typeof value !== 'object' || value === null || depth > 32) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = `${path}/${referenceToken(name)}`;

@@ -80,7 +80,7 @@ function send(ctx: Context, { status, answer, location, refusal }: Outcome): voi
   if (answer !== undefined) answerJson(ctx, answer as object);
 }
 
-/** Nothing of a record goes out that nobody thought of. A list leaves out the items that it cannot carry, and names them. */
+/** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */
 function carriedOf({ logger }: ExtensionContext, { method, path, answer: schema }: MountedOperation, answer: unknown): unknown {
   const error = schema && answerProblem(schema, answer);
   if (!error) return answer;

@@ -94,7 +94,7 @@ export function checkPhoneVerified(
 }
 
 /**
- * Judges the id of a new user, which is the `sub` that applications know. A caller who chooses the id could give the new user the accounts of another there.
+ * Judges the id of a new user, which is the `sub` that applications know. A caller who chooses the id could give the new user the accounts that another user has there.
  * @throws IdpError `all_tenants_required` for an id that a caller of some tenants chose.
  */
 export function checkUserId({ administrator }: Pick<Request, 'administrator'>, { id }: { readonly id?: unknown }, path: string): void {

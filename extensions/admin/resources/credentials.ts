@@ -35,7 +35,7 @@ function holders<Row extends Holder>(
     readonly service: (
       directory: Directory,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
-    /** @param check gets the record that is about to get the secret, and throws if it is not the version that was compared. */
+    /** Makes a secret. @param check gets the record before the write, and throws if it is not the version that was compared */
     readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
   },
 ): readonly Operation[] {

@@ -76,15 +76,15 @@ export const confirm = Type.Optional(
 export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
 type Listing = readonly (readonly [digest: string, at: number])[];
 
-/** Means that one answer lists, at most. All of one user and its parent fit. */
+/** Maximum means that one answer lists. All means of one user and its parent fit. */
 const MOST_MEANS = 500;
-/** Digests that are kept of one listing, at most. The newest stay. */
+/** Maximum digests that are kept of one listing. The newest stay. */
 const MOST_DIGESTS = 20_000;
 
 /** Records that the administrator vouches for the means that were judged. Runs after the grant is written. */
 export type Confirmation = () => Promise<void>;
 
-/** Of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
+/** Unconfirmed means of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
 interface Found {
   /** Id of the user, the person, the group or the client. */
   readonly id: string;
@@ -99,16 +99,16 @@ export interface MeansChecks {
    * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless the administrator was shown these and confirms them
    */
   ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
-  /** The same for a person who is about to get a user: the address, to which the user's invitation goes. The confirmation takes the user that was written. */
+  /** Checks the address of a person who is about to get a user, because the invitation goes there. The confirmation takes the written user. */
   ofNewUser(
     request: Request,
     person: Person,
     privileges: readonly Privilege[],
     isConfirmed: boolean,
   ): Promise<((written: PersonWithUser) => Promise<void>) | undefined>;
-  /** The same for a group that is about to have these permissions: the means of its members, and those that put users into the group. */
+  /** Checks a group that is about to have these permissions: the means of its members, and the means that put users into the group. */
   ofGroup(request: Request, group: Group, permissionIds: readonly string[], isConfirmed: boolean): Promise<Confirmation | undefined>;
-  /** The same for a client that is about to have these members: its secrets and metadata. @returns whether the caller confirms them */
+  /** Checks the secrets and metadata of a client that is about to have these members. @returns whether the caller confirms them */
   ofClient(
     request: Request,
     client: Client,
@@ -124,7 +124,7 @@ export function createMeansChecks({ artifact, now }: Pick<ExtensionContext, 'art
   const fresh = (value: unknown): Listing =>
     ((value as Listing | undefined) ?? []).filter(([, at]) => at > now() - listings.lifetimeSeconds * 1000);
 
-  /** Remembers the means that the administrator is shown now, besides those that it was shown before. */
+  /** Records the means that the administrator is shown now, in addition to earlier ones. */
   async function list(request: Request, found: Found, means: readonly Listed[]): Promise<Shown[]> {
     const listed = means.slice(0, MOST_MEANS);
     const digests = new Map(listed.map((one) => [digestOf(one), now()]));
@@ -231,7 +231,7 @@ export function createMeansChecks({ artifact, now }: Pick<ExtensionContext, 'art
         async handle(request) {
           const { administrator, directory } = request;
           const found = await ofOne(request);
-          // The parent's privileges hinder nobody from confirming the means of the child.
+          // Privileges of the parent must not prevent a confirmation of the child's means.
           const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
           const users = found.users.filter((_, index) => isAllowed[index]);
           const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
@@ -253,13 +253,13 @@ const meansIn = ({ users, sources = [], client }: Found): readonly Listed[] => [
   ...users.flatMap(({ means }) => means),
 ];
 
-/** The means that the administrator sees: a parent may be of a tenant that it does not administer. */
+/** Returns the means that the administrator may see. A parent may be in a tenant that the administrator does not administer. */
 function shownTo({ administrator }: Request, found: Found, listed?: readonly Listed[]): Shown[] {
   const visible = meansIn({ ...found, users: found.users.filter(({ person }) => administrator.administers(person.tid)) });
   return visible.filter((one) => listed?.includes(one) ?? true).map(shownOf);
 }
 
-/** Only the answer about a client has the means of one. */
+/** Returns a means as answers show it. Only answers about a client contain `ClientMeans`. */
 const shownOf = ({ vouchedBy: _, revision: __, ...means }: Listed): Shown => means as Shown;
 
 /** Digest of a means with its voucher. */

@@ -81,7 +81,7 @@ interface CrudOptions<Row extends Stored> {
   /** Errors of removal, beside those that every operation has. */
   readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
-  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
+  /** Throws if the administrator may not write these members to the record, or to a new one. */
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void> | Promise<Judged | undefined>;
   /** Throws where the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
   readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;

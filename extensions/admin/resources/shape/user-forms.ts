@@ -82,7 +82,7 @@ export async function checkGroupsOfNewUser(request: GroupsRequest, refs: GroupRe
  * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
  * `means_unconfirmed` where somebody may sign in as the user by a means whose writer held less.
- * @returns what confirms these means, after the groups are written
+ * @returns a function that confirms these means; call it after the groups are written
  */
 export async function checkGroups(
   request: GroupsRequest,
