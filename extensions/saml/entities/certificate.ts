@@ -32,7 +32,7 @@ export interface CertifiedKey {
   readonly certificate: string;
 }
 
-/** A new RSA key of 2048 bits, and a certificate of it for ten years. @param name whom it is about @param now milliseconds since the epoch */
+/** Makes an RSA key of 2048 bits, and its certificate for ten years. @param name of the subject @param now milliseconds since the epoch */
 export async function createCertifiedKey(name: string, now: number): Promise<CertifiedKey> {
   if (!('getMetadata' in Reflect)) await import('reflect-metadata');
   const { KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await import('@peculiar/x509');

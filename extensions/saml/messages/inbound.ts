@@ -14,7 +14,7 @@ export const bindingUris = {
   post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
 } as const satisfies Readonly<Record<Binding, string>>;
 
-/** Returns the binding that a URI names, in whatever case. */
+/** Returns the binding that a URI names, without regard to case. */
 export function bindingOf(uri: string | undefined): Binding | undefined {
   const wanted = uri?.trim().toLowerCase();
   return (['redirect', 'post'] as const).find((name) => bindingUris[name].toLowerCase() === wanted);

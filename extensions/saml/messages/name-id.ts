@@ -18,11 +18,11 @@ const formatsByName: ReadonlyMap<string, NameIdFormat> = new Map(
   (Object.keys(nameIdUris) as NameIdFormat[]).map((format) => [format.toLowerCase(), format]),
 );
 
-/** Returns the format that a URI names. Products write it with the version of another format, and in other case; each name has one meaning. */
+/** Returns the format that a URI names. Accepts names with the version of another format or in other case, because each has only one meaning. */
 export const nameIdFormatOf = (uri: string): NameIdFormat | undefined =>
   formatsByName.get(formatUri.exec(uri.trim())?.[1]?.toLowerCase() ?? '');
 
-/** Returns the URI of SAML Core for a format that is written in another way, and any other URI as it is. */
+/** Returns the URI of SAML Core for another spelling of a known format, and every other URI unchanged. */
 export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | string {
   const format = nameIdFormatOf(uri ?? '');
   return format === undefined ? uri : nameIdUris[format];

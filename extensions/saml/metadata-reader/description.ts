@@ -10,11 +10,11 @@ export const describedMembers = [
 export type DescribedMember = (typeof describedMembers)[number];
 export const isDescribed = (member: string): member is DescribedMember => (describedMembers as readonly string[]).includes(member);
 
-/** A part of a document that is left out because it is wrong. */
+/** An invalid part of a document that is left out. */
 export interface Warning {
-  /** The part: `SPSSODescriptor[0]/AssertionConsumerService[1]/@Location`. */
+  /** Path of the part: `SPSSODescriptor[0]/AssertionConsumerService[1]/@Location`. */
   readonly path: string;
-  /** Never the value. */
+  /** Why the part is left out. Never contains the value. */
   readonly reason: string;
 }
 
@@ -27,7 +27,7 @@ export interface ServiceProviderDescription {
   readonly validUntil?: string;
   /** What in it has no effect here. */
   readonly notes: readonly string[];
-  /** Parts that are wrong and that nothing needs, so they are left out. */
+  /** Invalid parts that are left out, because nothing needs them. */
   readonly warnings: readonly Warning[];
 }
 

@@ -1,11 +1,11 @@
 /**
- * Metadata as it is published and pasted: text of one encoding, without what surrounds the document. Messages of service providers are read strictly;
- * see `xml/strict`.
+ * Decoding of metadata that is published or pasted: removes the encoding and the text around the document. Messages of service providers are read strictly; see
+ * `xml/strict`.
  */
 import { MalformedXml } from '../xml/malformed.js';
 import { decodedText } from '../xml/strict.js';
 
-/** Encodings that products declare, beside UTF-8, by the name that a `TextDecoder` knows. */
+/** Names of encodings that products declare, with the name that a `TextDecoder` knows. */
 const encodings: ReadonlyMap<string, string> = new Map([
   ['utf-8', 'utf-8'],
   ['utf8', 'utf-8'],
@@ -36,18 +36,18 @@ function encodingOf(bytes: Uint8Array): string {
 
 const escapes: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", '#34': '"', '#39': "'", '#x27': "'", amp: '&' };
 
-/** No document begins with a reference, so all of a text that does is escaped once. */
+/** Removes one layer of escapes from a text that begins with a reference. No document begins with one, so the whole text is escaped. */
 const unescaped = (text: string): string =>
   /^&(?:lt|#60|#x3c);/i.test(text)
     ? text.replace(/&(lt|gt|quot|apos|#34|#39|#x27|amp);/gi, (_, name: string) => escapes[name.toLowerCase()] ?? '')
     : text;
 
-/** Words that browsers show above a document without a style sheet. */
+/** Text that browsers show above a document without a style sheet. */
 const ofBrowsers = /^This XML file does not appear to have any style information[^<]*/;
 const styleSheet = /^(<\?xml\s[^?>]*\?>)?\s*<\?xml-stylesheet\s[^?>]*\?>\s*/;
 
 /**
- * Returns the document in a text or in bytes: without a byte order mark, a declared encoding and a style sheet, none of which means anything here.
+ * Returns the document in a text or in bytes. Removes a byte order mark, a declared encoding and a style sheet, because none of them has a meaning here.
  * @throws MalformedXml
  */
 export function documentIn(xml: string | Uint8Array): string {

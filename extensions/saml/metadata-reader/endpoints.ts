@@ -14,7 +14,7 @@ type SingleLogoutService = ServiceProviderFields['singleLogoutServices'][number]
 
 const MOST = 50;
 
-/** Parts that are left out if something is left without them. */
+/** Invalid parts, which are left out if a valid part remains. */
 type LeftOut = Fault[];
 
 /** Returns the address in an attribute; undefined if browsers may not be sent to it. */
@@ -36,7 +36,7 @@ function indexOf(reading: Reading, leftOut: LeftOut, taken: ReadonlySet<number>,
   return undefined;
 }
 
-/** Those by POST: a response comes by no other binding. A service that is wrong is left out if another one is right. */
+/** Returns the services with the binding POST, because responses are sent only by POST. An invalid service is left out if a valid one remains. */
 export function assertionConsumerServices(reading: Reading, descriptor: Element, at: string): readonly AssertionConsumerService[] {
   const all = children(descriptor, ns.md, 'AssertionConsumerService').map((element, place) => ({
     element,
@@ -65,7 +65,7 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
   });
 }
 
-/** One for each binding that a browser carries. A service that is wrong is left out, because sign-in needs none. */
+/** Returns one service for each binding that a browser carries. An invalid service is left out, because sign-in needs none. */
 export function singleLogoutServices(reading: Reading, descriptor: Element, at: string): readonly SingleLogoutService[] {
   const all = children(descriptor, ns.md, 'SingleLogoutService');
   const leftOut: LeftOut = [];

@@ -50,7 +50,7 @@ function certificateIn(element: Element): ReadCertificate | string {
 }
 
 /**
- * Those that verify its messages. A certificate that cannot is left out if another one can, or if no message has to be verified.
+ * Returns the certificates that verify messages. An unusable certificate is left out if a usable one remains, or if no message has to be verified.
  * @param isNeeded whether messages have to be verified
  */
 export function signingCertificates(reading: Reading, keys: readonly Key[], isNeeded: boolean): readonly string[] {

@@ -171,7 +171,7 @@ function validUntilOf(reading: Reading, { entity, descriptor, around, path, at }
 /** The first format that is one of ours. */
 function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefined {
   const named = children(descriptor, ns.md, 'NameIDFormat').map((element) => nameIdFormatOf(wordsOf(element) ?? ''));
-  // `unspecified` asks for none.
+  // `unspecified` requests no format.
   const format = named.find((one) => one !== undefined && one !== 'unspecified');
   return format && { format };
 }

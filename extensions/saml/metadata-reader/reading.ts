@@ -43,7 +43,7 @@ export class Reading {
     if (this.warnings.length < MOST) this.warnings.push({ path, reason });
   }
 
-  /** Warns of parts that are left out; they are faults if nothing is left. */
+  /** Adds a warning for each part that is left out, or a fault if no valid part remains. */
   leftOut(parts: readonly Fault[], isSomethingLeft: boolean): void {
     for (const { path, expected } of parts)
       if (isSomethingLeft) this.warn(path, `It is left out, because it is not ${expected}.`);

@@ -58,7 +58,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     return read(answer.body, path, known);
   }
 
-  /** Logs parts that are left out, once for as long as they stay the same. */
+  /** Logs the parts that are left out, once until they change. */
   function tellWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
     if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
     logger.warn(

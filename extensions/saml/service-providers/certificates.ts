@@ -15,12 +15,12 @@ const MOST_RSA = 8192;
 
 const EXPECTED = 'an X.509 certificate, as PEM or DER in base64';
 const armour = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
-/** Names of a certificate in PEM. OpenSSL writes what it trusts a certificate for behind it. @see RFC 7468 §5.1 */
+/** Labels of a certificate in PEM. In a trusted certificate, OpenSSL appends the purposes for which it trusts the certificate. @see RFC 7468 §5.1 */
 const labels: ReadonlySet<string | undefined> = new Set(['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE']);
 
 /**
- * Returns the base64 of the one certificate in a text, as tools write it and people paste it: with words around it (`Bag Attributes`), with invisible
- * characters, or on one line with `\n` in place of lines.
+ * Returns the base64 of the one certificate in a text. Accepts text around it (`Bag Attributes`), invisible characters, and a certificate on one line with `\n`
+ * in place of line ends.
  */
 function base64In(text: string): { readonly base64: string } | string {
   const plain = text.replace(/\\r|\\n/g, '\n').replace(/[\u200b\u2060\ufeff]/g, '');
@@ -33,7 +33,7 @@ function base64In(text: string): { readonly base64: string } | string {
   return { base64: (first[2] ?? '').replace(/\s/g, '') };
 }
 
-/** Returns the first value of DER in bytes that have more after it. @see X.690 §8.1.3 */
+/** Returns the first value of DER, without the bytes that follow it. @see X.690 §8.1.3 */
 function firstValue(der: Buffer): Buffer {
   const length = der[1] ?? 0;
   const octets = length & 0x7f;

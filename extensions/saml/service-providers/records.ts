@@ -80,7 +80,7 @@ const Source = Type.Object(
     validUntil: optional(Type.String()),
     /** What in it has no effect here. */
     notes: Type.Array(Type.String()),
-    /** What in it is wrong, and is left out. */
+    /** Invalid parts that are left out. */
     warnings: optional(Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict))),
     /** Why the last attempt to read it anew changed nothing. */
     problem: optional(Type.String()),

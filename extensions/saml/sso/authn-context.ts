@@ -27,7 +27,7 @@ const levels: ReadonlyMap<string, Level> = new Map([
   [`${CLASSES}TimeSyncToken`, mfaLevel],
 ]);
 
-/** The demands of a request on a sign-in, as far as the service knows them. Kept until somebody has signed in, so it contains no text of the request. */
+/** Requirements of a request that the service knows. They are stored until the user has signed in, so they contain no text of the request. */
 export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparison'> {
   /** The classes that have a level here, each once, in the order of the request. */
   readonly classes: readonly string[];

@@ -27,7 +27,7 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
     return [value ?? []].flat();
   }
 
-  /** Returns the verified address only, because an unverified one could be somebody else's. A user name is not verified: administrators rename users. */
+  /** Returns the verified address only, because an unverified one could belong to another person. User names do not count as verified, because administrators rename users. */
   async function verifiedEmail(account: Account, serviceProvider: ServiceProvider): Promise<string | undefined> {
     const { email: own, user } = account.person;
     const { claim } = serviceProvider.nameId;
