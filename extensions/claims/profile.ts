@@ -1,10 +1,10 @@
 import { defineClaims, fullName, initialOf, isName, type NamedPerson, shownName } from '../../lib/extension-door.js';
 
-/** The first letter of each name: `Åsa Öberg` → `ÅÖ`. Without a name, that of the user name or of the address. */
+/** Returns the first letter of each name: `Åsa Öberg` → `ÅÖ`. Without a name, the first letter of the user name or of the address. */
 const initials = (person: NamedPerson): string =>
   (fullName(person) === undefined ? [shownName(person)] : [person.givenName, person.familyName]).filter(isName).map(initialOf).join('');
 
-/** A blank text is no value. @see OpenID Connect Core §5.3.2 */
+/** Returns undefined for a blank text, because a claim without a value is left out. @see OpenID Connect Core §5.3.2 */
 const text = (value: string | undefined): string | undefined => (isName(value) ? value : undefined);
 
 export interface ProfileOptions {

@@ -95,7 +95,7 @@ const Connection = Type.Object(
     secret: optional(text()),
     /** Keys of our own, the newest first; the public part as JSON in `x`, the private one sealed. */
     keys: Type.Array(Key),
-    /** Voucher for the privileges that all writers of the members that decide who signs in held. */
+    /** Voucher of the settings: all writers of members that decide who signs in held its privileges. */
     vouchedBy: optional(vouched),
     /** Vouchers of the writers of the mapping to groups, one for each entry. */
     groupVouchers: optional(Type.Array(Type.Object({ value: text(), groupId: text(), vouchedBy: optional(vouched) }, strict))),

@@ -18,7 +18,7 @@ interface Entry {
 type Vouched = Pick<ConnectionFields, 'vouchedBy' | 'groupVouchers'>;
 type Settings = Pick<ConnectionFields, 'mapping'>;
 
-/** Members that sign nobody in, whatever their value. Secret and key have operations of their own: they only authenticate the service to the provider. */
+/** Members that cannot decide who signs in. Secrets and keys are not among them: other operations write them, and they only authenticate the service. */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
 /** Whether a change can decide who signs in. Every member can, except those that are known to be harmless. Disabling cannot. */
@@ -62,7 +62,7 @@ function confirmedVouchers(row: Connection, { vouchedBy, privileges, group }: Co
 export const voucherOf = (connection: Connection, one: Entry): Voucher | undefined =>
   weaker(ofEntry(connection, one), connection.vouchedBy);
 
-/** Changes with everything of the connection but its vouchers, so that the confirmation for one user leaves the listings of other users as they were. */
+/** Returns a hash of the connection without its vouchers, so that a confirmation for one user does not invalidate the listings of other users. */
 const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: ____, ...row }: Connection): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(row).sort()))
@@ -70,7 +70,7 @@ const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: 
 
 const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
 
-/** Connections as means: by their settings, which sign users in, and by their mappings to groups. Operators alone write connections of the instance. */
+/** Connections as means: by their settings, which sign users in, and by their mappings to groups. Only operators write connections of the instance. */
 export function createMeansSource({ collection, now, ofInstance }: ExtensionContext, book: ConnectionBook): MeansSource {
   return {
     async ofGroup({ id: groupId, tid }) {

@@ -30,7 +30,7 @@ export interface Added {
   readonly session?: string;
   /** Whether the user had no factor before. A first factor ends the other sign-ins. */
   readonly isFirst: boolean;
-  /** Voucher of the sign-in. The factor counts for no more. */
+  /** Voucher of the sign-in. The factor opens no other privileges. */
   readonly vouchedBy: Voucher | undefined;
 }
 
@@ -75,7 +75,7 @@ export function createEnrolled(context: ExtensionContext) {
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
     { by, isFirst, session, addedIn, vouchedBy }: Added,
   ): Promise<void> {
-    // A factor that does not count gives way, because the user could not set up the first one that counts.
+    // A factor that does not count is replaced, because otherwise the user could not set up a first one that counts.
     for (const gone of (await of(owner)).refused) if (isFirst || gone.slot === row.slot) await rows.remove(owner, gone, by);
     const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
     const held = first && (await deliver(FIRST, { ...first }));

@@ -25,7 +25,7 @@ export interface OwnFactors {
   /** Recovery codes alone are no factor: they stand in for one. */
   readonly isEnrolled: boolean;
   readonly all: readonly FactorRow[];
-  /** Factors that do not count: the user has privileges now that the sign-in which added the factor did not open. They are in no other member. */
+  /** Factors that do not count: the user has privileges now that the sign-in which added the factor did not open. The other members do not contain them. */
   readonly refused: readonly FactorRow[];
 }
 
@@ -35,7 +35,7 @@ type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: str
 
 export const idOf = ({ person }: Account): string => person.user.id;
 
-/** How the vouchers of a user call a factor. */
+/** Kind of a factor in the vouchers of a user. */
 export const refOf = (id: string): CredentialRef => ({ kind: 'factor', id });
 
 /** Whether the row belongs to the account: user, person and tenant of the row are those of the account. */
@@ -79,7 +79,7 @@ export function createFactorRows(
     return isSound;
   }
 
-  /** Forgets the voucher of a factor that is gone. */
+  /** Removes the voucher of a removed factor. */
   async function forget({ person }: Account, id: string): Promise<void> {
     const now = await directory.accounts.findByOid(person.user.id);
     if (now) await directory.means.vouchFor(now.person, refOf(id), undefined);

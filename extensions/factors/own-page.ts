@@ -168,7 +168,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');
     const proof = await directory.credentials.proofOf(account);
-    // The proof may be of the factor that is gone. Without its voucher, the next sign-in would count for more.
+    // The sign-in may rest on the removed factor. Its voucher is removed too, so a sign-in without a new proof would count for more.
     if (vouchedBy?.by === 'tenant')
       return ownPage.signIn(ctx, base, undefined, { prompt: 'login', loginHint: account.person.user.userName });
     const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};

@@ -124,7 +124,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     const operator = operatorIn(step, target.tenant.id) as Account;
     if (!(await isReady(step, operator))) return goOnAs(ctx, step, operator);
     const minutes = formField(ctx, 'minutes');
-    // A sign is no hyphen of a code.
+    // A minus sign is not removed like the hyphens of a code, so that `-5` is refused.
     const typed = { reason: typedField(ctx, 'reason', 'line'), minutes: /\p{Pd}/u.test(minutes) ? minutes : cleanCode(minutes) };
     const { reason } = typed;
     const wrong = {

@@ -26,7 +26,7 @@ export type Admissions = ReturnType<typeof createAdmissions>;
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
   const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
 
-  /** Names the record, which no other browser can name. */
+  /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${nameOf(ref)}`);
 
   return {

@@ -102,7 +102,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     }
   }
 
-  /** Names the record, which no other browser can name. */
+  /** Returns the id of the record, which no other browser can find out. */
   const secondTime = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `accepted ${nameOf(ref)}`);
 
   /** Goes on like the first time, in the browser that accepted it. */

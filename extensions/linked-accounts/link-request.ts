@@ -29,7 +29,7 @@ interface Begun {
 }
 
 export function createLinkRequests({ artifact, csrf, directory, isSufficient, mayChange, now }: ExtensionContext) {
-  /** Names the record, which no other browser can name. */
+  /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, id: string): string => csrf.ticket(ctx, `linked-accounts ${id}`);
   /** The parent of the signed-in account, if the sign-in does not meet the parent's requirements. New account links are made with the parent. */
   async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {

@@ -78,7 +78,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
   });
 
-  /** The two accounts that are proven, and the voucher of both sign-ins; undefined once something else was shown. */
+  /** Returns the two proven accounts and the voucher of both sign-ins. Undefined after another page was shown. */
   async function proven(
     ctx: Context,
   ): Promise<{ readonly one: Account; readonly other: Account; readonly vouchedBy: Voucher | undefined } | undefined> {

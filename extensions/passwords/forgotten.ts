@@ -33,7 +33,7 @@ const nothing: Typed = { identifier: '' };
 /** What the person typed. */
 interface Typed {
   readonly identifier: string;
-  /** Name of the organisation whose accounts are meant, because only three accounts with the identifier get a link. */
+  /** Name of the organisation of the account. Needed because only three accounts with the identifier get a link. */
   readonly organisation?: string;
 }
 

@@ -146,9 +146,9 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
-  /** A form was sent twice, and the first time is still under way. */
+  /** Page for a form that was sent twice, while the first request is still evaluated. */
   'under-way': object;
-  /** A browser that sends no cookies. */
+  /** Page for a browser that sends no cookies. */
   'no-cookies': { readonly restart?: string };
   /** A sign-in that this browser knows nothing of. */
   'wrong-link': object;

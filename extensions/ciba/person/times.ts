@@ -1,7 +1,7 @@
 /** When something was, or will be: from now on a page, and by the clock in a mail, which is read whenever. */
 import type { InLanguage } from '../../../lib/extension-door.js';
 
-/** `20 seconds ago`, `in 2 minutes`. A time to come is rather told too short. @param now milliseconds since the epoch */
+/** `20 seconds ago`, `in 2 minutes`. Times to come are rounded down. @param now milliseconds since the epoch */
 export const fromNow = (at: Date, now: number): InLanguage => ({
   inLanguage(locale) {
     const seconds = Math.floor((at.getTime() - now) / 1000);

@@ -7,7 +7,7 @@ import { MAX_LIFETIME_SECONDS } from './record.js';
 
 /** No person is worn down by requests. @see OWASP ASVS 6.6.4 */
 const MAX_PENDING = 3;
-/** Requests that begin in ten minutes: of all clients, and of each, so that one client cannot use up a user's limit for other clients. */
+/** Maximum requests to a user in ten minutes: of all clients, and of each client, so that one client cannot use up a user's limit for other clients. */
 const MAX_RECENT = 10;
 const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;

@@ -55,10 +55,10 @@ export interface KeptRequest extends Asked {
   readonly notification?: { readonly authReqId: string; readonly token: string };
 }
 
-/** @param now milliseconds since the epoch, by the time that all nodes share */
+/** Whether a request has expired. @param now milliseconds since the epoch, by the time that all nodes share */
 export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>, now: number): boolean => expiresAt <= now;
 
-/** @param now as {@link isOver} has it */
+/** Returns a request as the host API shows it. @param now as in {@link isOver} */
 export function described(id: string, kept: KeptRequest, now: number): AuthenticationRequest {
   const { createdAt, expiresAt, decidedAt, redeemedAt: _, state, approval: __, notification, ...asked } = kept;
   return {

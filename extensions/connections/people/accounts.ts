@@ -46,7 +46,7 @@ export interface People {
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** Whether the writers of the identity, of the settings of the connection, and of the account link of a linked account held all privileges that it opens. */
+  /** Whether the writers of the identity, of the settings of the connection, and of the account link of a linked account held all privileges that the account has. */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
@@ -298,7 +298,7 @@ function nothingFor(error: unknown): readonly Opening[] {
 /** What `signIn.methods` of a tenant calls all connections. */
 export const METHOD = 'connections';
 
-/** Returns the names that `name` tells in addition to the fields. Its last word is the surname, unless the provider tells one of the names. */
+/** Returns the names that `name` adds to the fields. The last word of `name` is the surname, unless the provider sends one of the names. */
 function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNames): Partial<Record<keyof PersonNames, string>> {
   const whole = textOf(claims, 'name', 'personName') ?? '';
   if (givenName !== undefined && familyName !== undefined) return {};
@@ -311,5 +311,5 @@ function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNa
     : { givenName: shortened(whole.slice(0, space)), familyName: shortened(whole.slice(space + 1)) };
 }
 
-/** Without half of a character at the end. */
+/** Returns the first 200 code units, without half of a character at the end. */
 const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');

@@ -29,21 +29,21 @@ const kinds: Readonly<Record<PersonField, TextKind>> = {
   externalId: 'line',
 };
 
-/** Whether a claim may fill the field. Anything else is left out, because a provider's mistake stops nobody who is here already. */
+/** Whether a claim may fill the field. Other claims are left out, because a mistake of a provider must not prevent a sign-in. */
 const mayFill = (field: PersonField, value: string): boolean =>
   problemsOf(recordForms.person[field], value).length === 0 && (field !== 'pictureUrl' || /^[^\s]{1,2000}$/.test(value));
 
-/** A claim as it was meant. U+FFFD stands for a letter that the provider has lost, and no sign-in brings the letter back. */
+/** Returns a claim without invisible characters and U+FFFD. U+FFFD stands for a letter that the provider has lost, and a sign-in cannot restore it. */
 export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind): string | undefined => {
   const value = claim === undefined ? undefined : ownMember(claims, claim);
   return (typeof value === 'string' && cleanText(kind, value.slice(0, LONGEST).replaceAll('\ufffd', ''))) || undefined;
 };
 
-/** An address that had to be cleaned is another address than the one that the provider knows, and may have verified, so it is left out. */
+/** Whether the claim needed no cleaning. A cleaned address is left out, because it differs from the address that the provider may have verified. */
 const isAsTold = (claims: Claims, claim: string | undefined, value: string): boolean =>
   claim !== undefined && String(ownMember(claims, claim)).trim() === value;
 
-/** Characters of a claim that are looked at. No field takes as many. */
+/** Maximum characters of a claim that are read. Every field is shorter. */
 const LONGEST = 4096;
 
 /** The fields that the claims fill. @param which those that a sign-in changes, or all */

@@ -27,7 +27,7 @@ export interface Provider {
 }
 
 export interface Providers {
-  /** @throws Error where the provider cannot be reached, or describes itself wrongly: {@link whyUnfit} says which. */
+  /** Returns the provider of a connection. @throws Error if it is unreachable, or if its discovery document is unusable: {@link whyUnfit} says why */
   of(connection: Connection): Promise<Provider>;
   /** Whether a browser may be sent there. */
   isFit(url: string): boolean;
@@ -45,8 +45,8 @@ const MOST = 1000;
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
- * Returns the issuer that a discovery document states, if it differs from the connection's in a slash at the end alone. Both have the same document, so the
- * document says which of them ID tokens have.
+ * Returns the issuer in a discovery document, if it differs from the connection's issuer only by a slash at the end. Both have the same document, so ID tokens
+ * have the issuer of the document.
  */
 function otherSpelling(issuer: string, error: unknown): string | undefined {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly body?: { readonly issuer?: unknown } } };
@@ -77,7 +77,7 @@ export function createProviders({ fetch, now, production }: ExtensionContext, se
   async function discovered(connection: Connection): Promise<Provider> {
     const client = await openidClient();
     const { clientAuth, clientId, issuer } = connection;
-    /** `openid-client` goes by the node's own clock. */
+    /** Settings that correct for the clock of this node, which `openid-client` reads. */
     const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
@@ -150,7 +150,7 @@ export function isProviderUrl(url: string, production: boolean): boolean {
   return parsed.username === '' && parsed.password === '' && isHttpsOrLocal(parsed, production);
 }
 
-/** Why a provider cannot be used, for the log. */
+/** Returns why a provider cannot be used, for the log. */
 export function whyUnfit(error: unknown): string {
   const mismatch = mismatchIn(error);
   return mismatch === undefined

@@ -7,7 +7,7 @@ import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { spent } from '../records.js';
 
 const LIFETIME_MS = 600_000;
-/** Nodes know the time that they share by some seconds. */
+/** Tolerance, because nodes know the shared time only to within some seconds. */
 const SKEW_MS = 60_000;
 const STAMP_BYTES = 6;
 const NONCE_BYTES = 16;

@@ -79,7 +79,7 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     );
   }
 
-  /** A page for a passkey, or an account link, that somebody must confirm because the user got privileges since. */
+  /** Shows that an administrator must confirm the passkey or the account link, because the user has got privileges since. */
   async function unconfirmed(ctx: Context, interaction: Interaction, user: string): Promise<void> {
     logger.info(
       { requestId: requestId(ctx), reason: 'unconfirmed', client: interaction.client.id, user, method: PASSKEY },

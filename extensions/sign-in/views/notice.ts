@@ -36,11 +36,11 @@ export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } 
   showReference: false,
 });
 
-/** A form that was sent twice, of which the first is still evaluated. */
+/** Page for a form that was sent twice, while the first request is still evaluated. */
 export const underWayView = (_view: PageView<'under-way'>, { text }: PageContext): PageContent =>
   failure({ title: text('underWay.title'), message: text('underWay.message') });
 
-/** A browser that sends no cookies. */
+/** Page for a browser that sends no cookies. */
 export const noCookiesView = ({ restart }: PageView<'no-cookies'>, context: PageContext): PageContent => {
   const { text, frame } = context;
   const more = restart === undefined ? wayBack(frame.client?.uri, context) : buttonLink(restart, text('startAgain'));
