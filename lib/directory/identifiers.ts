@@ -31,8 +31,8 @@ export const isNameOf = ({ userName }: Pick<User, 'userName'>, text: string | un
   text !== undefined && userNameKey(text) === userNameKey(userName);
 
 /**
- * The name or number of an organisation as it is compared. People write it in any case and width, with or without spaces and full stops. Invisible
- * letters do not count.
+ * Returns the name or number of an organisation in its form for comparison, because people write it in any case and width, with or without spaces and full
+ * stops. Invisible letters do not count.
  */
 export const organisationKey = (text: string): string =>
   normalForm(withoutUnseen(text), 'NFKC')

@@ -62,7 +62,7 @@ export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
 
 const strict = { additionalProperties: false } as const;
 
-/** The member of a schema that says of which kind a text is. Input alone is held to the kind, because a stored text may be older than its rule. */
+/** The member of a schema that states the kind of a text. Only input is checked by its kind, because a stored text may be older than a rule. */
 const TEXT_KIND = 'x-text';
 
 const textOf = (kind: TextKind, maxLength: number, description?: string) =>
@@ -75,7 +75,7 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
   });
 
 /**
- * The schema of one line of text: a name of a record, a description.
+ * Returns the schema of one line of text, such as a name of a record or a description.
  * @example
  * ```ts
  * import { line, Type } from 'tenant-idp/extension';
@@ -84,7 +84,7 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
  * ```
  */
 export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
-/** A given name or a surname. A blank name is none, so it is no error. */
+/** A given name or a surname. A blank name counts as none, so it is not an error. */
 export const personName = () => textOf('personName', 200);
 /** A text of another service or of the caller's own, which is compared and handed back byte by byte. */
 export const opaqueText = (maxLength: number) =>
@@ -148,8 +148,8 @@ export interface InputProblem {
 const MOST_PROBLEMS = 20;
 
 /**
- * Returns what is wrong with input, for the caller that sent it: the first problem of each place, twenty at most, none if the input fits. Texts are of the
- * kind that the schema says, and every text and number can be stored.
+ * Returns the problems of input, for the caller that sent it: the first problem of each place, twenty at most. Also checks that each text fits the kind in the
+ * schema, and that every text and number can be stored.
  * @example
  * ```ts
  * import { IdpError, problemsOf, Type } from 'tenant-idp/extension';
@@ -173,7 +173,7 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
 }
 
 /**
- * Returns the first problem of an answer. Texts of answers are stored, so they are not held to their kind.
+ * Returns the first problem of an answer. Texts are not checked by their kind, because a stored text may be older than a rule.
  * @example
  * ```ts
  * import { answerProblem, Type } from 'tenant-idp/extension';
@@ -203,7 +203,7 @@ interface SchemaParts {
   readonly patternProperties?: Readonly<Record<string, TSchema>>;
 }
 
-/** Returns each text that has a character which its kind refuses, and each that shows nothing. */
+/** Returns a problem for each text with a character that its kind refuses, and for each blank text. */
 export function textProblems(schema: TSchema, value: unknown, path = ''): readonly InputProblem[] {
   const { [TEXT_KIND]: kind, anyOf = [], allOf = [], items, properties, patternProperties } = schema as SchemaParts;
   const branches = [...anyOf, ...allOf];
@@ -222,7 +222,7 @@ function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: strin
   if (kind === undefined || kind === 'opaque' || text === '') return [];
   const problem = textProblem(kind, text);
   if (problem) return [{ path, expected: withoutCharacter(problem) }];
-  // A person needs no name.
+  // A person needs no name, so a blank name is not a problem.
   return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text that can be seen' }] : [];
 }
 
@@ -232,7 +232,7 @@ const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof
 /** Levels of objects and lists within each other. */
 const MOST_DEPTH = 32;
 
-/** Returns what JSON and stores have no form for: texts with half of a character, and numbers that are not finite. */
+/** Returns problems of values that JSON and stores cannot represent: texts with half of a character, and numbers that are not finite. */
 function unstorableParts(value: unknown, path = '', depth = 0): readonly InputProblem[] {
   if (typeof value === 'string') return halfCharacter(value, path);
   if (typeof value === 'number' && !Number.isFinite(value)) return [{ path, expected: 'a number below 1.8e308' }];

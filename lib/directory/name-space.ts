@@ -2,7 +2,7 @@ import { IdpError } from '../errors.js';
 
 export interface HeldWrite<Written> {
   write(): Promise<Written>;
-  /** Removes the record that `write` wrote, if any. Never removes another record of the name, which may have existed before a write that timed out. */
+  /** Removes the record that `write` wrote, if any. Never removes another record of the name, because such a record may be older than a write that timed out. */
   undo(): Promise<unknown>;
 }
 

@@ -24,7 +24,7 @@ export interface SeedLedger {
   settle(): Promise<void>;
   /** Whether any record has the id, in whatever tenant. */
   has(collection: SeededCollection, id: string): Promise<boolean>;
-  /** Whether the group has a member that cannot be read, that a seed did not make, or that no seed put there. */
+  /** Whether the group has a member that cannot be read, or that a seed did not make or did not add. */
   hasMembersOfOthers(groupId: string): Promise<boolean>;
   /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
@@ -36,7 +36,7 @@ export interface SeedAccount {
 }
 
 const ORIGIN = 'origin';
-/** Members of a group that are read at a time. */
+/** Maximum members of a group that are read at the same time. */
 const PAGE = 200;
 
 export const seedEntryId = (collection: SeededCollection, id: string): string => `${collection}:${id}`;

@@ -28,15 +28,15 @@ import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
 
-/** A source of means besides the directory: connections, whose settings decide whom their providers sign in, and which groups the providers give. */
+/** A source of means in addition to the directory: connections. Their settings decide which users the providers sign in, and which groups the users get. */
 export interface MeansSource {
   /** The means of the source that give the group, with their vouchers. */
   ofGroup(group: GroupRef): Promise<readonly VouchedMeans[]>;
-  /** The settings by which identities of this `idp` sign in users of the tenant, as a means. Absent if the `idp` is none of the source, or signs in none. */
+  /** Returns, as a means, the settings by which identities of this `idp` sign in users of the tenant. Undefined for the `idp` of another source or tenant. */
   ofIdp(idp: string, tid: string): Promise<VouchedMeans | undefined>;
   /**
-   * Records that somebody vouches for the settings, and for what gives the group, unless the means is no longer as it was listed. The write itself compares
-   * it. Vouchers that cover the privileges stay.
+   * Records that somebody vouches for the settings, and for the mappings that give the group. If the means has changed since it was listed, nothing is written;
+   * the write itself compares this. Vouchers that cover the privileges stay.
    */
   confirm(means: VouchedMeans, confirmation: Confirmation): Promise<void>;
 }
@@ -49,7 +49,7 @@ export interface Confirmation {
   readonly by: Attribution;
 }
 
-/** What a sign-in says of the way that the person took. */
+/** How the person signed in, as the sign-in states it. */
 export interface SignInRef {
   readonly idp: string;
   /** As in `SignIn`. @default the password, for a `local` sign-in */
@@ -79,8 +79,8 @@ export interface AccountMeans {
   /** Whether an identity opens the account now: by the voucher that the person's record has for the identity, and by that of the settings of its `idp`. */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
   /**
-   * Returns the voucher of a sign-in to the account: no more than the identity with its settings, the password or the factors by which the person signed in,
-   * and than the account link of a linked account. If the sign-in does not say what it used, the least of what it may have used.
+   * Returns the voucher of a sign-in to the account. The voucher covers no more than the identity with its settings, the password or the factors by which the
+   * person signed in, and no more than the account link of a linked account. If the sign-in does not say what it used, the weakest possible means counts.
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
   /**
@@ -89,9 +89,9 @@ export interface AccountMeans {
    */
   limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
   /**
-   * Whether what began with a sign-in may go on: the vouchers of what it used, and of the account link of a linked account, cover the privileges of the account
-   * now. A means whose voucher changed since covers none, because somebody may have changed it to hide who signed in. The groups are those that claims are made of, from the same cache, so no token gets a privilege that was not compared. Known at once, without the
-   * store, if neither has limits.
+   * Whether a session or a grant of a sign-in may continue: the vouchers of the means, and of the account link of a linked account, cover the privileges of the
+   * account now. A means whose voucher has changed since covers no privilege, because somebody may have changed it to hide who signed in. The groups come from
+   * the same cache as those of claims, so no token gets a privilege that was not compared. If no voucher has limits, the result needs no store and no promise.
    */
   goesOn(signIn: BegunSignIn, account: Account): boolean | Promise<boolean>;
   /**
@@ -116,11 +116,11 @@ export interface AccountMeans {
   unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
   /** Returns the address of a person who is about to get a user, as a means, if its voucher does not cover the privileges of the user. */
   unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[];
-  /** Returns such users among the members of a group that is about to get privileges, and their parents. */
+  /** Returns the users with such means among the members of a group that is about to get privileges, and among their parents. */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
   /** Returns means that put users into the group and do not cover its privileges. */
   unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]>;
-  /** Records that the caller vouches for the means of these users. A means that was written since it was listed keeps its voucher. */
+  /** Records that the caller vouches for the means of these users. A means that was changed since it was listed keeps its voucher. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
   confirmSources(group: GroupRef, listed: readonly VouchedMeans[], added: readonly Privilege[]): Promise<void>;
   /** Adds a source of means. */
@@ -130,7 +130,7 @@ export interface AccountMeans {
 const PAGE = 200;
 /** The `idp` of sign-ins by credentials of this service. */
 const LOCAL = 'local';
-/** The voucher of a means that was removed, or got another voucher, since. */
+/** Voucher that covers nothing: of a means that was removed, or whose voucher changed, after the sign-in. */
 const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
 
 interface UsableMeans {
@@ -145,7 +145,7 @@ const digestOf = ({ name, vouchedBy: { by, tids, permissionIds } = { by: 'operat
 /** No subject and no id begins with this character, because texts have no controls. */
 const KEPT = '\u0001';
 
-/** What vouchers are compared with. */
+/** Sources of the privileges with which vouchers are compared. */
 export interface MeansParts {
   readonly privileges: Privileges;
   readonly accounts: Pick<Accounts, 'groups'>;
@@ -162,7 +162,7 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
     return found.find((one) => one !== undefined);
   }
 
-  /** The settings by which identities of the user sign in, each once. */
+  /** Returns the settings by which identities of the user sign in, each once. */
   async function settingsOf({ tid, user }: PersonWithUser): Promise<readonly VouchedMeans[]> {
     const idps = [...new Set(user.externalIdentities.map(({ idp }) => idp))];
     const found = await Promise.all(idps.map((idp) => settingsOfIdp(idp, tid)));

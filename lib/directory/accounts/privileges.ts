@@ -21,7 +21,7 @@ export interface GroupsOfTenant {
 export interface Privileges {
   /** Privileges that these groups give to their members. */
   ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
-  /** Privileges that the groups with these ids give to their members, as stored now. */
+  /** Returns the privileges that the groups with these ids give to their members, as stored now. */
   ofGroupIds(groups: GroupsOfTenant): Promise<readonly Privilege[]>;
   /** Privileges that a sign-in as the person opens: for a parent, also those of its linked accounts; for a child, its own alone. */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;

@@ -55,7 +55,7 @@ export const authorityOfClient = (client: Vouched): Authority => ({
 
 /** A client as a means: whoever wrote its credentials, redirect URIs or other metadata may have its privileges. */
 export interface ClientMeans extends Omit<VouchedMeans, 'tid'> {
-  /** What somebody wrote. */
+  /** Names of the members that others wrote. */
   readonly members: readonly string[];
 }
 

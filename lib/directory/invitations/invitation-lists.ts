@@ -19,7 +19,7 @@ export type InvitationQuery = Static<typeof invitationQuerySchema>;
 export type InvitationView = Omit<Invitation, 'status' | 'clientName'> & { readonly status: Invitation['status'] | 'expired' };
 
 /**
- * An invitation is stored as pending until its row is settled, also once its time is over.
+ * Returns an invitation as it is now. The status of its row is `pending` until the row is settled, even after the invitation has expired.
  * @param now milliseconds since the epoch, by the time that all nodes share
  */
 export function viewOf({ clientName: _, ...row }: Invitation, now: number): InvitationView {

@@ -15,9 +15,9 @@ export interface NationalIds {
 }
 
 export interface NationalIdsOfTenant {
-  /** Under all keys. */
+  /** Returns the hashes of the id under all keys. */
   hashes(nationalId: string): Promise<readonly string[]>;
-  /** The members of the person's record. */
+  /** Returns the members of the person's record. */
   seal(personId: string, nationalId: string): Promise<Pick<Person, 'nationalId' | 'nationalIdHash'>>;
   /** @throws IdpError `undecipherable` */
   open(personId: string, sealed: string): Promise<string>;
@@ -67,7 +67,7 @@ export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds
   };
 }
 
-/** The members that a patch changes. Encrypting the same value again is no change. @param sealed of the patch's value; absent if the patch has none */
+/** Returns the members that a patch changes. Encrypting the same value again is no change. @param sealed of the patch's value; absent if the patch has none */
 export const changedNationalId = (
   person: Person,
   sealed: Pick<Person, 'nationalId' | 'nationalIdHash'> | null | undefined,

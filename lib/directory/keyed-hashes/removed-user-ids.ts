@@ -11,8 +11,8 @@ export interface RemovedUserIds {
   /** Encrypts the keys under the newest secret. Call it at each start. */
   begin(): Promise<void>;
   /**
-   * Notes the id before its user is removed, so that a node may stop between the two writes. If the user is still there, the note changes nothing, because
-   * the id is taken anyway. May be called again.
+   * Records the id before its user is removed, so that a node may stop between the two writes. While the user exists, the record has no effect, because the id is
+   * not free anyway. May be called again.
    */
   note(userId: string): Promise<void>;
   has(userId: string): Promise<boolean>;

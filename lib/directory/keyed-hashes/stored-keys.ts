@@ -18,7 +18,7 @@ export interface StoredKeys {
   begin(): Promise<boolean>;
   /** Returns the keys that can be read. */
   all(): Promise<readonly string[]>;
-  /** Returns the same. The first is for what is written now. Makes a key if none can be read. */
+  /** Returns the same keys. The first is for new values. Creates a key if none can be read. */
   forWriting(): Promise<readonly [string, ...string[]]>;
 }
 
@@ -28,7 +28,7 @@ interface KeysRow extends Row {
 
 interface Parts<R extends KeysRow> {
   readonly rows: Pick<CheckedCollection<R>, 'get' | 'upsert'>;
-  /** The row before its first key. */
+  /** The row without a key, as it is created. */
   readonly row: Unsaved<R>;
   readonly purpose: string;
   readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
@@ -38,7 +38,7 @@ const KEY_BYTES = 32;
 
 export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, keyring }: Parts<R>): StoredKeys {
   const { id } = blank;
-  /** Keys that this process has read. A node that starts with a new secret may encrypt them so that this node can read them no more. */
+  /** Keys that this process has read. If another node encrypts them under a secret that this process lacks, the row can no longer be read here. */
   const known = new Set<string>();
   const seal = (key: string): string => keyring.encrypt(purpose, id, key);
   /** @returns undefined where its secret is no longer configured */

@@ -10,7 +10,7 @@ import type { Collections } from '../context.js';
 export interface KeyCompletion {
   /** Whether all rows of the collection have them. Until then, lists do without the indexes over them. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
-  /** Users whose names are compared as the name of another user since the comparison changed. Both can sign in. */
+  /** Users whose names count as the name of another user since the comparison changed. Both can sign in. */
   problems(): readonly HealthProblem[];
   start(): void;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface KeyCompletionParts {
 }
 
 const PAGE = 100;
-/** Duplicates that `health()` names, at most. */
+/** Maximum duplicates that `health()` names. */
 const REMEMBERED = 1_000;
 /** Milliseconds, while records lack their keys and another node may have stopped giving them. */
 const RETRY_MS = 2_000;
@@ -48,7 +48,7 @@ export function createKeyCompletion({ collections, lease, logger }: KeyCompletio
     return true;
   };
 
-  /** Returns whether another user has the key of the user name. Then the row keeps the key from before. */
+  /** Returns whether another user has the key of the user name. In this case, the row keeps its former key. */
   async function isDuplicate(rows: CheckedCollection<Named>, collection: KeyedCollection, id: string): Promise<boolean> {
     try {
       await rows.update(id, (row) => withEveryKey(collection, row));

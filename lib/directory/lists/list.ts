@@ -23,7 +23,7 @@ export interface Listed<R> {
   readonly items: readonly R[];
   /** What to pass as `after` for the next page; absent on the last one. */
   readonly next?: string;
-  /** Records of the page that are left out because they cannot be read, with the member that is not of its form; absent where there is none. */
+  /** Unreadable records that the page leaves out, each with its malformed member. Absent if all records can be read. */
   readonly unreadable?: readonly { readonly id: string; readonly member: string }[];
 }
 

@@ -1,16 +1,16 @@
-/** Pages of the admin API without the items that they cannot carry. */
+/** Pages of the admin API without the items that do not fit the schema of the answer. */
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { answerProblem } from '../input.js';
 
 /** An item that a page leaves out. */
 export interface LeftOutItem {
   readonly id: string;
-  /** A JSON Pointer to the member that is not of its form. */
+  /** A JSON Pointer to the malformed member. */
   readonly path: string;
 }
 
 /**
- * Returns a page without the items that it cannot carry, which it names; undefined for what is no page, or is wrong elsewhere.
+ * Returns a page that leaves out the items that do not fit the schema, and names them. Undefined for a value that is not a page, or is malformed elsewhere.
  * @example
  * ```ts
  * import { pageOf, readablePage, Type } from 'tenant-idp/extension';

@@ -56,7 +56,7 @@ export interface DeliveriesParts {
   readonly logger: Logger;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds between two looks at what is due. @default 1000 */
+  /** Milliseconds between two look-ups of due deliveries. @default 1000 */
   readonly interval?: number;
 }
 

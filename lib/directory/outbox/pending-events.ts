@@ -2,7 +2,7 @@ import type { EventMap } from '../../events.js';
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import { newId } from '../identifiers.js';
 
-/** An event of this moment. @param now the time that all nodes share @param tid undefined when it is of no tenant. */
+/** Returns an event that happens now. @param now the time that all nodes share @param tid undefined for an event of no tenant */
 export function pendingEvent<Name extends keyof EventMap>(
   now: () => number,
   type: Name,

@@ -54,7 +54,7 @@ export const personProperties = {
   externalId: Type.Optional(line()),
   attributes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 };
-/** Values of members that a person is created without. */
+/** Default values of members that the input of a new person leaves out. */
 export const personDefaults = { phoneNumberVerified: false, attributes: {} };
 
 const personFields = inputSchema(personProperties);
@@ -116,7 +116,7 @@ interface Parts {
   exportOf(tid: string, personId: string): Promise<PersonExport>;
 }
 
-/** Members by which pages and lists name a person without a user. */
+/** Members by which pages and lists name a person who has no user. */
 const naming = ['givenName', 'familyName', 'email'] as const;
 
 /** Returns the input with `none` in place of a blank name. */
@@ -128,10 +128,10 @@ export const withBlankNames = <Input extends PersonPatch, None extends null | un
     }),
   ) as Input;
 
-/** Expectation for a person whom nothing names. */
+/** Text of the error for a person without a name, an address and a user. */
 export const NAMING = 'at least one of givenName, familyName, email and user';
 
-/** @throws IdpError `invalid_record` for a person whom nothing names. @param path of the member that was the last one */
+/** Checks that something names the person. @throws IdpError `invalid_record` @param path of the last such member, which the write removes */
 function checkNamed(person: NamedPerson, path = ''): void {
   if (shownName(person) === '') throw new IdpError('invalid_record', { path, expected: NAMING });
 }

@@ -32,7 +32,7 @@ export const userInput = inputSchema({
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
-/** Values of members that a user is created without. */
+/** Default values of members that the input of a new user leaves out. */
 export const userDefaults = { emailVerified: false, externalIdentities: [], status: 'invited' } as const;
 
 export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[], voucher: Voucher): User {

@@ -68,7 +68,7 @@ export interface EmailProofs {
   /** Undefined when there is nothing of the proof any more. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /**
-   * Makes the address the person's, and proven. If the user name was the former address, it becomes the new address.
+   * Writes the address to the person as a proven one. If the user name was the former address, it becomes the new address.
    * @param vouchedBy what the sign-in that opened the link vouches for. @default all
    * @throws IdpError `proof_over`.
    */

@@ -70,7 +70,7 @@ export interface PasswordResets {
   /** Whether the account signs in by a password of its own. */
   isPossible(account: Account): boolean;
   /**
-   * Makes a link for a user, in the place of those before; undefined for a user who gets none. `unconfirmed`: no link, because the user asked and has
+   * Makes a link for a user, which replaces earlier links. Undefined for a user who gets none. `unconfirmed`: no link, because the user asked and has
    * privileges that the administrator who wrote the address did not hold.
    */
   begin(userId: string, request: ResetRequest): Promise<DueLink | 'unconfirmed' | undefined>;
@@ -185,7 +185,7 @@ export function createPasswordResets({
           // The user may have joined a group since, with privileges that the link does not open.
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
-          // Who has the link has the mail. The mailbox may be that of the administrator who vouched for the link.
+          // The user of the link has the mail, but the mailbox may be that of the administrator who vouched for the link.
           return withProvenEmail(used, accountEmailOf(row) ?? '', ofLink(passwordReset.vouchedBy));
         },
       });

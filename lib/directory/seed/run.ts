@@ -52,7 +52,7 @@ export interface SeedRun {
   recordId(collection: SeededCollection, id: string): string | undefined;
   /** Whether a seed made the applied record. Otherwise the seed found it. */
   isMade(collection: SeededCollection, id: string): boolean;
-  /** Gives a record something once. @param give resolves to false when something that somebody else did prevents it. */
+  /** Gives a record something once. @param give resolves to false if a change by somebody else prevents it */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
   /**
    * Notes a privilege or a membership that the seed does not give, because somebody else made the record, or put members into the group.

@@ -116,10 +116,10 @@ async function withScopesThatMean<C extends NonNullable<Seed['clients']>[number]
   return allowedScopes ? { ...client, allowedScopes: await scopesThatMean(directory, id, allowedScopes, scopes) } : client;
 }
 
-/** Values of members that give a right. */
+/** Members with the values that give a right. */
 const rights: ReadonlySet<string> = new Set(['trustedLoginHint true', 'introspects all', 'impersonation allow']);
 
-/** The patch without the rights that a seed gives only to what a seed made: whoever made the record may have a secret of it. */
+/** The patch without the rights that a seed gives only to what a seed made, because the maker of a record may have a secret of it. */
 async function withoutRights(
   { directory, run }: Parts,
   collection: 'clients' | 'apiResources',
@@ -144,7 +144,7 @@ async function withoutRights(
   };
 }
 
-/** The patch without the rights that the seed's own client gets only after a confirmation, because a client administrator wrote a secret or metadata of it. */
+/** Returns the patch without the rights that need a confirmation, because a client administrator wrote a secret or metadata of the seed's own client. */
 async function withoutUnvouched(
   { directory, run }: Parts,
   id: string,

@@ -98,7 +98,7 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
   /** Whether writes may come with events. @default false */
   readonly events?: boolean;
-  /** Erases what is kept of a person at a time; it is called until it succeeds, so perhaps more than once. */
+  /** Erases the data of a person. Called until it succeeds, so perhaps more than once. @param at the time of the erasure */
   readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef, at: Date) => Promise<void>;
   /** Ends what is kept of a user whose person stays; it is called until it succeeds. */
   readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>, at: Date) => Promise<void>;
@@ -146,7 +146,7 @@ export function wrongMemberOf(collection: ExtensionCollection, row: object): str
   const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
   if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined)) return 'pendingEvents';
   if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
-  // The rest of a removed row, until its last events are dispatched. The rest has no other members.
+  // The rest of a removed row, which stays until its last events are dispatched, has no other members.
   if (tid === '') return events ? Object.keys(members)[0] : 'tid';
   return wrongWritten(collection, known(schema, members) as object);
 }

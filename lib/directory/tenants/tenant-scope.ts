@@ -31,7 +31,7 @@ export interface TenantScope<R extends Owned> {
 export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
   const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
-  /** A tenant is told of its own rows alone. */
+  /** Returns the rows, and forgets left-out rows of other tenants, because a tenant must not learn of them. */
   const ofTenant = (found: readonly R[]): readonly R[] =>
     withLeftOut(
       found,
