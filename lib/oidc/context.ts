@@ -43,11 +43,11 @@ export interface OidcDependencies {
   readonly clientKeySets: ClientKeySets;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
-  /** Tells browsers that send no cookies. */
+  /** Detection of browsers that send no cookies. */
   readonly cookieCheck: CookieCheck;
   /** Tokens of forms. */
   readonly csrf: Csrf;
-  /** Answers a form that was sent before as the first time. */
+  /** Answers a form that is sent twice with the first answer. */
   readonly repeatedForms: RepeatedForms;
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;

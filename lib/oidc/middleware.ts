@@ -68,14 +68,14 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     if (counting !== undefined) await counting;
   }
 
-  /** Reads and decodes a form, and puts it back for the parser of oidc-provider, which decodes nothing. */
+  /** Reads and decodes a form, and makes it readable again for the parser of oidc-provider, which cannot decompress. */
   async function decode(ctx: Context): Promise<void> {
     await parts.readForm(ctx, async () => {});
     ctx.req = unreadRequest(ctx.req, ctx.request as { readonly rawBody?: unknown });
     ctx.request.req = ctx.req;
   }
 
-  /** Reads a form of oidc-provider's own, and evaluates it once however often the browser sends it. */
+  /** Reads a form of oidc-provider's own pages, and evaluates the form once if the browser sends it several times. */
   async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
     await decode(ctx);
     await parts.repeatedForms(ctx, evaluate);
@@ -93,7 +93,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
-    // `readForm` refuses a broken form by itself.
+    // `readForm`, which reads the form of a confirmation, refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
     if (ctx.method === 'POST' && !isConfirmed) refuseBrokenForm(ctx.req);
     const changing = before(ctx);
@@ -113,7 +113,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
   };
 }
 
-/** The form of the page that asks whether to sign out. */
+/** Path to which the page “Sign out?” posts its form. */
 const confirmPath = `${routes.end_session}/confirm`;
 
 const endpoints = { ...routes, backchannel_authentication: BACKCHANNEL_PATH };

@@ -77,9 +77,9 @@ export interface Protocol {
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
   readonly signInToEnd: ExtensionContext['signInToEnd'];
-  /** Names the browser's sign-in; the empty text without a usable one. */
+  /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
   readonly signInState: (ctx: Context) => Promise<string>;
-  /** Where a browser goes on that sends a form to the pages of a sign-in that it completed a moment ago; undefined elsewhere. */
+  /** Returns the URL at which a browser continues that sends a form of a sign-in which it completed a moment ago. Undefined for other requests. */
   readonly afterSignIn: (ctx: Context) => Promise<string | undefined>;
   readonly isSufficient: ExtensionContext['isSufficient'];
   readonly mayChange: ExtensionContext['mayChange'];

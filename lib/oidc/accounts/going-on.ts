@@ -14,8 +14,8 @@ export interface BegunSignIn {
 }
 
 /**
- * Whether what began with a sign-in may go on as the account: the account and the owner of the credential are usable, and the means of the sign-in still covers
- * the privileges of the account. An administrator of a tenant may have vouched for the means before the account got a privilege.
+ * Whether a session or a grant of the sign-in may continue for the account: the account and the owner of the credential are usable, and the means of the sign-in
+ * still covers the privileges of the account. An administrator of a tenant may have vouched for the means before the account got a privilege.
  */
 export function goesOn(
   { directory, logger }: Pick<OidcParts, 'directory' | 'logger'>,

@@ -60,7 +60,7 @@ interface WithAct {
   readonly offline?: false;
 }
 
-/** The sign-in with what each has that has `act`: `imp` in its `amr`, an end within `lifetimes.impersonation`, and nothing offline. */
+/** Returns the sign-in with the limits of an impersonation: `imp` in its `amr`, an end within `lifetimes.impersonation`, and nothing offline. */
 export function boundActing<SignIn extends WithAct>(signIn: SignIn, { options, now }: Pick<OidcParts, 'options' | 'now'>): SignIn {
   if (!signIn.act) return signIn;
   const { amr, endsAt } = signIn;

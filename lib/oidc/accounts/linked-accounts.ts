@@ -5,8 +5,8 @@ import type { OurSession } from './login-context.js';
 import { isAllowedMethod, ofSession } from './requirements.js';
 
 /**
- * The accounts that this sign-in is good for, the current one first: those linked to it whose `sub` it proved, which are usable, whose tenants
- * allow its method, and whose account links count. What else a tenant asks is asked after the switch.
+ * Returns the accounts that the sign-in opens, the current account first. A linked account is among them if it has the `sub` that the sign-in proved, it is
+ * usable, its tenant allows the method, and its account link counts. Other requirements of the tenant are checked after the switch.
  */
 export async function reachableAccounts(parts: Pick<OidcParts, 'directory' | 'logger'>, session: OurSession): Promise<readonly Account[]> {
   const { accounts, means } = parts.directory;

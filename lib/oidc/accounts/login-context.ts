@@ -118,7 +118,7 @@ const MAX_GRANTS = 200;
 
 /** Adds a grant to what logout will end. */
 export function rememberGrant(session: OurSession, grant: SessionGrant): void {
-  // Their ends are by the clock of the node that made them.
+  // The end of a grant is in the time of the node that made the grant.
   const now = nodeSeconds() - MAX_APART_SECONDS;
   const others = (session.grants ?? []).filter(({ grantId, exp }) => grantId !== grant.grantId && exp > now);
   session.grants = [...others, grant].slice(-MAX_GRANTS);

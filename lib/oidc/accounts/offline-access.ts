@@ -19,7 +19,7 @@ export const mayBeOffline = ({ act, offline }: { readonly act?: unknown; readonl
 /** As if it had not been asked for. */
 export const withoutOffline = (scopes: readonly string[]): string[] => scopes.filter((scope) => scope !== 'offline_access');
 
-/** When a grant ends, as its record says it, by the clock of this node: with offline access it outlives the session, and never the sign-in. */
+/** Returns the end of a grant, by the clock of this node. With offline access, a grant outlives the session, but never the sign-in. */
 export function grantEnd(
   scopes: readonly string[],
   { sessionEndsAt, endsAt = Number.POSITIVE_INFINITY }: Pick<PinnedLogin, 'sessionEndsAt' | 'endsAt'>,

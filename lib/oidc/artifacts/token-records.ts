@@ -41,7 +41,7 @@ const REQUEST_MS = 60_000;
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
   recordEnd === undefined ? nodeTime() + unknownEnd : Math.max(recordEnd, nodeTime() + REQUEST_MS);
 
-/** Value that replaces a used pushed request, because nobody reads its parameters any more. */
+/** Value that replaces a used pushed request, because its parameters are not read again. */
 const SPENT_REQUEST = '{"request":""}';
 
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] };

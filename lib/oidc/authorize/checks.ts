@@ -54,8 +54,8 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
 }
 
 /**
- * Refuses a request of which a sign-in would keep too much. The members of a request object count, and its text does not. A pushed request is not checked
- * again: it was checked when it was pushed, and the service has added parameters since.
+ * Refuses a request if a sign-in would have to store too much of it. The members of a request object count, its text does not. A pushed request is not
+ * checked again, because it was checked when it was pushed, and the service has added parameters since.
  * @throws InvalidRequest
  */
 function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
@@ -92,12 +92,12 @@ function asksForExtensions(jwt: string): boolean {
   try {
     return hasExtensions(decodeProtectedHeader(jwt));
   } catch {
-    // oidc-provider refuses a proof that is no JWT.
+    // oidc-provider refuses a proof that is not a JWT.
     return false;
   }
 }
 
-/** Refuses a sign-out if the session would have to keep too much of it until the user answers. @throws InvalidRequest */
+/** Refuses a sign-out if the session would have to store too much of the request until the user answers. @throws InvalidRequest */
 export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): void {
   if (route !== 'end_session') return;
   const { id_token_hint: _, ...kept } = params ?? {};

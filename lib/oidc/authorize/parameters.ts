@@ -86,10 +86,10 @@ const folded = (name: string): string =>
     .trim();
 
 const cuts = '[]. +\0';
-/** The name without leading brackets and dots, because qs reads `[error]` and `.error` as `error`, and Rack reads `[error]` so. */
+/** Returns the name without leading brackets and dots, because qs reads `[error]` and `.error` as `error`, and Rack reads `[error]` as `error`. */
 const withoutLead = (text: string): string => text.replace(/^[[\].\s]+/, '');
 
-/** Names that a framework may read for a taken name: `opts[a]` is a member of `opts`, and another member of `opts` may replace it. */
+/** Returns the names as which a framework may read a name: `opts[a]` is a member of `opts`, and another member of `opts` may replace it. */
 function readings(name: string): readonly string[] {
   const text = withoutLead(folded(name));
   const end = [...text].findIndex((character) => cuts.includes(character));

@@ -30,7 +30,7 @@ export function createPostedRequests(
     return query.length <= MAX_QUERY ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
   }
 
-  /** Undefined for requests that only the client may push, that a reference would hide from checks, or that are too long to be kept. */
+  /** Returns undefined for requests that only the client may push, that a reference would hide from checks, or that are too long to be kept. */
   async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
     const known = parameters('authorization', { ...posted });
     const { client_id: clientId } = known;

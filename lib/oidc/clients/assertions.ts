@@ -24,8 +24,8 @@ export function assertionAudiences(
 }
 
 /**
- * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget. Its times are
- * checked here, because oidc-provider goes by the node's own clock.
+ * Checks a client assertion beyond oidc-provider's checks: its audience is this service alone, and its lifetime is short, so that its `jti` need not be stored
+ * for long. The times are checked here, because oidc-provider compares them with the node's own clock.
  * @param now seconds since the epoch, by the time that all nodes share
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4

@@ -29,15 +29,15 @@ export const hasExtensions = (header: object): boolean => 'crit' in header;
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 
-/** @param now seconds since the epoch, by the time that all nodes share */
+/** Whether a time is still to come. @param now seconds since the epoch, by the time that all nodes share */
 export const isFromFuture = (time: unknown, now: number): boolean => typeof time === 'number' && time > now + CLOCK_TOLERANCE_SECONDS;
 
 /** Whether the JWT has expired. @param now as {@link isFromFuture} has it */
 export const isPast = (exp: unknown, now: number): boolean => typeof exp === 'number' && exp <= now - CLOCK_TOLERANCE_SECONDS;
 
 /**
- * Whether the JWT ends within so many seconds from when it began to hold.
- * @param from its `nbf` or `iat`; a later one counts as now.
+ * Whether the JWT expires within a number of seconds after it became valid.
+ * @param from the `nbf` or `iat` of the JWT. A time after `now` counts as `now`.
  * @param now as {@link isFromFuture} has it
  */
 export const endsWithin = (seconds: number, exp: unknown, from: unknown, now: number): exp is number =>

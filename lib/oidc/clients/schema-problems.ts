@@ -7,7 +7,7 @@ import { ownMember } from '../../text/own-member.js';
 import { judgeMetadata } from '../upstream/client.js';
 import { clientMetadata, noSecret } from './clients.js';
 
-/** Members of problems whose words name no member. */
+/** Members for problems whose texts name no member. */
 const subjects: readonly (readonly [words: RegExp, name: string])[] = [
   [/sector identifier/, 'sector_identifier_uri'],
   [/certificate subject value|token endpoint authentication methods/, 'token_endpoint_auth_method'],
@@ -28,7 +28,7 @@ const ownMembers: ReadonlySet<string> = new Set([
 const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name: '/name' };
 
 /**
- * Returns all problems, each at its member. oidc-provider reports only the first problem, so the member is removed and the rest is checked again. So an
+ * Returns all problems, each at its member. oidc-provider reports only the first problem. So the member is removed and the rest is checked again, until an
  * invalid stored member hides no other problem.
  */
 export function findSchemaProblems(provider: Provider, client: Client): readonly InputProblem[] {
@@ -43,7 +43,7 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
     }
     const { problem: words } = judgement;
     const name = memberIn(words, metadata);
-    // A member that is missing because it was removed here is no further problem.
+    // The member was removed here, so its absence is not another problem.
     if (problems.has(name)) break;
     problems.set(name, expectedIn(words, name));
     if (!Object.hasOwn(metadata, name)) break;
@@ -55,7 +55,7 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
   }));
 }
 
-/** Members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` asks for nothing. */
+/** Members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` needs no feature. */
 const unserved = (metadata: Client['metadata'], known: object): readonly string[] =>
   ownMetadataNames.filter(
     (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),

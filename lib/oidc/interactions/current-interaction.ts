@@ -15,7 +15,7 @@ import type { OidcParts } from '../context.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { type createRestart, parametersOf } from './restart.js';
 
-/** In the query of a page that a browser was sent to again with a cookie. */
+/** Query parameter of a page to which the service redirected the browser to test a cookie. */
 const askedParameter = 'cookies';
 
 type FoundInteraction = ProviderInteraction & Required<BoundInteraction>;
@@ -44,8 +44,8 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
   };
 
   /**
-   * Answers a browser without cookies at the page of a sign-in that waits. A browser that follows a link to it for the first time has no cookies either, so it gets
-   * one, and is sent here once more. False where that is not what is wrong.
+   * Answers a browser without cookies at the page of a pending sign-in. A browser that opens a link to the page for the first time has no cookies either. So the
+   * service sets a cookie and redirects the browser here once more. Returns false if missing cookies are not the problem.
    */
   async function answerWithoutCookies(ctx: Context, uid: string): Promise<boolean> {
     if (!cookieCheck.isWithout(ctx)) return false;

@@ -188,7 +188,7 @@ export function createInteractions(
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
 
-/** The credential of a sign-in by password. Methods of other names judge theirs. */
+/** Returns the credential of a sign-in by password. Other methods check their credentials themselves. */
 const passwordOf = ({ idp, method = PASSWORD }: SignIn): CredentialRef | undefined =>
   idp === 'local' && method === PASSWORD ? { kind: PASSWORD } : undefined;
 

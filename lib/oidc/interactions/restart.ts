@@ -21,7 +21,7 @@ interface Begun {
 /** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Seconds after its completion in which its request is sent again instead of a page that says that it is over. */
+/** Seconds after the completion of a sign-in in which a form of its pages restarts the request, instead of leading to the page “expired”. */
 const MOMENT_SECONDS = 60;
 
 /** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
@@ -95,8 +95,8 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
     },
 
     /**
-     * The request of a sign-in that was completed in this browser a moment ago, for a browser that comes to its pages again: by a form that was sent twice, or by
-     * going back. The user is signed in, so the request needs no page. Undefined for any other sign-in that is over.
+     * Returns the URL that restarts the request of a sign-in which was completed in this browser a moment ago. The browser sent a form of its pages again, twice
+     * or after going back. The user is signed in, so the request needs no page. Undefined for any other sign-in that has ended.
      */
     async afterSignIn(ctx: Context, uid: string): Promise<string | undefined> {
       const begun = begunHere(ctx, uid);
@@ -111,7 +111,7 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
       if (begun) cookie.write(ctx, uid, pathOf(uid), { ...begun, doneAt: epochSeconds(now()) });
     },
 
-    /** Whether the sign-in waits here, and whether it was restarted; undefined for one that does not wait. A browser that was led to one got cookies. */
+    /** Returns whether the pending sign-in was restarted, so that its browser must have got cookies. Undefined if the sign-in is not pending. */
     async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
       const begun = await waiting(uid);
       return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };

@@ -75,8 +75,8 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
 }
 
 /**
- * Returns a name of the browser's sign-in and of whether it is complete, which no other sign-in has; the empty text where nobody is signed in, or the sign-in is
- * not usable any more. Where that cannot be told, no two names are the same.
+ * Returns a name that is unique to the browser's sign-in and changes when the sign-in becomes complete. Returns the empty text if nobody is signed in, or if the
+ * sign-in is no longer usable. If the state is unknown, each call returns another name.
  */
 export const createSignInState =
   (parts: OidcParts, provider: () => Provider, isComplete: IsComplete) =>

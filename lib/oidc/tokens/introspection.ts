@@ -79,7 +79,7 @@ export const createIntrospectionPolicy =
     token.extra = { ...token.extra, ...description.members };
     token.aud = description.aud;
     token.scope = description.scope;
-    // Its record ends by the clock of this node.
+    // The record has `exp` in the time of this node's clock.
     if (token.exp !== undefined) token.exp -= secondsAhead(now);
     if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
     return true;

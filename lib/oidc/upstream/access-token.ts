@@ -34,7 +34,7 @@ export function accessTokenClass(Base: Class, structured: StructuredTokens, now:
     }
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
-      // models/formats/opaque.js would stamp it by the node's own clock.
+      // models/formats/opaque.js would stamp the token with the node's own clock.
       this.iat ||= epochSeconds(now());
       const { value, payload } = await super.getValueAndPayload();
       const signing = structured.sign(Object.assign(this, payload) as unknown as AccessTokenModel);

@@ -16,8 +16,8 @@ interface PayloadModel {
 }
 
 /**
- * What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member, and issued by the time that all nodes share. Its
- * end is by the clock of this node, which oidc-provider compares it with.
+ * Returns the same as `getValueAndPayload` of models/formats/opaque.js, without a property descriptor for each member. `iat` is in the time that all nodes share.
+ * `exp` is in the time of this node's clock, because oidc-provider compares it with that clock.
  */
 async function valueAndPayload(model: PayloadModel, now: () => number): Promise<{ value: string; payload: Payload }> {
   const payload: Payload = { iat: model.iat || epochSeconds(now()) };

@@ -30,7 +30,8 @@ export const recordOf = (client: Client): object | undefined => records.get(clie
 export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
 
 /**
- * The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The caller checks its times: helpers/jwt.js goes by the node's own clock.
+ * Returns the claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The caller checks the times, because helpers/jwt.js uses the node's
+ * own clock.
  * helpers/jwt.js, Client.asymmetricKeyStore
  */
 export async function verifiedByClient(client: Client, jwt: string): Promise<Record<string, unknown>> {
@@ -40,8 +41,8 @@ export async function verifiedByClient(client: Client, jwt: string): Promise<Rec
 }
 
 /**
- * Returns the members that oidc-provider knows of a client with this metadata, or the first problem that its schema finds, in its words. Uses `new Client`
- * of models/client.js. It also checks the keys of `jwks`, and its error has a cause that says which key is invalid, and why.
+ * Returns the members that oidc-provider knows of a client with this metadata, or the text of the first problem that its schema finds. Uses
+ * `new Client` of models/client.js, which also checks the keys of `jwks`. The cause of its error says which key is invalid, and why.
  */
 export function judgeMetadata(provider: Provider, metadata: object): { readonly known: object } | { readonly problem: string } {
   try {

@@ -130,8 +130,9 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
 }
 
 /**
- * oidc-provider compares the times of JWTs and records with the node's own clock. It tolerates as many seconds more as that clock is off, so that it refuses
- * nothing that is good by the time that all nodes share. Its callers check that time: `checkClientAssertion`, `checkRequestObject`, and the store for records.
+ * Adds the seconds that the node's clock is off to the tolerance of oidc-provider, because oidc-provider compares the times of JWTs and records with that clock.
+ * So oidc-provider refuses nothing that is valid by the time that all nodes share. That time is checked by `checkClientAssertion`, by `checkRequestObject`, and
+ * by the store for records.
  */
 function tolerateOwnClock(provider: Provider, now: () => number): void {
   const { configuration } = insideOf(provider);

@@ -23,8 +23,8 @@ export function pinUrlsToIssuer(provider: Provider, addressOf: AddressOf): void 
 }
 
 /**
- * Makes a form that cannot be decoded as it was meant fail to be read. oidc-provider would repair it: a byte that is not UTF-8 becomes U+FFFD, and a lone
- * `%` stays. It answers `invalid_request` for a body that fails to be read.
+ * Makes the reading of an undecodable form fail, so that oidc-provider answers `invalid_request`. Otherwise oidc-provider would repair the form: a byte that is
+ * not UTF-8 would become U+FFFD, and a lone `%` would stay.
  */
 export function refuseBrokenForm(req: IncomingMessage): void {
   const read = req.iterator.bind(req);
