@@ -45,7 +45,7 @@ export interface AppOptions {
   /** Whether a proxy in front is trusted, and with it the request id that it gives. */
   readonly isBehindProxy: boolean;
   readonly limits: AdmissionOptions;
-  /** Answers a form that was sent before as the first time. */
+  /** Answers a form that is sent twice with the first answer. */
   readonly repeatedForms: RepeatedForms;
   readonly logger: Logger;
 }

@@ -1,21 +1,21 @@
-/** The end of a server that loses no request: for a restart behind a load balancer. */
+/** Draining of a server: a restart behind a load balancer loses no request. */
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Http2SecureServer, Http2Server, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Milliseconds in which the process accepts what the kernel has taken, at most. */
+/** Maximum milliseconds in which the process accepts the connections that wait in the kernel. */
 const ACCEPT_MS = 1_000;
-/** Milliseconds of a turn of the event loop in which so little happens that hardly a connection can have come since it looked. */
+/** Maximum milliseconds of a calm turn of the event loop: a turn so short that probably no connection has arrived since the process looked. */
 const CALM_TURN_MS = 1;
 /** Milliseconds that a connection without a request stays, because its next request may be on its way. */
 const IDLE_MS = 2_000;
 /** Milliseconds after which requests that have not ended are cut off. */
 const LIMIT_MS = 10_000;
-/** How often connections are looked at, in milliseconds. */
+/** Milliseconds between two looks at the connections. */
 const LOOK_MS = 100;
-/** The highest id of a stream: every stream of the session is still answered. @see RFC 9113 §6.8 */
+/** The highest id of a stream. In `GOAWAY`, it says that every open stream is still answered. @see RFC 9113 §6.8 */
 const LAST_STREAM = 2 ** 31 - 1;
 
 /** A server of Node: `node:http`, `node:https` or `node:http2`. */
@@ -24,10 +24,10 @@ export type DrainableServer = HttpServer | HttpsServer | Http2Server | Http2Secu
 type Answer = ServerResponse | Http2ServerResponse;
 
 /**
- * Prepares a server for its end. Call it where the server is made, and call the function that it returns when the process is told to end, before
+ * Prepares a server for its end. Call `createDrain` where the server is created. When the process has to end, call the returned function, then
  * `idp.close()`.
  *
- * From then on, the server accepts no new connection, and each answer closes its connection (HTTP/2: `GOAWAY`). A connection without a request is
+ * After that call, the server accepts no new connection, and each answer closes its connection (HTTP/2: `GOAWAY`). A connection without a request is
  * closed after 2 seconds. A request that has not ended after 10 seconds is cut off.
  * @returns a function that resolves when every connection is closed.
  * @example
@@ -62,7 +62,7 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
     accepted += 1;
   });
   events.on('session', kept(sessions));
-  // Before the listener of the host, which may answer immediately.
+  // Runs before the listener of the host, because the host may answer immediately.
   events.prependListener('request', (_req: IncomingMessage | Http2ServerRequest, answer: Answer) => {
     answers.add(answer);
     (answer as ServerResponse).once('close', () => answers.delete(answer));
@@ -85,26 +85,26 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
     isDraining = true;
     // `close()` of `node:http` would close idle connections as well, on which a request may be coming in.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-    // Only now, because clients whose connection is closed open another one.
+    // The port is closed by now. Clients open a new connection when theirs is closed, and this node must not get it.
     answers.forEach(closeAfter);
     sessions.forEach(leave);
     const since = performance.now();
     const timer = setInterval(() => {
       const milliseconds = performance.now() - since;
-      // After what has come in by now was read.
+      // `setImmediate` lets Node read the data that has arrived, so that a connection with a new request does not count as idle.
       if (milliseconds >= IDLE_MS) setImmediate(closeIdle);
       if (milliseconds >= LIMIT_MS) for (const one of [...sessions, ...sockets]) one.destroy();
     }, LOOK_MS);
     await closed;
     clearInterval(timer);
-    // Ends the timers that are left.
+    // Stops the timers of `node:http` for slow connections, because `NetServer.prototype.close` does not stop them.
     if (server instanceof HttpServer) server.close(() => {});
   }
 
   function closeIdle(): void {
     for (const session of sessions) if (!session.closed) session.close();
     if ('closeIdleConnections' in server) (server as HttpServer).closeIdleConnections();
-    // Browsers open connections that they may not use.
+    // Browsers open connections before they need them. Node does not count those as idle.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
@@ -114,12 +114,12 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
   };
 }
 
-/** The connection of an answer has no other request after it. */
+/** Closes the connection of an answer after the answer. */
 function closeAfter(answer: Answer): void {
   if (!answer.headersSent && 'shouldKeepAlive' in answer) answer.setHeader('Connection', 'close');
 }
 
-/** The peer opens no other stream; those that are on their way are answered. */
+/** Tells the peer to open no other stream. Streams that are open or on their way are answered. */
 function leave(session: ServerHttp2Session): void {
   if (!session.closed && !session.destroyed) session.goaway(0, LAST_STREAM);
 }

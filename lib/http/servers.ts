@@ -1,11 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createDrain } from './drain.js';
 
-/** Servers of the service itself, which end together. */
+/** Servers of the service itself. They are closed together. */
 export interface Servers {
   /** Rejects when the port cannot be had. */
   listen(port: number, host?: string): Promise<Server>;
-  /** Ends all of them, as {@link createDrain} says. */
+  /** Drains all servers, as {@link createDrain} does. */
   close(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export interface BasicCredentials {
   readonly secret: string;
 }
 
-/** The credentials in an `Authorization` header; undefined when it is another scheme's, its base64 is wrong, its bytes are not UTF-8, or it has no colon. @see RFC 4648 §4 */
+/** Returns the credentials in an `Authorization` header. Undefined for another scheme, invalid base64 or UTF-8, and no colon. @see RFC 4648 §4 */
 export function basicCredentials(authorization: string): BasicCredentials | undefined {
   const [, encoded = ''] = pattern.exec(authorization) ?? [];
   const [, id, secret = ''] = /^([^:]*):(.*)$/s.exec(decodeBase64(encoded) ?? '') ?? [];

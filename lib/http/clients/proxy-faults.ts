@@ -1,4 +1,4 @@
-/** What a proxy in front does wrong, as far as a request shows it: each fault is told once, with what came and what was expected. */
+/** Faults of a proxy in front that a request shows. Each fault is logged once, with the received and the expected value. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../logger.js';
 import { isPlainHost } from '../../text/plain-host.js';
@@ -16,21 +16,21 @@ export interface ProxyFaultsParts {
 export interface ProxyFaults {
   /** Looks at a request that a route answers. */
   served(req: IncomingMessage, url: string): void;
-  /** Looks at a request that no route answers. A fault is told when the host answers 404 as well. */
+  /** Looks at a request that no route answers. A fault is logged only if the host answers 404 too. */
   unrouted(res: ServerResponse, url: string): void;
 }
 
 interface PathFault {
   readonly message: string;
   readonly action: string;
-  /** The path that the service would answer; undefined where the fault is another. */
+  /** Returns the path that the service would answer; undefined if the path does not have this fault. */
   expected(path: string): string | undefined;
 }
 
 /** Maximum characters of a host that is logged. */
 const LONGEST_HOST = 100;
 
-/** The path of a route. A part of letters alone is no token. */
+/** Returns the path for the log. A path of lower-case letters is logged whole, because none of its parts is a token. */
 const shown = (path: string): string => (/^[a-z./-]{1,120}$/.test(path) ? path : loggedPath(path));
 
 const nameOf = (host: string): string => host.replace(/:\d+$/, '').toLowerCase();
@@ -55,7 +55,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
     {
       message: 'requests come without the path of the issuer, so nothing answers them',
       action: 'Let the proxy pass the path on as it came. In nginx, write proxy_pass without a path, not even a slash.',
-      // Once a request came as it should, one without the path is a scanner's.
+      // After the first request with the path, a request without it comes from a scanner.
       expected: (path) => (!isPathRight && below(path) === undefined && isRoute(path) ? mountPath + path : undefined),
     },
     {

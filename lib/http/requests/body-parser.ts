@@ -8,7 +8,7 @@ export interface BodyFormat {
   readonly limit: string;
   /** Reads a body. An empty one is read too. @throws anything, which is passed to `onError` */
   readonly parse: (body: Buffer) => object;
-  /** Throws what the caller is told. */
+  /** Throws the error that the caller gets. */
   readonly onError: (error: unknown) => never;
 }
 
@@ -25,7 +25,7 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
     // The function is kept, not the promise, so that the next body tries again where loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
-      // One character for each byte: the library would decode what is no UTF-8 to other text, and say nothing.
+      // One character for each byte, because the library would silently repair bytes that are not UTF-8.
       const bytewise = { encoding: 'binary' };
       read ??= create({ ...bytewise, enableTypes: ['text'], extendTypes: { text: [...types] }, textLimit: limit, onerror: onError });
     }
@@ -42,7 +42,7 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
   };
 }
 
-/** Each body is announced in the headers. @see RFC 9112 §6.3, and `unreadRequest` for HTTP/2 */
+/** Whether the headers announce no body. For HTTP/2, `unreadRequest` adds such a header. @see RFC 9112 §6.3 */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 
@@ -56,7 +56,7 @@ const codings: ReadonlyMap<string, string> = new Map([
   ['br', 'br'],
 ]);
 
-/** Writes the coding of a body in lower case, because the parser compares names as they are. @throws Error with status 415 for an unknown coding */
+/** Writes the coding of a body in lower case, because the parser compares names with their case. @throws Error with status 415 for an unknown coding */
 function nameCoding({ headers }: IncomingMessage): void {
   const coding = codings.get((headers['content-encoding'] ?? '').trim().toLowerCase());
   if (coding === undefined)

@@ -5,7 +5,7 @@ import { isPercentEncoded } from '../../text/decode.js';
 const ascii = /^[!-~]*$/;
 
 /**
- * Refuses a query that a decoder would repair, and credentials that another program on the way may read in another way.
+ * Refuses a query that a decoder would repair, and credentials that a program in front may read differently.
  * @throws Error with status 400 that says what to do
  */
 export const refuseBroken: Middleware = (ctx, next) => {
@@ -17,7 +17,7 @@ export const refuseBroken: Middleware = (ctx, next) => {
   return next();
 };
 
-/** Node drops all but the first `Authorization`. */
+/** Counts a header in the raw headers, because Node drops all but the first `Authorization`. */
 const headerCount = (rawHeaders: readonly string[], name: string): number =>
   rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length;
 

@@ -1,4 +1,4 @@
-/** Browsers that send no cookies, because cookies are blocked or cannot be kept: no sign-in and no form works there, and a page says why. */
+/** Detection of browsers that send no cookies, because cookies are blocked or cannot be stored. No sign-in and no form works there, so a page says why. */
 import type { Context } from 'koa';
 import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
 import type { Logger } from '../../logger.js';
@@ -14,10 +14,11 @@ interface CookieCheckParts {
 }
 
 export interface CookieCheck {
-  /** Whether a form that a page of the service showed came without any cookie. What a page of another site posts has none, whatever the browser keeps. */
+  /** Whether a form of a page of the service came without any cookie. Forms that other sites post do not count, because they never have cookies. */
   isFormWithout(ctx: Context): boolean;
   /** Whether a request brings no cookie of the service. The first request of a browser has none. */
   isWithout(ctx: Pick<Context, 'headers'>): boolean;
+  /** Shows the page about missing cookies. */
   show(ctx: Context, more?: Omit<Extract<ProtocolPage, { readonly page: 'no-cookies' }>, 'page'>): Promise<void>;
 }
 

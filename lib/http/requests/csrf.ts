@@ -3,17 +3,17 @@ import type { Context } from 'koa';
 
 /** Tokens that prove a form came from a page of ours, in the same browser, for the sign-in it is about. */
 export interface Csrf {
-  /** Returns another token each time, so that a token names one form as it was shown once. @param subject of the form, such as an interaction's uid. */
+  /** Returns a new token at each call, so that a token identifies one view of a form. @param subject of the form, such as an interaction's uid. */
   token(ctx: Context, subject: string): string;
   /** False also for a request that {@link isFromElsewhere}. */
   check(ctx: Context, subject: string, token: unknown): boolean;
-  /** Returns the same secret for the same name in the same browser, to name a record that no other browser can name. */
+  /** Returns a secret that is the same for each call with the same name and browser. Use it as the id of a record that no other browser may find. */
   ticket(ctx: Context, name: string): string;
 }
 
-/** Tells forms apart, whatever they are about. */
+/** Ids of forms. */
 export interface FormIds {
-  /** Returns the id of the form that a token was made for; undefined for a token that this browser did not get. */
+  /** Returns the id of the form that a token was made for; undefined for a token of another browser. */
   formOf(ctx: Context, token: string): string | undefined;
 }
 

@@ -24,7 +24,7 @@ export const readForm = createBodyParser({
   },
   onError(error) {
     const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
-    // Decompression that fails has no status, and a coding that is not known has words of its library. @see RFC 9110 §8.4
+    // Errors without `expose` are not written for callers, for example those of a failed decompression. @see RFC 9110 §8.4
     throw expose === undefined ? undecodable(status, 'the body cannot be decoded') : error;
   },
 });
@@ -81,8 +81,8 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
 }
 
 /**
- * Returns what somebody typed or pasted into a field, as it was meant: without characters that nobody sees. Read passwords and hidden fields with
- * {@link formField}, which changes nothing.
+ * Returns the text that somebody typed or pasted into a field, without invisible characters. Read passwords and hidden fields with {@link formField}, which
+ * changes nothing.
  * @example
  * ```ts
  * import { type Extension, form, typedField } from 'tenant-idp/extension';

@@ -1,10 +1,10 @@
 /**
  * Forms that are sent twice, such as by a button that is pressed twice: the second answer is the first one's.
  *
- * A form is known by its token, and a submission by the form and everything in it. The first submission takes a turn in the store that all nodes share. A second
- * one in the same browser waits for the first, or gets its answer, for a minute. Other content in the same form is another submission. An attempt that failed with
- * 5xx gives its turn back, so that a retry is one. Nothing that was typed is kept, except as a keyed hash. The answer is kept encrypted, and is for the
- * browser and the sign-in that the first one was for.
+ * The token of a form identifies the form. The form and its content identify a submission, so other content in the same form is another submission. The first
+ * submission takes a turn in the store that all nodes share. For a minute, a second one in the same browser waits for the first, or gets its answer. An attempt
+ * that failed with 5xx gives its turn back, so that a retry is evaluated. The content is kept only as a keyed hash. The answer is kept encrypted, and only the
+ * browser and the sign-in of the first submission get it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,17 +18,17 @@ import { mayBeKept } from './kept.js';
 import { redirectByGet } from './posted-form.js';
 import { requestIdOf } from './request-id.js';
 
-/** Seconds that an answer is given again. */
+/** Seconds in which a second submission gets the stored answer. */
 export const ANSWER_KEPT_SECONDS = 60;
-/** Seconds that a submission may take. After them, its node counts as dead, and the form can be sent again. */
+/** Seconds that a submission may take. After that time, its node counts as dead, and the form can be sent again. */
 const TURN_SECONDS = 20;
 /** Milliseconds that a second submission waits for the first. */
 const WAIT_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [20, 250];
-/** How often a submission tries to take the turn of a form while others do, so that many at the same time cost each of them no more. */
+/** Maximum attempts to take the turn of a form in one update, so that many concurrent submissions do not slow each other down. */
 const MOST_TRIES = 3;
 
-/** An answer as it is kept. */
+/** A stored answer. */
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
@@ -38,37 +38,37 @@ interface Answer {
   readonly body: string;
 }
 
-/** Whose answer it is: states of the browser's sign-in, as `signIn` returns them. */
+/** States of the browser's sign-in for which an answer is meant, as `signIn` returns them. */
 interface Owner {
   readonly before: string;
-  /** The state after the form, where the form changed it and is answered by a redirect. */
+  /** The state after the form, if the form changed the state and is answered by a redirect. */
   readonly after?: string;
   /** The hash of the session cookie that the answer sets. */
   readonly session?: string;
 }
 
-/** What is known of a form: a submission that is under way, its answer, or neither (`by` and `answer` absent). */
+/** The record of a form: a submission that is under way, its answer, or neither (`by` and `answer` absent). */
 interface FormRecord {
-  /** A keyed hash of what was sent. */
+  /** Keyed hash of the content. */
   readonly content: string;
-  /** Names the request that is under way. */
+  /** Id of the request that is under way. */
   readonly by?: string;
   readonly answer?: Answer;
   readonly owner?: Owner;
 }
 
 export interface RepeatedFormsParts extends FormIds {
-  /** What is known of forms, encrypted, by compare-and-swap. @see ExtensionArtifacts */
+  /** Records of forms, encrypted, changed by compare-and-swap. @see ExtensionArtifacts */
   readonly records: {
     update(id: string, change: (value: unknown) => unknown, options: { readonly lifetimeSeconds: number }): Promise<unknown>;
   };
-  /** A keyed hash. */
+  /** Returns a keyed hash. */
   readonly hash: (text: string) => string;
-  /** Names the sign-in of the browser, as long as it is usable; the empty text without one. */
+  /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
   readonly signIn: (ctx: Context) => Promise<string>;
   /** The name of the session's cookie. */
   readonly sessionCookie: string;
-  /** Returns where the browser goes on if the sign-in of the form was completed in the meantime, so that the first answer leads nowhere. */
+  /** Returns the URL at which the browser continues if the sign-in of the form has been completed since, because the first answer then leads nowhere. */
   readonly onward: (ctx: Context) => Promise<string | undefined>;
   /** Answers forms of browsers that send no cookies. */
   readonly cookieCheck: Pick<CookieCheck, 'isFormWithout' | 'show'>;
@@ -77,10 +77,10 @@ export interface RepeatedFormsParts extends FormIds {
   readonly logger: Logger;
 }
 
-/** Middleware around the steps that evaluate a form, after the form was read. */
+/** Middleware that runs between the reading of a form and its evaluation. */
 export type RepeatedForms = Middleware;
 
-/** Member of `ctx.state` that the app sets, so that each route that reads a form with `form` is answered by it. */
+/** Member of `ctx.state` that the app sets. Each route that reads its form with `form` uses the middleware in it. */
 export interface FormState {
   repeatedForms?: RepeatedForms;
 }
@@ -88,7 +88,7 @@ export interface FormState {
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
   const { records, hash, formOf, signIn, sessionCookie, cookieCheck, onward, showUnderWay, logger } = parts;
 
-  /** Runs something that needs the store. Undefined where that fails: a form is answered without it. */
+  /** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
   async function attempt<T>(ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
     try {
       return await run();
@@ -98,7 +98,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     }
   }
 
-  /** Changes what is known of a form, if this request still has the turn. */
+  /** Replaces the record of a form, if this request still has the turn. */
   const conclude = (ctx: Context, id: string, by: string, make: () => Promise<FormRecord> | FormRecord): Promise<unknown> =>
     attempt(ctx, async () => {
       const record = await make();
@@ -116,16 +116,16 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     };
   };
 
-  /** Whether the browser is still as the answer left it. */
+  /** Whether the sign-in of the browser is still the one before or after the answer. */
   function isFor(ctx: Context, { answer, owner }: FormRecord, now: string): boolean {
     if (!answer || !owner) return false;
     if (now === owner.before || now === owner.after) return true;
-    // A redirect of a form that was sent before anybody was signed in says nothing of a person.
+    // If nobody was signed in when the form was sent, a redirect contains nothing about a person.
     if (owner.before === '' && isRedirect(answer.status)) return true;
     return owner.session !== undefined && owner.session === hash(ctx.cookies.get(sessionCookie, { signed: false }) ?? '');
   }
 
-  /** Takes the turn of a submission, or returns the record of the same submission that was first; undefined if that takes too long. */
+  /** Takes the turn for a submission, or waits for the answer of the same submission and returns its record. Undefined if the wait takes too long. */
   async function turnOf(ctx: Context, id: string, mine: FormRecord & { readonly by: string }, now: string) {
     const end = performance.now() + WAIT_MS;
     const isFirst = (found: FormRecord | undefined): boolean =>
@@ -138,7 +138,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
       tries = 0;
       const kept = (await records.update(id, change, { lifetimeSeconds: TURN_SECONDS })) as FormRecord | undefined;
-      // Submissions with other content were faster each time. This one is evaluated without a turn.
+      // Submissions with other content took the turn at each attempt. This one is evaluated without a turn.
       if (kept === undefined || kept.content !== mine.content) return mine;
       if (kept.by === mine.by || kept.answer) return kept;
       if (performance.now() >= end) return undefined;
@@ -149,7 +149,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
   return async function answerOnce(ctx, next) {
     const { csrf } = (ctx.request.body ?? {}) as { readonly csrf?: unknown };
     if (typeof csrf !== 'string') return next();
-    // No token holds without cookies. The page says what is wrong, in place of the form's own page about a token that does not hold.
+    // Without cookies, every token is invalid. This page says why, in place of the form's own page about an invalid token.
     if (cookieCheck.isFormWithout(ctx)) return cookieCheck.show(ctx);
     const form = formOf(ctx, csrf);
     if (form === undefined) return next();
@@ -159,7 +159,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       const before = await signIn(ctx);
       return { before, kept: await turnOf(ctx, form, mine, before) };
     });
-    // A step that needs no store goes on while the store is unavailable, and each other step answers for itself.
+    // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
     if (!taken) return next();
     const { before, kept } = taken;
     if (kept === undefined) {
@@ -194,8 +194,8 @@ const SET_COOKIE = 'set-cookie';
 const linesOf = (headers: Readonly<Record<string, unknown>>): readonly string[] => [headers[SET_COOKIE] ?? []].flat().map(String);
 
 /**
- * Returns the answer as it is kept; undefined for an answer that is too long, or no text.
- * @param already headers that were there before, which are no part of it.
+ * Returns the answer in its stored form; undefined for an answer that is too long, or not text.
+ * @param already headers that were set before the form was evaluated. They are not part of the answer.
  */
 function answerOf({ status, body, response }: Context, already: Answer['headers']): Answer | undefined {
   const isNone = body === undefined || body === null;
