@@ -180,14 +180,14 @@ export const isToldAlready = (error: unknown): boolean =>
 /** Members of an error of Node that say where something could not be reached. */
 const reached = ['code', 'syscall', 'address', 'port', 'hostname'] as const;
 
-/** An expected outage as an error of one line, because its stack says nothing about the outage. */
+/** Returns the error of an outage with a stack of one line, because the stack says nothing about the outage. */
 export function outageOf(cause: unknown): Error {
   const { name, message } = cause instanceof Error ? cause : new Error(String(cause));
   const outage = new Error(message);
   outage.name = name;
   outage.stack = `${name}: ${message}`;
   for (const member of reached) {
-    // Those of a DOMException are getters of its class.
+    // Reads own members only, because the members of a DOMException are getters of its class, which throw here.
     const value = Object.getOwnPropertyDescriptor(cause ?? {}, member)?.value as unknown;
     if (value !== undefined) Object.assign(outage, { [member]: value });
   }
@@ -197,8 +197,8 @@ export function outageOf(cause: unknown): Error {
 const deepest = (cause: unknown): unknown => (cause instanceof Error && cause.cause instanceof Error ? deepest(cause.cause) : cause);
 
 /**
- * A store that was unavailable when the service started. Its cause is the answer of the store. The message does not repeat the answer, because it may
- * have a secret.
+ * A store that was unavailable when the service started. The cause of the error is the answer of the store. The message does not repeat the answer, because
+ * the answer may contain a secret.
  */
 export class StoreAwayError extends IdpError {
   override readonly name = 'StoreAwayError';

@@ -35,14 +35,14 @@ const DEPTH = 5;
 /** Members of a plain object under which a client library keeps the values that it compared. */
 const holders = ['body', 'claims', 'header', 'parameters'];
 
-/** Names of values that name a party or an algorithm, and no person. */
+/** Names of values that identify a party or an algorithm, but never a person. */
 const comparable: ReadonlySet<unknown> = new Set(['issuer', 'iss', 'aud', 'azp', 'alg', 'typ']);
 
 const shown = (value: unknown): string => (value === undefined || value === null ? 'nothing' : JSON.stringify(value).slice(0, 200));
 
 /**
- * Returns what differs, with both values, where an error or one of its causes says that two values were compared: of a client library, whose cause is a
- * plain object. Undefined for any other error.
+ * Returns the name and both values of a comparison that failed in a client library. Such a library throws an error whose deepest cause is a plain object with
+ * these values. Undefined for any other error.
  * @example
  * ```ts
  * import { mismatchIn } from 'tenant-idp/extension';
@@ -63,7 +63,7 @@ export function mismatchIn(error: unknown): string | undefined {
   return oneLine(`${name}: expected ${shown(cause.expected)}, got ${shown(found)}`);
 }
 
-/** A plain object that stands for an error. Without a comparison only names of its members are told, because values may be records or tokens. */
+/** Returns a text for a plain object that was thrown. Without a comparison, only names of members are logged, because values may be records or tokens. */
 const plainCause = (cause: object): string =>
   mismatchIn(cause) ?? oneLine(`an object with ${Object.keys(cause).slice(0, 10).join(', ').slice(0, 200) || 'no members'}`);
 

@@ -59,8 +59,8 @@ export interface ExtensionContext {
   readonly own: string;
   readonly directory: Directory;
   /**
-   * Returns the name of a cookie that is sent to paths below the issuer's alone: with the prefix of the option `cookies.prefix`, and `__Secure-` where the
-   * issuer is https. @param name the extension's own, such as `tour.seen`
+   * Returns the name of a cookie that browsers send only to paths below the issuer's. The name has the prefix of the option `cookies.prefix`, and `__Secure-`
+   * if the issuer is https. @param name the extension's own name for the cookie, such as `tour.seen`
    */
   cookieName(name: string): string;
   /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
@@ -206,7 +206,7 @@ export interface ExtensionContext {
   readonly pageAdditions: readonly PageAddition[];
   /** The sections of the account page, which extensions contribute. */
   readonly accountSections: readonly AccountSection[];
-  /** Tokens of forms, in the hidden field `csrf`. A route that reads its form with `form` evaluates each form once, however often the browser sends it. */
+  /** Tokens of forms, in the hidden field `csrf`. A route that reads its form with `form` evaluates each form once, even if the browser sends it twice. */
   readonly csrf: Csrf;
   /**
    * Counts attempts: how many there are with this one, and when the count starts again.

@@ -221,7 +221,7 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
 }
 
 /**
- * What a row is answered as in a list. Of a row that cannot be shown, its id is left, by which the admin API names it.
+ * Returns the view of a row for a list. If the view throws, returns only the id of the row, so that the admin API can name it in `unreadable`.
  * @example
  * ```ts
  * import { viewedOrId } from 'tenant-idp/extension';

@@ -1,4 +1,4 @@
-/** Rules for the addresses that the service may call, as far as a URL alone shows them: when the URL is written, and again when it is called. */
+/** Rules for the addresses that the service may call, as far as the URL shows them. The rules are checked when a URL is written, and when it is called. */
 import { isIP } from 'node:net';
 import { canParseUrl } from '../text/can-parse-url.js';
 import { isPublicAddress } from './public-address.js';
@@ -16,7 +16,7 @@ export function isPrivateLiteral({ hostname }: URL): boolean {
   return isIP(address) !== 0 && !isPublicAddress(address);
 }
 
-/** Returns what a URL should be if the service may not call it, otherwise undefined. See `fetchProblem` of the extension context. */
+/** Returns what a URL should be instead, if the service may not call it; otherwise undefined. See `fetchProblem` of the extension context. */
 export type FetchProblem = (url: string) => string | undefined;
 
 export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {

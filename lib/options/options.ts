@@ -59,8 +59,8 @@ export interface CookieOptions {
   readonly keys?: readonly string[];
   /**
    * Text before the name of every cookie of the service, after `__Host-` or `__Secure-`: `staging-` makes `__Host-staging-idp.session`. 1 to 32 letters,
-   * digits, `.`, `_` and `-`, of which the first is a letter or digit. Two services on one host name need different ones, because browsers send cookies to
-   * every port of a host. Another prefix signs all browsers out.
+   * digits, `.`, `_` and `-`, of which the first is a letter or digit. Two services on one host name need different prefixes, because browsers send cookies to
+   * every port of a host. A changed prefix signs all browsers out.
    * @default ''
    */
   readonly prefix?: string;

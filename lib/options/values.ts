@@ -64,7 +64,7 @@ export const checkHost: ValueCheck = (value) => {
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
   value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 
-/** A prefix of a cookie's name stands behind `__Host-`. @see RFC 6265bis §4.1.3 */
+/** Prefix of cookie names. In a name, it follows `__Host-`. @see RFC 6265bis §4.1.3 */
 export const checkCookiePrefix: ValueCheck = (value) =>
   typeof value === 'string' && /^[a-z\d][\w.-]{0,31}$/i.test(value)
     ? undefined

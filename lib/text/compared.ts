@@ -1,9 +1,9 @@
-/** Texts as they are compared: two texts that people take for the same have the same compared form. */
+/** Comparison of texts: two texts that look the same to people have the same form for comparison. */
 import { domainToASCII } from 'node:url';
 import { withoutUnseen } from './kinds.js';
 import { normalForm } from './normal-form.js';
 
-/** Returns a name as it is compared: without what nobody sees, and without case and width. @see Unicode Standard Annex #15 (NFKC) */
+/** Returns a name in its form for comparison: without invisible characters, case and width. @see Unicode Standard Annex #15 (NFKC) */
 export const comparedText = (text: string): string => folded(withoutUnseen(text));
 
 const folded = (text: string): string => normalForm(text, 'NFKC').trim().toLowerCase();
@@ -12,22 +12,22 @@ const folded = (text: string): string => normalForm(text, 'NFKC').trim().toLower
 const international = /[^ -~]|(?:^|\.)xn--/;
 
 /**
- * Returns an e-mail address, or a user name, as it is compared. A domain in a script and its form in ASCII are the same domain. The part before `@` is
- * compared as names are.
+ * Returns an e-mail address, or a user name, in its form for comparison. A domain in its own script equals its ASCII form. The part before `@` is
+ * compared like a name.
  * @see RFC 5890 §2.3.2.1
  */
 export function comparedAddress(text: string): string {
   const compared = comparedText(text);
   const at = compared.lastIndexOf('@') + 1;
   const domain = compared.slice(at);
-  // Anybody can type a user name, and the time to convert a domain grows faster than its length.
+  // The time to convert a domain grows faster than its length, and a user name may be any text.
   if (at === 0 || domain.length > LONGEST_DOMAIN || !international.test(domain)) return compared;
   return compared.slice(0, at) + (domainToASCII(domain) || domain);
 }
 
 /**
- * Returns whether mail to both addresses goes to one mailbox, because they are spellings of one address: domains in any case, in a script or in ASCII, and
- * letters with their signs in one character or several. The case of the part before `@` counts, because the mail server of the domain decides what it means.
+ * Returns whether mail to both addresses goes to the same mailbox. Domains are compared without case, in their own script or in ASCII. Letters with marks may
+ * be one character or several. The case of the part before `@` counts, because the mail server of the domain decides what it means.
  * @see RFC 5321 §2.4, RFC 6532 §3.1
  */
 export const isSameAddress = (one: string | undefined, other: string | undefined): boolean =>
@@ -42,8 +42,8 @@ function mailboxOf(address: string): string {
 const LONGEST_DOMAIN = 253;
 
 /**
- * Returns the forms by which a user name is looked up, best first. A user whose name was written before invisible characters were dropped, and fell together
- * with another name, is found by its former form.
+ * Returns the forms by which a user name is looked up, best first. If a user's name was written before invisible characters were
+ * ignored, and now equals another name, the user is found by the former form.
  */
 export function comparedUserNames(text: string): readonly string[] {
   const [former, now] = [folded(text), comparedAddress(text)];

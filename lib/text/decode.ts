@@ -8,7 +8,7 @@ export function decodeUtf8(bytes: Buffer): string | undefined {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** Returns whether each `%` begins an escape, and the escapes are UTF-8. @see RFC 3986 §2.1, URL Standard §5.1 */
+/** Returns whether each `%` begins a complete escape, and the escapes are UTF-8. @see RFC 3986 §2.1, URL Standard §5.1 */
 export function isPercentEncoded(text: string): boolean {
   if (!text.includes('%')) return true;
   try {
@@ -19,7 +19,7 @@ export function isPercentEncoded(text: string): boolean {
   }
 }
 
-/** Returns a form as text. Undefined for a form that cannot be decoded as it was meant. */
+/** Returns a form as text. Undefined for a form with bytes or escapes that are not UTF-8. */
 export function decodeForm(bytes: Buffer): string | undefined {
   const text = decodeUtf8(bytes);
   return text !== undefined && isPercentEncoded(text) ? text : undefined;
@@ -27,7 +27,7 @@ export function decodeForm(bytes: Buffer): string | undefined {
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Returns the text that base64 encodes. Undefined for another alphabet, a length that no encoder writes, and bytes that are not UTF-8. @see RFC 4648 §4 */
+/** Returns the text that base64 encodes. Undefined for another alphabet, an impossible length, and bytes that are not UTF-8. @see RFC 4648 §4 */
 export function decodeBase64(text: string): string | undefined {
   const digits = text.replace(/=+$/, '');
   const padding = text.length - digits.length;

@@ -1,6 +1,6 @@
 import { normalForm } from './normal-form.js';
 
-/** Letters as people count them. An emoji of several characters, and a letter with its signs, is one. @see Unicode Standard Annex #29 §3 */
+/** Segmenter for letters as people count them. An emoji of several characters, or a letter with its marks, is one letter. @see Unicode Standard Annex #29 §3 */
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Maximum UTF-16 code units of a letter. The family emoji with skin tones has 27. */

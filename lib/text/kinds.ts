@@ -1,10 +1,10 @@
 /**
- * Kinds of text: which characters each kind refuses, drops and keeps.
+ * Kinds of text: the characters that each kind refuses, removes and keeps.
  *
- * A program that writes a text of a kind is told of the first character that the kind refuses (`textProblem`). What people type, and what other
- * services tell, is cleaned of it (`cleanText`), because nobody sees these characters and nobody can correct them.
+ * If a program writes a text, the error names the first refused character (`textProblem`). Texts that people type, and claims of other services, are cleaned
+ * (`cleanText`), because people cannot see these characters and so cannot correct them.
  *
- * Passwords, secrets and values that are handed back as they came (`state`, custom parameters, RelayState) are of no kind.
+ * Passwords, secrets and values that are returned unchanged (`state`, custom parameters, RelayState) have no kind.
  */
 import { isEmailAddress } from './email-address.js';
 import { normalForm } from './normal-form.js';
@@ -19,23 +19,23 @@ import { normalForm } from './normal-form.js';
 export type TextKind = 'personName' | 'userName' | 'address' | 'line' | 'text';
 
 /**
- * Characters that are no text: controls, separators of lines and paragraphs, halves of characters, code points that will never be one, and the marks
- * that stand for a byte or an object that a program could not read.
+ * Characters that are not text: controls, separators of lines and paragraphs, halves of characters, noncharacters, and the two characters that replace an
+ * unreadable byte (U+FFFD) or an object (U+FFFC).
  */
 const noText = '\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Noncharacter_Code_Point}\\ufffc\\ufffd';
-/** Signs of the general category Cf that are seen: they stand before digits, as a frame around them. @see Unicode Standard §9.2 */
+/** Visible characters of the general category Cf: signs that stand before digits, or frame them. @see Unicode Standard §9.2 */
 const seen = '\\u0600-\\u0605\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u{110bd}\\u{110cd}';
-/** Characters without a form: format characters, fillers, tags, variation selectors, and the Braille pattern without dots. */
+/** Invisible characters: format characters, fillers, tags, variation selectors, and the Braille pattern without dots. */
 const unseen = `(?:(?![${seen}])[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800])`;
 /**
- * Characters without a form that change the form of those beside them. Persian and Indic scripts, emoji, and names in Han script need them: between other
- * characters they stay.
+ * Invisible characters that change the shape of their neighbours. Persian and Indic scripts, emoji, and names in Han script need them, so they are kept after a
+ * character.
  */
 const shaping = '\\u200c\\u200d\\p{Variation_Selector}';
 const otherSpace = '(?! )\\p{Zs}';
 
 const unseenInNames = `(?![${shaping}])${unseen}`;
-/** Shaping characters without a character to shape: first in the text, after a space, or after another one of their sort. */
+/** Shaping characters without a character to shape: at the beginning of the text, after a space, or after another shaping character of the same kind. */
 const misplaced = `(?<![^\\s])[${shaping}]|(?<=\\p{Variation_Selector})\\p{Variation_Selector}|(?<=[\\u200c\\u200d])[${shaping}]`;
 const ofLine = `[${noText}]|${unseenInNames}|${misplaced}`;
 
@@ -43,10 +43,10 @@ const ofLine = `[${noText}]|${unseenInNames}|${misplaced}`;
 const refused: Readonly<Record<TextKind, RegExp>> = {
   personName: new RegExp(ofLine, 'u'),
   line: new RegExp(ofLine, 'u'),
-  // A user name is compared with what somebody types at another keyboard: no character of private use, one kind of space.
+  // People type a user name at other keyboards, so private-use characters and other spaces than U+0020 are refused.
   userName: new RegExp(`[${noText}\\p{Co}]|${unseen}|${otherSpace}`, 'u'),
   address: new RegExp(`[${noText}\\p{Co}\\p{Z}]|${unseen}`, 'u'),
-  // Braille needs its space.
+  // U+2800 is the space of Braille.
   text: new RegExp(`(?!\\n)[${noText}]|(?!\\u2800)${unseenInNames}|${misplaced}`, 'u'),
 };
 
@@ -56,7 +56,7 @@ const ascii = /^[ -~]*$/;
 
 /** A character that a text may not have. */
 export interface TextProblem {
-  /** As Unicode writes it: `U+202E`. */
+  /** The code point in the notation of Unicode: `U+202E`. */
   readonly character: string;
   /** Its place: 1 for the first character. */
   readonly position: number;
@@ -83,7 +83,7 @@ export function textProblem(kind: TextKind, text: string): TextProblem | undefin
 }
 
 /**
- * Returns whether nothing of the text is seen.
+ * Returns whether the text shows nothing.
  * @example
  * ```ts
  * import { isBlank } from 'tenant-idp/extension';
@@ -93,18 +93,18 @@ export function textProblem(kind: TextKind, text: string): TextProblem | undefin
  */
 export const isBlank = (text: string): boolean => blank.test(text);
 
-/** Returns the text without the characters that nobody sees. */
+/** Returns the text without invisible characters. */
 export const withoutUnseen = (text: string): string => (ascii.test(text) ? text : text.replace(everyUnseen, ''));
 
 const spaces = /[\p{Z}\p{Cc}]+/gu;
 const lineSpaces = /(?!\n)[\p{Z}\p{Cc}]/gu;
-/** U+FFFD stays, because a name without it is another name: people are asked for the letter that stood there. */
+/** Characters that cleaning removes. U+FFFD is kept, so that the text is refused and the person types the letter that was lost. */
 const dropped = (kind: TextKind): RegExp => new RegExp(`(?!\\ufffd)(?:${refused[kind].source})`, 'gu');
 const drops = { personName: dropped('personName'), line: dropped('line'), userName: dropped('userName'), text: dropped('text') };
 
 /**
- * Returns what somebody meant who typed or pasted the text, or what another service meant: without characters that nobody sees, with one space for each
- * run of spaces, and with none at its ends.
+ * Returns a text that somebody typed or another service sent, without invisible characters, with one space for each run of spaces, and without spaces at both
+ * ends.
  * @example
  * ```ts
  * import { cleanText, type Context, formField } from 'tenant-idp/extension';
@@ -127,7 +127,7 @@ export function cleanText(kind: TextKind, text: string): string {
 /** Dots of domains in East Asian scripts. @see Unicode Technical Standard #46 §4.5 */
 const dots = /[\u3002\uff0e\uff61]/g;
 
-/** An address as it was meant. Letters of another width, which keyboards for East Asian scripts write, are ASCII. */
+/** Returns an address without invisible characters. Full-width letters, as keyboards for East Asian scripts write them, become ASCII. */
 function cleanAddress(text: string): string {
   const address = withoutUnseen(text).replace(/^[\p{Z}\p{Cc}]+|[\p{Z}\p{Cc}]+$/gu, '');
   if (isEmailAddress(address)) return address;
@@ -136,7 +136,7 @@ function cleanAddress(text: string): string {
 }
 
 /**
- * Returns digits and letters of a code that the service gave, whatever width, script, spaces and hyphens it was typed with.
+ * Returns the digits and letters of a typed code, without spaces and hyphens. Accepts every width, and the digits of every script.
  * @example
  * ```ts
  * import { cleanCode, type Context, formField } from 'tenant-idp/extension';
@@ -149,7 +149,7 @@ export const cleanCode = (typed: string): string =>
     .replace(/\p{Nd}/gu, digitValue)
     .replace(/[\s\p{Pd}\p{Cc}]/gu, '');
 
-/** The digits of each script follow each other, from zero on. Some scripts have several tens. @see Unicode Standard §4.6 */
+/** Returns the value of a digit. The ten digits of a script follow each other, from zero on. Some scripts have several sets of ten. @see Unicode Standard §4.6 */
 function digitValue(digit: string): string {
   const point = digit.codePointAt(0) ?? 0;
   let first = point;

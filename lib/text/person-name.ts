@@ -25,7 +25,7 @@ export interface NamedPerson extends PersonNames {
 export const isName = (text: unknown): text is string => typeof text === 'string' && !isBlank(text);
 
 /**
- * Given name, a space, then surname; or the one of them that the person has.
+ * Returns the given name, a space and the surname, or the only one of them that the person has. Undefined without both.
  * @example
  * ```ts
  * import { fullName } from 'tenant-idp/extension';
@@ -40,7 +40,7 @@ export function fullName({ givenName, familyName }: PersonNames): string | undef
 }
 
 /**
- * The name that pages show and lists sort by: the full name, else the user name, else the address. Empty for a person who has none of them.
+ * Returns the name that pages show and lists sort by: the full name, else the user name, else the address. Empty for a person who has none of them.
  * @example
  * ```ts
  * import { shownName } from 'tenant-idp/extension';
@@ -51,7 +51,7 @@ export function fullName({ givenName, familyName }: PersonNames): string | undef
 export const shownName = (person: NamedPerson): string => fullName(person) ?? [person.user?.userName, person.email].find(isName) ?? '';
 
 /**
- * The full name with the user name in brackets, to tell accounts apart; the user name alone for a person without a name.
+ * Returns the full name with the user name in brackets, to distinguish accounts; only the user name for a person without a name.
  * @example
  * ```ts
  * import { accountName, type PersonWithUser, type ViewPart } from 'tenant-idp/extension';
@@ -65,7 +65,7 @@ export function accountName(person: PersonNames & { readonly user: { readonly us
 }
 
 /**
- * The name in the greeting of a mail: the given name, else what pages show.
+ * Returns the name for the greeting of a mail: the given name, else the name that pages show.
  * @example
  * ```ts
  * import { greetedName, type LetterPart, type PersonWithUser } from 'tenant-idp/extension';

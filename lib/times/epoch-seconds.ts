@@ -1,5 +1,5 @@
 /**
- * A time as JWTs have it, in whole seconds. Stamp with the time that all nodes share, which the context tells as `now`.
+ * Returns a time as JWTs have it, in whole seconds. Use the time that all nodes share, which is `now` of the context.
  * @param at milliseconds since the epoch
  * @see RFC 7519 §2, NumericDate
  * @example

@@ -1,22 +1,22 @@
 /**
- * The clock of this node, beside the time that all nodes share (`now` of the directory, the protocol and the context of extensions). Two things go by it:
+ * The clock of this node. It may differ from the time that all nodes share (`now` of the directory, the protocol and the context of extensions). Use it only for:
  *
  * - the ends of artifacts, which `store/times/store-time` converts on their way in and out;
  * - what this process remembers for a while, and how long this process has waited.
  *
- * Whatever leaves the node, is stored in the directory or is compared with another party's time goes by the shared time.
+ * Use the shared time for everything that leaves the node, is stored in the directory or is compared with the time of another party.
  */
 import { epochSeconds } from './epoch-seconds.js';
 
 /** Milliseconds since the epoch by this node's own clock. */
 export const nodeTime = (): number => Date.now();
 
-/** Seconds since the epoch by this node's own clock, which oidc-provider goes by. */
+/** Seconds since the epoch by this node's own clock, which oidc-provider uses. */
 export const nodeSeconds = (): number => epochSeconds(Date.now());
 
 /**
- * Whole seconds that the clock of this node is ahead of the time that all nodes share; less than zero where it is behind. For a library that reads the clock
- * of the node by itself.
+ * Returns the whole seconds by which the clock of this node is ahead of the time that all nodes share; negative if it is behind. For a library that reads the
+ * clock of the node itself.
  * @example
  * ```ts
  * import { type ExtensionContext, secondsAhead } from 'tenant-idp/extension';

@@ -1,23 +1,23 @@
 /**
- * Answers that carry whatever a stored row can hold. The limits of a form judge what is written; a row may be older than a limit, so the schema of an answer
- * keeps the types of the form and none of its limits. What is left can still fail, for a row that refers to something that is gone: a list leaves such an item
- * out and names it (`readablePage`).
+ * Schemas of answers that every stored row fits. Limits apply when something is written, and a row may be older than a limit. So the schema of an answer keeps
+ * the types of the request's schema, and none of its limits. A row can still fail, for example if it refers to a removed record. A list leaves out such a row
+ * and names it (`readablePage`).
  */
 import type { TSchema } from '@sinclair/typebox';
 
-/** Members of a schema that limit values, and that a stored row may be older than. The format of instants stays, because the service writes these. */
+/** Members of a schema that limit values. The format of instants stays, because the service itself writes instants. */
 const limits: ReadonlySet<string> = new Set([
   'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
   'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties',
 ]); // biome-ignore format: a list
-/** Members of a schema whose own members are schemas by names that anybody chose. */
+/** Members of a schema whose own members are schemas by arbitrary names. */
 const named: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
 /** Members of a schema that hold values. */
 const values: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required']);
 
 const carried = new WeakMap<object, TSchema>();
 
-/** The schema without its limits. The same schema gives the same one. */
+/** Returns the schema without its limits. The same schema always gives the same result. */
 export function withoutLimits<Schema extends TSchema>(schema: Schema): Schema {
   const known = carried.get(schema);
   if (known) return known as Schema;

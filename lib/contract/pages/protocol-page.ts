@@ -38,9 +38,9 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
-  /** A form was sent twice, and the first time is still under way. */
+  /** A form was sent twice, and the first request is still evaluated. */
   | { readonly page: 'under-way' }
-  /** The browser keeps no cookies, or sends none. With `restart`, the URL that restarts its sign-in. */
+  /** The browser stores or sends no cookies. `restart` is the URL that restarts the sign-in. */
   | { readonly page: 'no-cookies'; readonly restart?: string; readonly client?: Client }
   /** What was asked for is for the user alone, and somebody acts as the user here. */
   | { readonly page: 'acting' }

@@ -11,7 +11,7 @@ import type { Client } from '../../store/records/records.js';
 export interface RegistrationLimits {
   /** Accounts in a day, at most. */
   readonly accounts: number;
-  /** Submitted forms in a day, at most: each form causes a mail, or shows whether a name is taken. */
+  /** Maximum submitted forms in a day, because each form causes a mail, or shows whether a name exists. */
   readonly forms: number;
 }
 
@@ -27,7 +27,7 @@ export interface SignIn {
   /**
    * The subject of the recorded identity, or the id of the credential, by which the person signed in. If the user gets privileges that the writer of the means did not
    * hold, the sign-in ends.
-   * @default the password, for `local`; else the identity of the `idp` that counts for least
+   * @default the password for `local`; else the identity of this `idp` that opens the fewest privileges
    */
   readonly used?: string;
   /**
@@ -89,7 +89,7 @@ export interface Interaction {
   readonly authTime?: number;
   /** The user whose credential that sign-in rests on. */
   readonly owner?: string;
-  /** The way of that sign-in. */
+  /** How that user signed in. */
   readonly signedInBy?: SignInRef;
   /** Who acts as that user. */
   readonly act?: SignIn['act'];

@@ -13,9 +13,9 @@ export interface HealthProblem {
   readonly collection: string;
   /** The record's. */
   readonly id: string;
-  /** The first member of an unreadable record that is not of its form. */
+  /** The first malformed member of an unreadable record. */
   readonly member?: string;
-  /** The tenant that an unreadable record says it is of. */
+  /** The tenant that an unreadable record names. */
   readonly tid?: string;
 }
 

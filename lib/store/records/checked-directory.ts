@@ -43,9 +43,9 @@ export interface UnreadableRow {
   readonly code: 'record_unreadable';
   readonly collection: string;
   readonly id: string;
-  /** The first member that is not of its form. */
+  /** The first malformed member. */
   readonly member: string;
-  /** The tenant that the row says it is of. */
+  /** The tenant that the row names. */
   readonly tid?: string;
 }
 
@@ -129,7 +129,7 @@ export function createCheckedDirectory(
     // Both in one pass, because every look-up would pay for a second.
     const isKept = hasOutbox(name) ? (row: R) => !isRemoved(row) && isGood(name, row) : (row: R) => isGood(name, row);
 
-    /** Reads rows, and remembers beside them which ones were left out. */
+    /** Reads rows, and remembers which rows were left out. */
     async function naming(isKeptRow: (row: R) => boolean, read: (isKept: (row: R) => boolean) => Promise<readonly R[]>) {
       const leftOut = new Map<string, LeftOutRow>();
       const kept = (row: R): boolean => {

@@ -1,11 +1,11 @@
-/** Members that are derived from others, for look-ups and lists. Each write of a row makes them anew, so no service has to. */
+/** Members that are derived from others, for look-ups and lists. Each write of a row derives them again, so no service has to. */
 import { comparedAddress, comparedText } from '../../text/compared.js';
 import { type NamedPerson, shownName } from '../../text/person-name.js';
 import type { Row } from '../directory-store.js';
 import { isAdminScope } from './admin-scopes.js';
 import type { CollectionName } from './collections.js';
 
-/** One more with each change of what is derived, `user.userNameKey` included: then all rows are due to be written again. */
+/** Version of the derivations, `user.userNameKey` included. Add one with each change, so that all rows are written again. */
 export const KEYS_VERSION = 3;
 
 /** The members of a row that may be malformed, as a store has it. */
@@ -54,8 +54,8 @@ export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row
 }
 
 /**
- * The row with its derived members, the key of the user name among them. That key is unique: two stored names can fall together when the comparison changes.
- * So a write of other members leaves the key, and only a write of the name or the completion of keys derives it.
+ * Returns the row with its derived members, including the key of the user name. Keys of user names are unique, but two stored names can get the same key when
+ * the comparison changes. So only a write of the name and the completion of keys derive that key. A write of other members leaves it unchanged.
  */
 export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
   const keyed = withKeys(collection, row);

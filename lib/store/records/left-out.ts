@@ -1,20 +1,20 @@
-/** Rows that a read left out because they are not of their form: with the rows that were read, so that a list can name them. */
+/** Malformed rows that a read left out. They are remembered together with the rows that were read, so that a list can name them. */
 
 export interface LeftOutRow {
   readonly id: string;
-  /** The tenant that the row says it is of. */
+  /** The tenant that the row names. */
   readonly tid: unknown;
-  /** The first member that is not of its form. */
+  /** The first malformed member. */
   readonly member: string;
 }
 
 const leftOut = new WeakMap<readonly unknown[], readonly LeftOutRow[]>();
 
-/** Remembers which rows were left out of these. Returns the rows. */
+/** Remembers which rows a read left out. Returns the rows that were read. */
 export function withLeftOut<Rows extends readonly unknown[]>(rows: Rows, those: readonly LeftOutRow[]): Rows {
   if (those.length > 0) leftOut.set(rows, those);
   return rows;
 }
 
-/** The rows that were left out of these when they were read. */
+/** Returns the rows that the read of these rows left out. */
 export const leftOutOf = (rows: readonly unknown[]): readonly LeftOutRow[] => leftOut.get(rows) ?? [];

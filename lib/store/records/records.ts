@@ -102,7 +102,7 @@ export interface Voucher {
 
 /** The voucher of a credential that a user set in a sign-in, or by a link, whose own voucher has limits. */
 export interface CredentialVoucher extends CredentialRef {
-  /** Another one each time that the credential is set. */
+  /** Changes each time that the credential is set. */
   readonly revision: string;
   readonly vouchedBy: Voucher;
 }
@@ -111,7 +111,7 @@ export interface CredentialVoucher extends CredentialRef {
 export interface CredentialRef {
   /** `password`; an extension has names of its own. */
   readonly kind: string;
-  /** Of the record that an extension keeps. */
+  /** Id of the record that an extension keeps. */
   readonly id?: string;
 }
 
@@ -125,7 +125,7 @@ export interface User {
   /** Whether the person made it, and nobody who knows them. */
   readonly isSelfRegistered?: true;
   readonly parentUserId?: string;
-  /** Voucher of the account link to the parent: of who made it, and of the sign-ins and links by which it was made. */
+  /** Voucher of the account link to the parent: of its maker, and of the sign-ins and links by which it was made. */
   readonly parentVouchedBy?: Voucher;
   /** Vouchers of credentials. A credential without one counts. */
   readonly credentialVouchers?: readonly CredentialVoucher[];
@@ -225,7 +225,7 @@ export interface UserInvitation {
   readonly expiresAt: Date;
   /** Whether the link is sent to the person's address. */
   readonly send: boolean;
-  /** Number of times that somebody else got to see the link, which proves no address then. */
+  /** Number of times that somebody else fetched the link. A link that was fetched proves no address. */
   readonly fetches?: number;
   /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
   readonly vouchedBy?: Voucher;
@@ -490,7 +490,7 @@ export interface RemovedUser extends Row {
 /** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
 export interface UpkeepRecord extends Row {
   readonly done: number;
-  /** Of `keys of national ids`: the keys, encrypted. */
+  /** The keys, encrypted. Only in the row `keys of national ids`. */
   readonly sealed?: readonly string[];
 }
 
