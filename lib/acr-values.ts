@@ -5,15 +5,21 @@ export interface AcrValues {
   readonly idp?: string;
   /** The tenant the user must belong to: a constraint on every path that mints a token, never a hint. Empty: of none. */
   readonly tenant?: string;
+  /** A second factor is a condition of this request. */
   readonly mfa: boolean;
+  /** The request prefers a second factor and accepts a password alone: a user who has a factor is asked for it. Never true with {@link mfa}. */
+  readonly prefersMfa: boolean;
   /** True, or the user to act as. */
   readonly impersonate: boolean | string;
 }
 
 /**
  * Parses space-separated `name:value` pairs; unknown names are ignored. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`.
+ * Bare `mfa` and bare `pwd` in one request are levels in the client's order of preference, and no condition: `mfa pwd` prefers a second factor, and
+ * `pwd mfa` asks for none.
  * Of a repeated name the first value counts, but what is required by any of them is: `tenant` without a value, or with several, is the empty
  * one, which nobody belongs to.
+ * @see OpenID Connect Core §3.1.2.1
  * @example
  * ```ts
  * import { parseAcrValues } from 'tenant-idp/extension';
@@ -23,8 +29,9 @@ export interface AcrValues {
  */
 export function parseAcrValues(text: string | undefined): AcrValues {
   if (!text) return nothing;
+  const pairs = text.split(' ');
   const values = new Map<string, string[]>();
-  for (const pair of text.split(' ')) {
+  for (const pair of pairs) {
     const colon = pair.indexOf(':');
     const name = colon === -1 ? pair : pair.slice(0, colon);
     const value = colon === -1 ? '' : pair.slice(colon + 1);
@@ -37,10 +44,14 @@ export function parseAcrValues(text: string | undefined): AcrValues {
   const [idp] = of('idp');
   const [tenant, ...others] = new Set(of('tenant'));
   const impersonated = asked('impersonate');
+  const levels = pairs.filter((pair) => acrLevels.includes(pair));
+  const isPreference = acrLevels.every((level) => levels.includes(level));
+  const mfa = pairs.some((pair) => (pair === 'mfa' ? !isPreference : pair.startsWith('mfa:') && pair !== 'mfa:false'));
   return {
     ...(idp ? { idp } : {}),
     ...(tenant === undefined ? {} : { tenant: others.length === 0 ? tenant : '' }),
-    mfa: asked('mfa') !== undefined,
+    mfa,
+    prefersMfa: !mfa && isPreference && levels[0] === 'mfa',
     impersonate: impersonated === '' || impersonated === 'true' || impersonated === undefined ? impersonated !== undefined : impersonated,
   };
 }
@@ -58,4 +69,4 @@ export const offeredLevels = (hasSecondFactor: boolean): readonly string[] => (h
 export const reachedLevel = (amr: readonly string[] = [], levels: readonly string[] = acrLevels): string | undefined =>
   levels.find((level) => amr.includes(level));
 
-const nothing: AcrValues = { mfa: false, impersonate: false };
+const nothing: AcrValues = { mfa: false, prefersMfa: false, impersonate: false };

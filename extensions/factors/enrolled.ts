@@ -66,8 +66,11 @@ export function createEnrolled(context: ExtensionContext) {
   const rows = createFactorRows(context, secretOf);
   const { rowsOf, of, add, change } = rows;
 
-  /** Sign-ins that had no factor to prove, by owner. Each has a size of one, because `max` allocates all room at the start. */
-  const without = new LRUCache<string, true>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
+  /**
+   * Sign-ins that had no factor to prove, by owner, and whether the owner has one that the sign-in added. Each has a size of one, because `max` allocates
+   * all room at the start.
+   */
+  const without = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
   /** Adds a factor. A first factor also ends the other sign-ins; a delivery does so if this node ends in between. */
   async function addIn(
@@ -80,6 +83,7 @@ export function createEnrolled(context: ExtensionContext) {
     const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
     const held = first && (await deliver(FIRST, { ...first }));
     await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...(addedIn === undefined ? {} : { addedIn }) }, vouchedBy, by);
+    if (addedIn !== undefined) without.delete(`${idOf(owner)} ${addedIn}`);
     if (first) await enrolled.endOthers(first, by);
     held?.release();
   }
@@ -104,17 +108,20 @@ export function createEnrolled(context: ExtensionContext) {
     /**
      * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. On each node, the first answer for a
      * sign-in is read from the store. The node may remember that there was none, because a first factor ends the other sign-ins.
+     * @param countsOwn also a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
      */
-    asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>): Awaitable<boolean> {
+    asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>, countsOwn = false): Awaitable<boolean> {
       const { session, authTime } = signedIn;
       const owner = this.ownerOf(account, signedIn);
       const name = session && signInName(session, authTime);
-      if (!owner || (name !== undefined && without.has(`${idOf(owner)} ${name}`))) return false;
-      return of(owner).then(({ all, unreadable }) => {
+      if (!owner) return false;
+      const known = name === undefined ? undefined : without.get(`${idOf(owner)} ${name}`);
+      if (known === 'none' || (known === 'its own' && !countsOwn)) return false;
+      return of(owner).then(({ all, unreadable, isEnrolled }) => {
         const asked =
           unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
-        if (!asked && name !== undefined) without.set(`${idOf(owner)} ${name}`, true);
-        return asked;
+        if (!asked && name !== undefined) without.set(`${idOf(owner)} ${name}`, isEnrolled ? 'its own' : 'none');
+        return asked || (countsOwn && isEnrolled);
       });
     },
 

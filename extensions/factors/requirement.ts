@@ -73,10 +73,15 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     error: 'interaction_required',
     silent: 'refuse',
 
-    /** Who set a factor up is asked for it at each sign-in with the password, also where nobody else asks: else a stolen password would do. */
-    check(account, signedIn, { isSilent }) {
-      if (isSilent || signedIn.act || signedIn.idp !== 'local' || signedIn.amr.includes('mfa')) return 'met';
-      const asks = enrolled.asks(account, signedIn);
+    /**
+     * Asks users who have a factor for it at each sign-in with the password, also where nobody else asks, because a stolen password would do otherwise.
+     * A request that prefers a second factor asks them after every other sign-in too, except where it allows no page.
+     */
+    check(account, signedIn, { isSilent, acr, parameters }) {
+      if (isSilent || signedIn.act || signedIn.amr.includes('mfa')) return 'met';
+      const isPreferred = acr.prefersMfa && parameters.prompt !== 'none';
+      if (signedIn.idp !== 'local' && !isPreferred) return 'met';
+      const asks = enrolled.asks(account, signedIn, isPreferred);
       return asks === false ? 'met' : Promise.resolve(asks).then((asked) => (asked ? 'open' : 'met'));
     },
 

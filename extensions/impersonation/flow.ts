@@ -165,7 +165,8 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   async function signInAgain(ctx: Context, { interaction }: Step, target: Account): Promise<void> {
     const { client, parameters, uid } = interaction;
     const kept = (parameters.acr_values ?? '').split(' ').filter((value) => value !== '' && !/^(?:impersonate|mfa)(?::|$)/.test(value));
-    const acrValues = [...kept, 'mfa', `impersonate:${await claims.identifierOf(target.person.user.id, client)}`].join(' ');
+    // With a value, `mfa` is a condition also where the client listed levels by preference.
+    const acrValues = [...kept, 'mfa:true', `impersonate:${await claims.identifierOf(target.person.user.id, client)}`].join(' ');
     redirectByGet(ctx, (await interactions.restart(ctx, uid, 'login', acrValues)) ?? (await interactions.abort(ctx, interaction)));
   }
 

@@ -103,6 +103,10 @@ function meetsAll(
 const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
   offers.requirements().filter(({ silent }) => silent === 'refuse');
 
+/** The requirement that serves a second factor, if there is one. */
+const servingMfa = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
+  offers.requirements().filter(({ serves }) => serves === 'mfa');
+
 /** Milliseconds that the requirements of a sign-in may take. */
 const JUDGING_MS = 5000;
 
@@ -146,6 +150,11 @@ export const createSufficient =
     if (!isAskedMethod(acr.idp, signIn)) return false;
     if (acr.tenant !== undefined && acr.tenant !== account.tenant.id) return false;
     if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
+    if (
+      acr.prefersMfa &&
+      !(await meetsAll(servingMfa(parts), account, signIn, { ...lastingAsk(client), acr: { ...nothingAsked, prefersMfa: true } }))
+    )
+      return false;
     const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };
     return meetsAll(silentOf(parts), account, signIn, ask);
   };
@@ -156,7 +165,7 @@ export const createMayChange =
   async (signIn) => {
     // The sign-in is by the child's own credential, from before the account link. It may change nothing of the parent.
     if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;
-    const requirement = offers.requirements().find(({ serves }) => serves === 'mfa');
+    const [requirement] = servingMfa({ offers });
     return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;
   };
 

@@ -1,10 +1,10 @@
 /** Service specification 4.10: the sign-in and the consent that an approval takes. Threats D9, G8. */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { signIn, titleOf } from '../../support/client/agent.js';
+import { Agent, signIn, titleOf } from '../../support/client/agent.js';
 import { redeem } from '../../support/sign-in/ciba.js';
 import { nameOf, useCibaPages } from '../../support/sign-in/ciba-pages.js';
-import { enrolOn, submit } from '../../support/sign-in/factors.js';
+import { codeOf, enrolOn, submit } from '../../support/sign-in/factors.js';
 import { passTime } from '../../support/time/clock.js';
 
 const person = useCibaPages();
@@ -23,6 +23,30 @@ describe('what approval takes', () => {
     expect(titleOf(await press(response, 'approve'))).toBe('You approved this');
     const { amr } = decodeJwt((await redeem(service.issuer, authReqId)).json.id_token);
     expect(amr).toEqual(['pwd', 'mfa']);
+  });
+
+  test('mfa pwd in acr_values: users who have a factor prove it, also after a sign-in that asks for none by itself', async () => {
+    const before = await asking.ask('eva@acme.test', { acrValues: 'idp:eid mfa pwd' });
+    const page = await person.agent.follow(await person.agent.get(pageOf(before.request.id)));
+    expect(titleOf(await press(page, 'approve'))).toBe('You approved this');
+    expect(decodeJwt((await redeem(service.issuer, before.authReqId)).json.id_token)).toMatchObject({ amr: ['external'] });
+
+    const elsewhere = new Agent();
+    const { secret } = await enrolOn(elsewhere, await signIn(elsewhere, authorize({ acr_values: 'mfa' }), 'eva@acme.test', 'eva'));
+    const { authReqId, request } = await asking.ask('eva@acme.test', { acrValues: 'idp:eid mfa pwd' });
+    const agent = new Agent();
+    const weak = await agent.follow(await agent.get(authorize({ acr_values: 'idp:eid' })));
+    expect(weak.location).toContain('code=');
+    const challenge = await press(await agent.get(pageOf(request.id)), 'approve', agent);
+    expect([titleOf(challenge), await stateOf(request.id)]).toEqual(['Confirm that it is you', 'pending']);
+    const proven = await submit(agent, challenge, { code: codeOf(secret, 1) });
+    expect(titleOf(await press(proven, 'approve', agent))).toBe('You approved this');
+    expect(decodeJwt((await redeem(service.issuer, authReqId)).json.id_token)).toMatchObject({ acr: 'mfa', amr: ['external', 'mfa'] });
+
+    const indifferent = await asking.ask('eva@acme.test', { acrValues: 'idp:eid pwd mfa' });
+    const other = new Agent();
+    const shown = await other.follow(await other.get(pageOf(indifferent.request.id)));
+    expect(titleOf(await press(shown, 'approve', other))).toBe('You approved this');
   });
 
   test('denial takes none of it', async () => {

@@ -74,17 +74,28 @@ describe.each(Object.keys(ways))('4.2 acr_values by %s', (way) => {
     },
   );
 
-  test.each(['mfa', 'mfa:', 'mfa:true', 'mfa:false mfa', 'mfa mfa:false', 'idp:local mfa'])(
-    '4.2 %s asks who has one factor for a second, which without a page is an error',
-    async (acrValues) => {
-      expect(await silently(acrValues, way)).toMatchObject({ error: 'interaction_required' });
-    },
-  );
+  test.each([
+    'mfa',
+    'mfa:',
+    'mfa:true',
+    'mfa:false mfa',
+    'mfa mfa:false',
+    'idp:local mfa',
+    'mfa:true pwd',
+    'pwd mfa mfa:',
+    'mfa PWD',
+    'mfa pwd:',
+  ])('4.2 %s asks who has one factor for a second, which without a page is an error', async (acrValues) => {
+    expect(await silently(acrValues, way)).toMatchObject({ error: 'interaction_required' });
+  });
 
   test.each([
     'idp:local',
     'idp:',
     'mfa:false',
+    'mfa pwd',
+    'pwd mfa',
+    'pwd idp:local mfa mfa:false',
     'impersonate:false',
     'unknown',
     'unknown:tenant:x',
@@ -112,13 +123,22 @@ test('4.2 tenant: a request without openid cannot ask for one, and gets nothing'
 });
 
 test('design §5: they are read in one place', () => {
-  const nothing = { mfa: false, impersonate: false };
+  const nothing = { mfa: false, prefersMfa: false, impersonate: false };
   expect(parseAcrValues(undefined)).toEqual(nothing);
   expect(parseAcrValues('a b:c  :d')).toEqual(nothing);
-  expect(parseAcrValues('idp:eid tenant:t mfa impersonate:u')).toEqual({ idp: 'eid', tenant: 't', mfa: true, impersonate: 'u' });
+  expect(parseAcrValues('idp:eid tenant:t mfa impersonate:u')).toEqual({
+    ...nothing,
+    idp: 'eid',
+    tenant: 't',
+    mfa: true,
+    impersonate: 'u',
+  });
   expect(parseAcrValues('idp:a:b idp:c tenant:t tenant:t')).toEqual({ ...nothing, idp: 'a:b', tenant: 't' });
-  expect(parseAcrValues('mfa:no impersonate:true')).toEqual({ mfa: true, impersonate: true });
+  expect(parseAcrValues('mfa:no impersonate:true')).toEqual({ ...nothing, mfa: true, impersonate: true });
   expect(parseAcrValues('impersonate: impersonate:u')).toEqual({ ...nothing, impersonate: true });
+  expect(parseAcrValues('mfa idp:a pwd')).toEqual({ ...nothing, idp: 'a', prefersMfa: true });
+  expect(parseAcrValues('pwd mfa pwd')).toEqual(nothing);
+  expect(parseAcrValues('mfa pwd mfa:x')).toEqual({ ...nothing, mfa: true });
   expect(parseAcrValues('impersonate:false impersonate:u mfa:false')).toEqual({ ...nothing, impersonate: 'u' });
 });
 
