@@ -7,6 +7,7 @@ import { authorizationOf, obtainCode, redeem, responseOf } from '../../support/c
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { type Down, failingStores } from '../../support/stores/failing-stores.js';
+import { until } from '../../support/time/until.js';
 
 /** What an endpoint says to an outage, in the form its callers understand; or `ok`, as it does not need what is away. */
 export type Saying = 'json' | 'page' | 'redirect' | 'form' | 'ok';
@@ -59,7 +60,7 @@ export type FailingIdp = ReturnType<typeof useFailingIdp>;
 
 /** For the tests of a file: alice is signed in to some clients, and all is up again after each test. */
 export function useFailingIdp() {
-  const { artifacts, directory, down, recover } = failingStores();
+  const { artifacts, directory, down, recover, looks } = failingStores();
   const alice = new Agent();
   let asserting: Awaited<ReturnType<typeof createAssertingClient>>;
   const service = useIdp(async () => {
@@ -114,13 +115,16 @@ export function useFailingIdp() {
     return (status < 400 && error === null && !wrong.test(text)) || isNobody ? 'ok' : other;
   }
 
-  /** What was asked for lately is kept for a minute: that minute begins now. */
+  /** What was asked for lately is kept for a minute. A change begins a new minute, also for records that were read most of a minute ago. */
   async function keepAtHand(): Promise<void> {
     const { clients, apiResources, tenants } = service.idp.directory;
-    await clients.update('web', { name: `Web ${randomUUID()}` });
-    await apiResources.update('orders', { name: `Orders ${randomUUID()}` });
+    for (const { id } of [...testSeed.clients, asserting.seed]) await clients.update(id, { name: `Client ${randomUUID()}` });
+    for (const { id } of testSeed.apiResources) await apiResources.update(id, { name: `API resource ${randomUUID()}` });
     const [acme] = await tenants.find();
     await tenants.update(acme?.id ?? '', { organisationNumber: randomUUID().slice(0, 9) });
+    // A look that finds these changes clears the caches once more. The first look may have begun before the last change.
+    const before = looks();
+    await until(() => looks() > before + 1);
     for (const { id } of [...testSeed.clients, asserting.seed]) await clients.get(id);
     for (const { id } of testSeed.apiResources) await apiResources.get(id);
     await expectSignedIn(tabOf(alice));

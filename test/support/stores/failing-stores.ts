@@ -1,6 +1,7 @@
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+import { collections as collectionsOfStore } from '../../../lib/store/records/collections.js';
 import { withCollections } from '../../store/with-collections.js';
 
 /** What fails: everything a store does, or what reads or writes. */
@@ -53,11 +54,17 @@ export function failingStores() {
     close: () => inner.close(),
   };
   const rows = memoryDirectory();
+  let looks = 0;
   const collections = withCollections(rows, (of, name) => {
     const own = name === 'credentials' ? (['credentials'] as const) : [];
     const [readRow, writeRow] = [guard('directory', ...own), guard('directory', 'directoryWrites', ...own)];
+    const get = readRow(of.get);
     return {
-      get: readRow(of.get),
+      async get(id) {
+        const row = await get(id);
+        if (name === collectionsOfStore.changes.name) looks += 1;
+        return row;
+      },
       find: readRow(of.find),
       range: readRow(of.range),
       insert: writeRow(of.insert),
@@ -78,5 +85,7 @@ export function failingStores() {
     down,
     /** Everything answers again. */
     recover: () => void Object.assign(down, up),
+    /** How often the service has looked at what nodes changed. A look that finds changes clears caches, those of changes on the same node too. */
+    looks: () => looks,
   };
 }
