@@ -22,7 +22,6 @@ import { checkClientAssertion } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { identifierOf } from './clients/pairwise.js';
-import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
 import type { SigningKeys } from './keys/keys.js';
@@ -146,7 +145,7 @@ export function createConfiguration(
       const sub = await subjectForClient(accounts, ctx, oid, client.clientId);
       return identifierOf(parts, client, sub);
     },
-    pkce: { required: requiresChallenge },
+    pkce: { required: parts.challengeRule },
     renderError,
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,

@@ -1,6 +1,6 @@
 import type { JsonWebKey } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
 import type { Awaitable } from '../awaitable.js';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { SignInOffers } from '../contract/assembly/sign-in-offers.js';
@@ -74,6 +74,8 @@ export interface OidcParts extends OidcDependencies {
   readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
+  /** Answers oidc-provider's question whether a request for a code without a challenge is refused. @throws InvalidRequest where it is */
+  readonly challengeRule: (ctx: KoaContextWithOIDC, client: ProviderClient) => false;
   /** Undefined without a salt: then no client is pairwise. */
   readonly pseudonyms: AllPseudonyms | undefined;
 }

@@ -5,6 +5,7 @@ import { TokenRecords } from './artifacts/token-records.js';
 import { clientOf } from './clients/clients.js';
 import { createInternalClients } from './clients/internal-clients.js';
 import { createPseudonyms } from './clients/pairwise.js';
+import { createChallengeRule } from './clients/pkce.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createBrowserState } from './sessions/browser-state.js';
@@ -33,6 +34,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
       accessTokenOf: (ctx) => clientOf(ctx.oidc.client)?.lifetimes.accessToken,
     }),
     browserState: createBrowserState(dependencies),
+    challengeRule: createChallengeRule(dependencies.logger),
     internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };

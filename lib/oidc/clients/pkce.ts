@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Logger } from '../../logger.js';
+import { createBounded } from '../../store/caches/bounded.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
+import type { OidcParts } from '../context.js';
 import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -12,19 +15,47 @@ function problemOf(verifier: string): string | undefined {
   return /[^\w.~-]/.test(verifier) ? 'contains invalid characters' : undefined;
 }
 
+/** Clients that a node remembers to have logged. */
+const MOST_LOGGED = 10_000;
+
 /**
- * Whether a request for a code is refused without a challenge. Its parameters are final: a request object is merged, a pushed request loaded.
- * Unset in the client's record, a `nonce` will do: the client compares it in the ID token that the code is redeemed for.
- * @see RFC 9700 §2.1.1, §4.5.3.2, RFC 8252 §6, FAPI 2.0 Security Profile §5.3.2.2, FAPI 1.0 Advanced §5.2.2
+ * Creates the rule for requests for a code without a challenge. It refuses them where PKCE is required, and names the parameter and the setting. It
+ * serves all others, and logs each client once that sends no `nonce` either, because nothing binds such a code to the browser that asked for it.
+ * oidc-provider refuses a `nonce` without `openid`, so that a client with a `nonce` can compare it in the ID token.
+ * @see RFC 9700 §2.1.1, §4.5.3.2
  */
-export function requiresChallenge({ oidc }: KoaContextWithOIDC, client: Client): boolean {
-  const record = clientOf(client);
-  if (!record || client.clientAuthMethod === 'none' || client.applicationType === 'native') return true;
-  const isPushed = oidc.route === 'pushed_authorization_request';
-  if (oidc.isFapi('2.0') || (isPushed && oidc.isFapi('1.0 Final'))) return true;
-  if (record.requirePkce === false) return false;
-  const { scope, nonce } = oidc.params ?? {};
-  return record.requirePkce !== undefined || !nonce || !String(scope).split(' ').includes('openid');
+export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] {
+  const logged = createBounded<true>({ max: MOST_LOGGED });
+  return (ctx, client) => {
+    const reason = reasonForChallenge(ctx, client);
+    if (reason !== undefined)
+      throw new errors.InvalidRequest(
+        `code_challenge is missing: send code_challenge and code_challenge_method=S256 (PKCE), because ${reason}`,
+      );
+    const { requirePkce } = clientOf(client) ?? {};
+    if (requirePkce === undefined && !ctx.oidc.params?.nonce && !logged.has(client.clientId)) {
+      logged.set(client.clientId, true);
+      logger.info({ client: client.clientId }, UNPROTECTED);
+    }
+    return false;
+  };
+}
+
+const UNPROTECTED =
+  'The client asked for a code with neither PKCE nor a nonce, so that a stolen code could be used in another browser (RFC 9700 section 2.1.1). Turn on PKCE (S256) in the application, then set requirePkce: true in the record of the client.';
+
+/**
+ * Returns the setting that makes a challenge required; undefined if the request does without. The parameters of the request are final: a request object
+ * is merged, and a pushed request is loaded.
+ * @see RFC 9700 §2.1.1, RFC 8252 §6, FAPI 2.0 Security Profile §5.3.2.2, FAPI 1.0 Advanced §5.2.2
+ */
+function reasonForChallenge({ oidc }: KoaContextWithOIDC, client: Client): string | undefined {
+  if (client.clientAuthMethod === 'none') return 'the client is public (token_endpoint_auth_method is none)';
+  if (client.applicationType === 'native') return 'the client is native (application_type is native)';
+  if (oidc.isFapi('2.0')) return 'FAPI 2.0 applies to the client (features.fapi)';
+  if (oidc.route === 'pushed_authorization_request' && oidc.isFapi('1.0 Final'))
+    return 'FAPI 1.0 applies to the client (features.fapi) and the request is pushed';
+  return clientOf(client)?.requirePkce ? 'requirePkce is true for the client' : undefined;
 }
 
 /** @throws InvalidRequest for the method `plain` of a client that can hash. */

@@ -348,7 +348,7 @@ export interface Client extends Named {
   readonly secrets: readonly HashedSecret[];
   /** Identity and API scopes it may ask for. */
   readonly allowedScopes: readonly string[];
-  /** Absent: a `nonce` will do instead, for confidential clients. `false`: neither. */
+  /** Whether a request for a code needs PKCE. Absent: of public and native clients and under FAPI. Only confidential clients may have `false`. */
   readonly requirePkce?: boolean;
   readonly allowPlainPkce: boolean;
   readonly requireConsent: boolean;

@@ -265,7 +265,12 @@ describe('A8: PKCE cannot be left out or weakened', () => {
       { code_challenge: `${'x'.repeat(42)}ø` },
       { code_challenge: '' },
     ];
+    const { clients } = service.idp.directory;
+    if (client === 'web') await clients.update('web', { requirePkce: true });
     for (const parameters of weak) expect(await refused(parameters, client)).toMatchObject({ error: 'invalid_request' });
+    // A challenge that is malformed is refused also where none is required.
+    if (client === 'web') await clients.update('web', { requirePkce: null });
+    for (const parameters of weak.slice(1)) expect(await refused(parameters, client)).toMatchObject({ error: 'invalid_request' });
   });
 
   test.each(['web', 'spa'])('A8: the verifier of %s is the one, and cannot be left out', async (client) => {

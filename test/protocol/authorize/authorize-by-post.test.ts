@@ -80,7 +80,7 @@ describe('design §5: POST', () => {
     ['another client', { client_id: 'nobody' }],
     ['no client', { client_id: '' }],
     ['a response type it has not', { response_type: 'token' }],
-    ['no PKCE', { code_challenge: '', code_challenge_method: '' }],
+    ['a challenge without its method', { code_challenge_method: '' }],
     ['a mode that does not exist', { response_mode: 'nonsense' }],
     ['a prompt that does not exist', { prompt: 'nonsense' }],
     ['a request by URL', { request_uri: 'https://elsewhere.test/' }],

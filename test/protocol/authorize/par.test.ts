@@ -96,7 +96,7 @@ test.each([
   ['a scope the client may not have', { scope: 'openid invoices.read' }, 'invalid_scope'],
   ['101 custom parameters', Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`p${index}`, 'v'])), 'invalid_request'],
   ['request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }, 'request_uri_not_supported'],
-  ['no code_challenge', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
+  ['a code_challenge without its method', { code_challenge_method: '' }, 'invalid_request'],
 ])('4.3 %s is refused at once', async (_, parameters, error) => {
   expect(await endpoints.par({ ...request, ...(parameters as Record<string, string>) })).toMatchObject({ status: 400, json: { error } });
 });

@@ -121,7 +121,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
     for (const [members, error] of [
       [{ scope: 'openid email' }, 'invalid_scope'],
       [{ scope: undefined }, 'invalid_request'],
-      [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+      [{ code_challenge_method: undefined }, 'invalid_request'],
       [plain, 'invalid_request'],
       [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
     ] as const)

@@ -44,7 +44,7 @@ test('Errors: an authorization failure sends the browser to redirect_uri with an
     [{ prompt: 'none' }, 'login_required'],
     [{ scope: 'openid unknown' }, 'invalid_scope'],
     [{ response_type: 'code id_token', nonce: 'n' }, 'unauthorized_client'],
-    [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    [{ code_challenge_method: undefined }, 'invalid_request'],
     [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
     [{ prompt: 'create' }, 'access_denied'],
   ];

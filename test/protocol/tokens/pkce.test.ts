@@ -143,65 +143,62 @@ describe('4.3 plain in a pushed request', () => {
   });
 });
 
-describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challenge, or a nonce with openid', () => {
+describe('4.2 a client that is not configured for PKCE is served with and without it', () => {
   const request = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', state: 's' };
   const s256 = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
   const wanting = { error: 'invalid_request', error_description: expect.stringContaining('PKCE') };
-  const cases: [string, Record<string, string>, boolean][] = [
-    ['nothing', {}, false],
-    ['an empty nonce', { nonce: '' }, false],
-    ['a nonce', { nonce: 'n' }, true],
-    ['a nonce without openid', { nonce: 'n', scope: 'orders.read' }, false],
-    ['a nonce and another scope that begins so', { nonce: 'n', scope: 'openid.read' }, false],
-    ['a challenge', s256(), true],
-    ['a challenge without openid', { ...s256(), scope: 'orders.read' }, true],
-    ['both', { nonce: 'n', ...s256() }, true],
+  const cases: [string, Record<string, string>][] = [
+    ['nothing', {}],
+    ['an empty nonce', { nonce: '' }],
+    ['a nonce', { nonce: 'n' }],
+    ['nothing, without openid', { scope: 'orders.read' }],
+    ['a challenge', s256()],
+    ['a challenge without openid', { ...s256(), scope: 'orders.read' }],
+    ['both', { nonce: 'n', ...s256() }],
   ];
-  const answered = (response: URLSearchParams, isTaken: boolean) =>
-    expect(Object.fromEntries(response)).toMatchObject(isTaken ? { code: expect.any(String) } : { error: 'invalid_request' });
+  const served = (response: URLSearchParams) => expect(Object.fromEntries(response)).toMatchObject({ code: expect.any(String) });
 
-  test.each(cases)('by GET and by POST, with %s', async (_, parameters, isTaken) => {
+  test.each(cases)('by GET and by POST, with %s', async (_, parameters) => {
     const query = new URLSearchParams({ ...request, ...parameters });
-    answered(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)), isTaken);
+    served(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)));
     const posted = await alice.post(`${service.issuer}/connect/authorize`, { ...request, ...parameters });
-    answered(responseOf(await alice.follow(posted)), isTaken);
+    served(responseOf(await alice.follow(posted)));
   });
 
-  test.each(cases)('pushed, each time, with %s', async (_, parameters, isTaken) => {
+  test.each(cases)('pushed, each time, with %s', async (_, parameters) => {
     // The second and later ones may be answered without oidc-provider.
     for (let push = 0; push < 3; push += 1) {
-      const { status, json } = await endpoints.par({ ...request, ...parameters });
-      if (!isTaken) expect({ status, json }).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
-      else {
-        const query = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
-        answered(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)), true);
-      }
+      const { json } = await endpoints.par({ ...request, ...parameters });
+      const query = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
+      served(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)));
     }
   });
 
-  test('pushed without a nonce after many that had one, it is refused', async () => {
-    for (let push = 0; push < 3; push += 1) expect((await endpoints.par({ ...request, nonce: `n${push}` })).status).toBe(201);
-    expect(await endpoints.par(request)).toMatchObject({ status: 400, json: wanting });
+  test('pushed without a challenge after many that were served, it is refused as soon as the record says so', async () => {
+    for (let push = 0; push < 3; push += 1) expect((await endpoints.par(request)).status).toBe(201);
     await service.idp.directory.clients.update('web', { requirePkce: true });
     expect(await endpoints.par({ ...request, nonce: 'n' })).toMatchObject({ status: 400, json: wanting });
+    expect((await endpoints.par({ ...request, ...s256() })).status).toBe(201);
     await service.idp.directory.clients.update('web', { requirePkce: null });
-    expect((await endpoints.par({ ...request, nonce: 'n' })).status).toBe(201);
+    expect((await endpoints.par(request)).status).toBe(201);
   });
 
-  test('in a request object the nonce counts, signed for that client; one beside an object that has to hold all does not', async () => {
+  test('the challenge of a request object counts; one beside an object that has to hold all does not', async () => {
     const get = async (members: Record<string, unknown>, beside: Record<string, string> = {}) => {
       const object = await signing.sign(service.issuer, { state: 's', ...members });
       const query = new URLSearchParams({ client_id: 'signs', scope: 'openid', response_type: 'code', ...beside, request: object });
       return responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`));
     };
-    answered(await get({ nonce: 'n' }), true);
-    answered(await get({}), false);
-    answered(await get({}, { nonce: 'n' }), false);
+    served(await get({}));
+    await service.idp.directory.clients.update('signs', { requirePkce: true });
+    served(await get(s256()));
+    for (const response of [await get({ nonce: 'n' }), await get({}, s256())]) expect(Object.fromEntries(response)).toMatchObject(wanting);
     const object = await signing.sign(service.issuer, { state: 's' });
-    expect(await endpoints.par({ request: object, nonce: 'n' }, 'signs')).toMatchObject({ status: 400, json: wanting });
+    expect(await endpoints.par({ request: object, ...s256() }, 'signs')).toMatchObject({ status: 400, json: wanting });
+    await service.idp.directory.clients.update('signs', { requirePkce: null });
   });
 
-  test('a response without a code needs neither; one with a code and an ID token has a nonce already', async () => {
+  test('for a client that requires PKCE, a response without a code needs none', async () => {
     const types = ['id_token', 'code id_token', 'code token'];
     const metadata = { redirect_uris: ['https://rp.test/cb'], response_types: types, grant_types: ['authorization_code', 'implicit'] };
     await service.idp.directory.clients.create({
@@ -210,6 +207,7 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
       secret: 'x'.repeat(32),
       metadata,
       allowedScopes: ['openid'],
+      requirePkce: true,
     });
     const ask = async (type: string, nonce?: string) => {
       const parameters = { client_id: 'hybrid', redirect_uri: 'https://rp.test/cb', response_type: type, nonce };
@@ -217,21 +215,46 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
       return Object.fromEntries(new URLSearchParams(new URL(location).hash.slice(1)));
     };
     expect(await ask('id_token', 'n')).toHaveProperty('id_token');
+    for (const type of ['code id_token', 'code token']) expect(await ask(type, 'n')).toMatchObject(wanting);
+    await service.idp.directory.clients.update('hybrid', { requirePkce: null });
     expect(await ask('code id_token', 'n')).toHaveProperty('code');
-    expect(await ask('code token', 'n')).toHaveProperty('code');
-    expect(await ask('code token')).toMatchObject(wanting);
+    expect(await ask('code token')).toHaveProperty('code');
   });
 
-  test.each(['strict', 'spa', 'native'])('for %s a nonce will not do', async (client) => {
+  test.each([
+    ['strict', 'requirePkce'],
+    ['spa', 'token_endpoint_auth_method'],
+    ['native', 'application_type'],
+  ])('%s is refused without a challenge, and told the parameter and the setting: %s', async (client, setting) => {
     const redirect_uri = client === 'native' ? 'com.example:/cb' : redirectUri;
     const { location = '' } = await alice.get(authorizeUrl(service.issuer, { client_id: client, redirect_uri, nonce: 'n' }));
-    expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject(wanting);
+    const answer = Object.fromEntries(new URL(location).searchParams);
+    expect(answer).toMatchObject(wanting);
+    for (const word of ['code_challenge', 'code_challenge_method=S256', setting]) expect(answer.error_description).toContain(word);
+  });
+
+  test('once for each client, the log says at info what to switch on: for neither PKCE nor a nonce, while the record says nothing', async () => {
+    const linesOf = (client: string) => service.lines.filter(({ fields, message }) => fields.client === client && message.includes('PKCE'));
+    for (const id of ['quiet', 'bare', 'decided']) {
+      const metadata = { redirect_uris: [redirectUri] };
+      const decided = id === 'decided' ? { requirePkce: false } : {};
+      await service.idp.directory.clients.create({ id, name: id, secret: `${id}-secret`, metadata, allowedScopes: ['openid'], ...decided });
+    }
+    for (let round = 0; round < 3; round += 1) {
+      await authorize('quiet', s256());
+      await authorize('quiet', { nonce: 'n' });
+      await authorize('bare', {});
+      await authorize('decided', {});
+      await endpoints.par({ ...request, client_id: 'bare' }, 'bare');
+    }
+    expect([linesOf('quiet'), linesOf('decided')]).toEqual([[], []]);
+    expect(linesOf('bare')).toEqual([{ level: 'info', fields: { client: 'bare' }, message: expect.stringContaining('requirePkce: true') }]);
   });
 
   test.each(['application/x-www-form-urlencoded', unusualType])(
-    'a code of a nonce is redeemed without a verifier, never with one: %s',
+    'a code of no challenge is redeemed without a verifier, never with one: %s',
     async (type) => {
-      const code = async (parameters: Record<string, string>) => (await authorize('web', { nonce: 'n', ...parameters })).get('code');
+      const code = async (parameters: Record<string, string>) => (await authorize('web', parameters)).get('code');
       expect(await redeem('web', await code({}), verifier, type)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
       expect(await redeem('web', await code({}), undefined, type)).toMatchObject({ status: 200 });
       const { verifier: right, challenge } = createPkce();
@@ -240,6 +263,15 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
       expect(await redeem('web', await code(held), right, type)).toMatchObject({ status: 200 });
     },
   );
+
+  test('a client library that takes the challenge out of its request on the way gets no tokens', async () => {
+    const party = await discover(service.issuer, { client: 'web' });
+    const url = openid.buildAuthorizationUrl(party, { redirect_uri: redirectUri, scope: 'openid', state: 's', ...s256() });
+    for (const name of ['code_challenge', 'code_challenge_method']) url.searchParams.delete(name);
+    const { location = '' } = await signIn(new Agent(), url.href);
+    const checks = { pkceCodeVerifier: verifier, expectedState: 's' };
+    await expect(openid.authorizationCodeGrant(party, new URL(location), checks)).rejects.toMatchObject({ error: 'invalid_grant' });
+  });
 });
 
 describe('FAPI: PKCE is required whatever the record says', () => {
@@ -252,7 +284,7 @@ describe('FAPI: PKCE is required whatever the record says', () => {
     allowedScopes: ['openid'],
     requirePkce: false,
   };
-  const wanting = { error: 'invalid_request', error_description: expect.stringContaining('PKCE') };
+  const wanting = { error: 'invalid_request', error_description: expect.stringMatching(/code_challenge.*PKCE.*fapi/) };
 
   test.each<['1.0 Final' | '2.0', boolean]>([
     ['2.0', true],

@@ -88,13 +88,9 @@ export async function startBareProvider({ issuer, keys, ...options }: BareProvid
     jwks: { keys: structuredClone(keys) },
     pairwiseIdentifier: (_ctx: unknown, oid: string, { sectorIdentifier }: { sectorIdentifier: string }) =>
       pseudonym(subjectSalt, sectorIdentifier, oid),
-    // As the record says; else a nonce in the ID token binds the code to its request as well.
     pkce: {
-      required: (ctx: { oidc: { params?: Record<string, unknown> } }, client: { clientId: string; clientAuthMethod: string }) => {
-        const { nonce, scope } = ctx.oidc.params ?? {};
-        if (client.clientAuthMethod === 'none') return true;
-        return clients.get(client.clientId)?.requirePkce ?? !(nonce && `${scope}`.split(' ').includes('openid'));
-      },
+      required: (_ctx: unknown, client: { clientId: string; clientAuthMethod: string }) =>
+        client.clientAuthMethod === 'none' || clients.get(client.clientId)?.requirePkce === true,
     },
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     rotateRefreshToken: true,
