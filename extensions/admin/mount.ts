@@ -51,7 +51,7 @@ function run(context: ExtensionContext, operation: MountedOperation, once: Once,
         const location = locationOf(operation, answer, params);
         return { status, answer: schema && carried, location: location && context.url(base + location) };
       });
-      send(ctx, outcome);
+      send(ctx, operation, outcome);
     } catch (error) {
       throw withPointers(error);
     }
@@ -70,14 +70,17 @@ function locationOf(
 }
 
 /** @throws IdpError what was refused before. */
-function send(ctx: Context, { status, answer, location, refusal }: Outcome): void {
+function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, answer, location, refusal }: Outcome): void {
   if (refusal) {
     const { code, details, description } = refusal;
     throw new IdpError(code as never, details, {}, { status, description });
   }
   ctx.status = status;
   if (location !== undefined) ctx.set('Location', location);
-  if (answer !== undefined) answerJson(ctx, answer as object);
+  if (answer === undefined) return;
+  answerJson(ctx, answer as object);
+  const ofRecord = Object.entries(answer as object).filter(([member]) => !outsideTag.includes(member));
+  if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */

@@ -69,6 +69,8 @@ export interface Client {
   readonly secrets: readonly { readonly expiresAt?: string }[];
   /** shown this once */
   readonly secret?: string;
+  /** parts of the metadata that are left out or read otherwise; in the answer to the write alone */
+  readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }

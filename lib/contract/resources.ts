@@ -68,6 +68,8 @@ export interface Operation {
   readonly errors?: readonly string[];
   /** Where what was created is, below the API's base. @default with 201, the path and the `id` of the answer */
   readonly location?: (answer: never, params: Readonly<Record<string, string>>) => string;
+  /** Members of the answer that are not of the record, and that only this answer has. The `ETag` leaves them out. @default none */
+  readonly outsideTag?: readonly string[];
   readonly handle: (request: OperationRequest<never, never, never>) => Awaitable<unknown>;
 }
 

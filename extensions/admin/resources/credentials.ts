@@ -14,7 +14,7 @@ import {
 } from '../../../lib/extension-door.js';
 import { checkScopesOfClient, checkTrustOfClient } from '../privileges.js';
 import { confirm, type MeansChecks } from './means.js';
-import { crud } from './shape/crud.js';
+import { crud, type Request, type Understood } from './shape/crud.js';
 import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 
@@ -22,13 +22,19 @@ const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { desc
 const secret = Type.Optional(Type.String({ description: 'shown this once' }));
 const Secret = Type.Object({ secret: Type.String({ description: 'shown this once' }) }, { $id: 'Secret', additionalProperties: false });
 
+const warnings = Type.Optional(
+  Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, { additionalProperties: false }), {
+    description: 'parts of the metadata that are left out or read otherwise; in the answer to the write alone',
+  }),
+);
+
 type Holder = Client | ApiResource;
 
 /** @param secretOf the secrets that creations made in this process, until they are answered. */
 function holders<Row extends Holder>(
   options: Pick<
     Parameters<typeof crud<Row>>[0],
-    'name' | 'noun' | 'path' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval'
+    'name' | 'noun' | 'path' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval' | 'understood'
   > & {
     readonly title: string;
     readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
@@ -41,7 +47,7 @@ function holders<Row extends Holder>(
 ): readonly Operation[] {
   const { title, create, service, rotate, guard, always = [], form: given = form({}) } = options;
   const members = without(given, 'secret');
-  const item = itemOf(title, members, always, { secrets, secret });
+  const item = itemOf(title, members, always, { secrets, secret, ...(options.understood && { warnings }) });
   const shown = viewOf<Fields>(without(item, 'secrets'));
   const view = (row: Fields): Fields => ({
     ...shown(row),
@@ -56,6 +62,7 @@ function holders<Row extends Holder>(
       form: members,
       changeable: options.changeable ?? members,
       isRemovable: true,
+      outsideTag: ['secret', 'warnings'],
       service({ directory }) {
         const all = service(directory);
         return {
@@ -91,6 +98,13 @@ function holders<Row extends Holder>(
   ];
 }
 
+/** Reads metadata as people paste it. Members that the request does not write stay as they are. */
+function understood({ body, directory }: Request, client: Client | undefined): Understood {
+  if (body.metadata === undefined) return { body, warnings: [] };
+  const { metadata, warnings } = directory.clients.understood(body.metadata as Fields, client?.metadata);
+  return { body: { ...body, metadata }, warnings };
+}
+
 export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operation[] =>
   holders<Client>({
     name: 'clients',
@@ -104,6 +118,7 @@ export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
       ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status', 'confirm'],
     ],
     errors: ['grant_exceeds_own', 'means_unconfirmed'],
+    understood,
     async guard(request, client, { confirm: isConfirmed, ...members }) {
       const { allowedScopes = [], trustedLoginHint = false } = { ...client, ...members } as Partial<Client>;
       const { allowedScopes: before = [], trustedLoginHint: wasTrusted = false } = client ?? {};

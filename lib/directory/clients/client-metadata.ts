@@ -71,6 +71,14 @@ export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: C
 export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUris }: Metadata): readonly unknown[] =>
   [own ?? (isFilled(redirectUris) ? ['code'] : [])].flat();
 
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a key of a client is or has a secret. Such a key is refused, never left out, because its holder has to replace it. @see RFC 7517 §9.2 */
+export const isSecretKey = (key: unknown): boolean => isObject(key) && ['d', 'k', 'priv'].some((member) => Object.hasOwn(key, member));
+
+const hasSecretKey = ({ jwks }: Metadata): boolean => isObject(jwks) && Array.isArray(jwks.keys) && jwks.keys.some(isSecretKey);
+
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
 /** Members of a client that these rules are about. */
@@ -86,6 +94,8 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
     report('/requirePkce', 'true or nothing for a public or native client');
   const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = metadata;
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
+  if (hasSecretKey(metadata)) report('/metadata/jwks', 'public keys alone; replace a key whose secret member (d, k or priv) was sent');
+  if (Array.isArray(metadata.scope)) report('/metadata/scope', 'one string, with a space between scopes');
   // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
   const found = Object.entries(rules.problemsOfMetadata?.({ ...metadata, response_types: responseTypesOf(metadata) }) ?? {});
@@ -144,14 +154,28 @@ function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadat
     return expected === undefined ? undefined : { path, expected };
   }
   if (known.has(name)) return undefined;
-  const reason = ownMember(refused, name);
+  // Records have names in the spelling of the standards alone, so that a record has one member for one meaning.
+  const names = [...known, ...(addedMetadata?.keys() ?? [])];
+  const reason = ownMember(refused, name) ?? ownMember(refused, spellingsOf(Object.keys(refused))(name) ?? name);
   if (reason !== undefined) return { path, expected: reason };
-  const didYouMean = nearest(name, [...known]);
+  const didYouMean = spellingsOf(names)(name) ?? nearest(name, names);
   if (didYouMean !== undefined) return { path, expected: 'the name of client metadata', didYouMean };
   return ownMetadata ? undefined : { path, expected: 'the name of client metadata' };
 }
 
-const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];
+/** Returns a function that returns which of the names a text spells: `redirectUris`, `RedirectURLs` and `redirect-uris` spell `redirect_uris`. */
+export function spellingsOf(names: readonly string[]): (text: string) => string | undefined {
+  const canonical = (text: string): string =>
+    text
+      .replace(/[_-]/g, '')
+      .toLowerCase()
+      .replace(/url(s?)$/, 'uri$1');
+  const byForm = new Map(names.map((name) => [canonical(name), name]));
+  return (text) => byForm.get(canonical(text));
+}
+
+export const uriLists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris'];
+const lists = [...uriLists, 'response_types', 'grant_types'];
 
 /** @see RFC 7591 §2 */
 function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly RecordProblem[] {

@@ -37,6 +37,7 @@ import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { authMethod, findAllClientProblems, findIdProblems, findProblemsOfChange, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import { clientVoucherFor, withClientVoucher } from './client-vouchers.js';
+import { type UnderstoodMetadata, understoodMetadata } from './pasted-metadata.js';
 import { checkSharedId } from './shared-ids.js';
 
 const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
@@ -122,6 +123,13 @@ export interface Clients {
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string, check?: CheckCurrent<Client>): Promise<{ readonly client: Client; readonly secret: string }>;
+  /**
+   * Returns metadata of a document as the service reads it, for {@link create} and {@link update}, which take the spelling of the standards alone.
+   * @param written metadata, or a JSON Merge Patch of it
+   * @param before the metadata that a patch changes
+   * @throws IdpError `invalid_record` if a key cannot be used and is needed.
+   */
+  understood(written: Readonly<Record<string, unknown>>, before?: Client['metadata']): UnderstoodMetadata;
   /** What is wrong with a client that is about to be made. */
   problemsOf(input: ClientInput): readonly RecordProblem[];
   /** The client, if the secret is one of its live ones. */
@@ -219,6 +227,8 @@ export function createClients(context: DirectoryContext): Clients {
       const { record: client, secret } = await secrets.rotate(id, given, check);
       return { client, secret };
     },
+
+    understood: (written, before = {}) => understoodMetadata(written, before, context),
 
     problemsOf: ({ id, secret: _secret, ...given }) =>
       findAllClientProblems({ ...newRecord(now, id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 }, context),

@@ -1,8 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../../errors.js';
 import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
+import { understoodMetadata } from '../clients/pasted-metadata.js';
 import type { ClientRules } from '../context.js';
 import { seedIds } from './ids.js';
+import { understoodClients } from './pasted-clients.js';
 import { findSeedReferenceProblems } from './references.js';
 import { findExtensionSeedProblems, findSeedFormProblems, type Seed, seedPath } from './schema.js';
 import { findSeedScopeProblems } from './scopes.js';
@@ -25,13 +27,16 @@ export async function findSeedProblems(
   if (seed === undefined) return [];
   const malformed = findSeedFormProblems(seed);
   if (malformed.length > 0) return malformed;
-  const wellFormed = seed as Seed;
+  const { seed: wellFormed, problems: ofKeys } = understoodClients(seed as Seed, (metadata) =>
+    understoodMetadata(metadata, {}, clientRules),
+  );
   const references = isAlone ? await findSeedReferenceProblems(undefined, wellFormed, seedIds(issuer)) : [];
   const scopes = isAlone ? await findSeedScopeProblems(undefined, wellFormed, identityScopes) : [];
   return [
     ...findExtensionSeedProblems(wellFormed, formsOfExtensions),
     ...references,
     ...scopes,
+    ...ofKeys,
     ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
       [...findIdProblems(client.id, clientRules), ...findClientProblems({ ...client, metadata }, clientRules)].map(
         ({ path, ...problem }) => ({

@@ -5,6 +5,7 @@
  * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
 
+import { ConfigError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource, Client, Permission } from '../../store/records/records.js';
@@ -15,6 +16,7 @@ import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import type { Directory } from '../directory.js';
 import type { SeedLedger } from '../seed-ledger.js';
 import { seedIds } from './ids.js';
+import { understoodClients } from './pasted-clients.js';
 import { checkSeedReferences } from './references.js';
 import { createSeedRun, type SeedPart, type SeedPiece } from './run.js';
 import { checkSeedForm, type Seed } from './schema.js';
@@ -31,13 +33,17 @@ export type { Seed } from './schema.js';
  */
 export async function applySeed(
   given: Directory,
-  seed: Seed | undefined,
+  written: Seed | undefined,
   logger: Logger,
   piecesOfExtensions: (seed: Seed, tenantId: (name: string) => string) => readonly SeedPiece<{ readonly id: string }>[] = () => [],
 ): Promise<void> {
-  if (seed !== undefined) checkSeedForm(seed);
+  if (written !== undefined) checkSeedForm(written);
   await given.seedLedger.begin();
-  if (seed === undefined) return;
+  if (written === undefined) return;
+  const { seed, warnings, problems } = understoodClients(written, (metadata) => given.clients.understood(metadata));
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+  if (warnings.length > 0)
+    logger.warn({ warnings }, 'parts of client metadata in the seed are left out or read otherwise; correct them in the seed');
   const directory = given.as({ actor: 'seed' });
   const ids = seedIds(directory.issuer);
   const { tenants = [], permissions = [], clients = [], apiResources = [], mode = 'update' } = seed;

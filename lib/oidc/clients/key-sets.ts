@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { isUsableKey } from '../../directory/index.js';
 import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../../fetch/remote-documents.js';
 import type { Logger } from '../../logger.js';
@@ -40,22 +40,11 @@ function keySetOf({ status, headers, body }: GuardedResponse): KeySet {
   if (status !== 200) throw new Error(`${status} is not 200`);
   const { keys } = (JSON.parse(decodeUtf8(body) ?? '') ?? {}) as { keys?: unknown };
   if (!Array.isArray(keys)) throw new Error('there is no array of keys');
-  return { keys: keys.filter(isUsable), freshUntil: nodeTime() + freshFor(headers) * 1000 };
+  return { keys: keys.filter(isUsableKey), freshUntil: nodeTime() + freshFor(headers) * 1000 };
 }
 
 /** @see RFC 9111 §5.2.2.1, §5.3 */
 function freshFor({ 'cache-control': control = '', expires = '' }: GuardedResponse['headers']): number {
   const seconds = Number(/max-age=(\d+)/.exec(control)?.[1] ?? (Date.parse(expires) - nodeTime()) / 1000);
   return Math.min(Math.max(seconds || 0, MIN_FRESH_SECONDS), MAX_FRESH_SECONDS);
-}
-
-/** Public, and whole; others are passed over. @see RFC 7517 §5 */
-function isUsable(key: unknown): key is JsonWebKey {
-  if (typeof key !== 'object' || key === null || 'd' in key || 'priv' in key) return false;
-  try {
-    createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
-    return true;
-  } catch {
-    return false;
-  }
 }

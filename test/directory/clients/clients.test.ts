@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
+import { findClientProblems, ownMetadataNames } from '../../../lib/directory/clients/client-metadata.js';
 import type { ApiResource, Client } from '../../../lib/store/records/records.js';
 import { codeOf, testDirectory } from '../../support/service/test-directory.js';
 
@@ -68,6 +69,10 @@ describe('clients (design §3)', () => {
 
   test.each<[string, Record<string, unknown>, object]>([
     ['redirectUris', { redirectUris: [] }, { didYouMean: 'redirect_uris' }],
+    ['clientSecret', { clientSecret: 'hunter2' }, { expected: expect.stringMatching(/the field secret is hashed/) }],
+    ['TokenEndpointAuthMethod', { TokenEndpointAuthMethod: 'none' }, { didYouMean: 'token_endpoint_auth_method' }],
+    ['scope', { scope: ['openid', 'email'] }, { expected: 'one string, with a space between scopes' }],
+    ['redirect_uris', { redirect_uris: 'https://a.test/' }, { expected: 'a list' }],
     ['redirect_uri', { redirect_uri: 'https://a.test/' }, { didYouMean: 'redirect_uris' }],
     ['grant_type', { grant_type: 'refresh_token' }, { didYouMean: 'grant_types' }],
     ['something', { something: 1 }, { expected: 'the name of client metadata' }],
@@ -107,6 +112,27 @@ describe('clients (design §3)', () => {
     await using t = await testDirectory();
     expect((await t.directory.clients.create({ ...web, metadata })).client.metadata).toEqual(metadata);
   });
+
+  test.each([true, false])(
+    'each registered name in another spelling is refused with the name that is expected: names of the host %s',
+    (ownMetadata) => {
+      const spellings = [
+        (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+        (name: string) => name.replaceAll('_', '-'),
+        (name: string) => name.toUpperCase(),
+      ];
+      const added = 'backchannel_token_delivery_mode';
+      const rules = { ownMetadata, addedMetadata: new Map([[added, () => undefined]]) };
+      for (const name of [...ownMetadataNames, added])
+        for (const spelled of spellings.map((spell) => spell(name)).filter((each) => each !== name)) {
+          const path = `/metadata/${spelled}`;
+          const found = findClientProblems({ metadata: { [spelled]: 'x' } }, rules).find((problem) => problem.path === path);
+          const plain = findClientProblems({ metadata: { [name]: 'x' } }, rules).find(({ path: at }) => at === `/metadata/${name}`);
+          const isRefused = plain?.expected.startsWith('nothing, because') === true;
+          expect([spelled, isRefused ? found?.expected : found?.didYouMean]).toEqual([spelled, isRefused ? plain?.expected : name]);
+        }
+    },
+  );
 
   test('RFC 7591 §2 all that is wrong is told at once, and an older record can be changed otherwise', async () => {
     await using t = await testDirectory();

@@ -47,6 +47,12 @@ export interface Judged {
   readonly follow?: (() => Promise<void>) | undefined;
 }
 
+/** A body as it is understood. */
+export interface Understood {
+  readonly body: Fields;
+  readonly warnings: readonly { readonly path: string; readonly reason: string }[];
+}
+
 interface CrudOptions<Row extends Stored> {
   /** As in its scopes: `groups`. */
   readonly name: string;
@@ -73,6 +79,13 @@ interface CrudOptions<Row extends Stored> {
   readonly form?: TObject;
   /** What can be changed; without it there is no change. Its member `confirm` is for the guard alone, and not of the record. */
   readonly changeable?: TObject;
+  /**
+   * Reads what is written as a document that people paste. The answer to the write alone has the warnings.
+   * @param row the record that a patch changes
+   */
+  readonly understood?: (request: Request, row: Row | undefined) => Understood;
+  /** Members of the answer to a write that no other answer has, so that the `ETag` leaves them out. */
+  readonly outsideTag?: readonly string[];
   /** Members that cannot be taken away. */
   readonly always?: readonly string[];
   /** Errors of creation and change, beside those that every operation has. */
@@ -94,6 +107,9 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   const read = { scope: `idp.${name}:read` };
   const write = { scope: `idp.${name}:write` };
   const errors = ['conflict', ...(options.errors ?? [])];
+  const tagged = options.outsideTag ? { outsideTag: options.outsideTag } : {};
+  const understood = options.understood ?? (({ body }: Request): Understood => ({ body, warnings: [] }));
+  const viewAfterWrite = (row: Row, { warnings }: Understood): Fields => view(warnings.length > 0 ? { ...row, warnings } : row);
   const service = (request: Request) => options.service(request) as unknown as Service<Row>;
   const idOf = ({ params }: Request): string => params[idParam] as string;
 
@@ -113,16 +129,22 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   }
 
   async function create(request: Request): Promise<Fields> {
-    const { body, isRetry, newId } = request;
+    const { isRetry, newId } = request;
+    const read = understood(request, undefined);
+    const { body } = read;
     await guard?.(request, undefined, body);
     const id = String(body.id ?? newId());
     const before = isRetry && body.id === undefined ? await service(request).get(id) : undefined;
-    return view(before ?? (await service(request).create({ ...body, id })));
+    return viewAfterWrite(before ?? (await service(request).create({ ...body, id })), read);
   }
 
   /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
   async function change(request: Request): Promise<Fields> {
-    const membersOf = (row: Row): Fields => mergedMembers(row as unknown as Fields, request.body);
+    let read: Understood = { body: {}, warnings: [] };
+    const membersOf = (row: Row): Fields => {
+      read = understood(request, row);
+      return mergedMembers(row as unknown as Fields, read.body);
+    };
     let judged: Judged | undefined;
     const changed = await writeJudged(
       await found(request),
@@ -139,7 +161,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
       },
     );
     await judged?.follow?.();
-    return view(changed);
+    return viewAfterWrite(changed, read);
   }
 
   async function remove(request: Request): Promise<void> {
@@ -186,6 +208,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
             answer: item,
             status: 201,
             errors,
+            ...tagged,
             handle: create,
           }),
         ]
@@ -208,6 +231,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
             body: mergeForm(without(changeable, 'id'), always),
             answer: item,
             errors,
+            ...tagged,
             handle: change,
           }),
         ]
