@@ -28,11 +28,16 @@ export function createApplications({ own, brandingOf, directory, personalTenant 
       const { tenant, client } = await brandingOf(tid, rest.length === 0 ? undefined : rest.join('/'));
       if (!tenant) return undefined;
       const styles = client?.styles ?? tenant.branding;
+      const [clientId] = rest.length === 0 ? [] : [rest.join('/')];
+      const eventMetadata = opened
+        ? opened.eventMetadata
+        : clientId !== undefined && { ClientId: clientId, ClientName: client?.name ?? clientId };
       return {
         name: client?.name ?? tenant.name,
         returnTo: `${own}/invitations/return`,
         ...(styles && { styles }),
         ...(opened && personalTenant !== undefined && { registration: limits, allowedTenants: [personalTenant] }),
+        ...(eventMetadata && { eventMetadata }),
       };
     },
   };

@@ -60,7 +60,8 @@ export function personalAccountRoutes(
     const email = typedField(ctx, 'email', 'address');
     const input = { givenName, familyName, email, password: formField(ctx, 'password') };
     const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
-    const { registration } = directory.forTenant(personal.id);
+    const { eventMetadata: metadata } = opened;
+    const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
     const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
     const forms = await attempts(JSON.stringify(['invitation forms', opened.ref.id]), DAY_MS);
     if (forms.count > limits.forms) return refused({ status: 429, problem: 'invitations.create.often' });

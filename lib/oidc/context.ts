@@ -8,9 +8,8 @@ import type { ClientEndpoint } from '../contract/clients/client-endpoint.js';
 import type { GrantType } from '../contract/clients/grant-type.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { ActingRule } from '../contract/sign-in/acting-rule.js';
-import type { RegistrationLimits } from '../contract/sign-in/interaction.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
-import type { InternalClients as ClientsOfExtension } from '../contract/sign-in/sign-in-request.js';
+import type { InternalClients as ClientsOfExtension, InternalClient } from '../contract/sign-in/sign-in-request.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
@@ -111,7 +110,7 @@ export interface InternalClients {
   find(id: string): Awaitable<Client | undefined>;
   isInternal(record: object | undefined): boolean;
   /** As the application says of itself; undefined for any other client. */
-  registrationOf(record: object | undefined): RegistrationLimits | undefined;
+  applicationOf(record: object | undefined): InternalClient | undefined;
   /** The service itself as a client: requirements are asked about it where no application asks. No request can name it. */
   readonly service: Client;
 }

@@ -25,7 +25,7 @@ import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
 import { fieldsOf, groupsFor, isVerified, provesEmail, textOf, updatePerson, userNameOf } from './mapping.js';
 
 /** What of an interaction says whose accounts may be signed in to. */
-type Narrowed = Pick<Interaction, 'tids'>;
+type Narrowed = Pick<Interaction, 'tids' | 'eventMetadata'>;
 
 /** An account, and the identity of its owner that opens it. */
 export interface Opening {
@@ -173,7 +173,11 @@ export function createPeople(context: ExtensionContext): People {
     return (await known(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
 
-  async function create(connection: Connection, { subject, claims }: Upstream, { tids }: Narrowed): Promise<Account> {
+  async function create(
+    connection: Connection,
+    { subject, claims }: Upstream,
+    { tids, eventMetadata: metadata }: Narrowed,
+  ): Promise<Account> {
     const { id, mapping, createUsersIn: tid, requireVerifiedEmail } = connection;
     if (tid === undefined) throw new RefusedAnswer('unknown', 'nobody here has this identity');
     if (await accounts.isIdentityHidden({ idp: id, subject }))
@@ -192,7 +196,7 @@ export function createPeople(context: ExtensionContext): People {
     const userName = userNameOf(mapping, claims);
     if (userName === undefined) throw new RefusedAnswer('failed', 'the provider does not tell the user name of the person');
     const { vouchedBy } = connection;
-    const scoped = directory.as({ actor: `connection:${id}` }, vouchedBy).forTenant(tid);
+    const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(context, connection, claims, { tid, before: [], identity: vouchedBy });
     try {
       const person = await scoped.persons.create({

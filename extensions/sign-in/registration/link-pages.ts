@@ -19,7 +19,7 @@ import {
   typedField,
   type ViewPart,
 } from '../../../lib/extension-door.js';
-import { begun, countInvited, created, throughOf, type Waiting, waiting } from './records.js';
+import { begun, countInvited, created, registrationIn, throughOf, type Waiting, waiting } from './records.js';
 import { createRegistrationLinks } from './sending.js';
 
 const APPLICATION = 'sign-in:registration';
@@ -177,7 +177,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
         ctx.set('Retry-After', String(secondsUntil(isFullUntil)));
         return await show(ctx, found, chosen, {}, 'sign-in.confirm.often', 429);
       }
-      const { registration } = directory.forTenant(tid);
+      const registration = registrationIn(context, tid, found);
       const { user } = await registration.complete(prepared, chosen, turnsOf(ctx.ip), throughOf(invited)).catch(async (error: unknown) => {
         await countInvited(context, 'accounts', clientId, invited, -1);
         throw error;

@@ -1,5 +1,11 @@
 /** Registrations that wait for the proof of their address. */
-import type { ArtifactKind, ExtensionContext, PreparedRegistration, RegistrationLimits } from '../../../lib/extension-door.js';
+import type {
+  ArtifactKind,
+  EventMetadata,
+  ExtensionContext,
+  PreparedRegistration,
+  RegistrationLimits,
+} from '../../../lib/extension-door.js';
 
 /** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
 export const waiting: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
@@ -15,9 +21,17 @@ export interface Waiting {
   readonly locale?: string;
   /** Limits, for the client of this record, of an invitation that lets the user create the account whatever the tenant's `signIn` says. */
   readonly invited?: RegistrationLimits;
+  readonly eventMetadata?: EventMetadata;
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
 }
+
+/** The registration of a tenant, whose events name the client of the invitation that the account is created for. */
+export const registrationIn = (
+  { directory }: Pick<ExtensionContext, 'directory'>,
+  tid: string,
+  { eventMetadata: metadata }: Pick<Waiting, 'eventMetadata'>,
+) => directory.as(metadata ? { metadata } : {}).forTenant(tid).registration;
 
 /** The kind of delivery that mails the link. */
 export const SEND = 'sign-in.registration';

@@ -19,7 +19,7 @@ import {
 import type { Attempts } from '../attempts.js';
 import type { Steps } from '../steps/steps.js';
 import type { PageView, RegistrationProblem } from '../view-models.js';
-import { begun, countInvited, SEND, throughOf, type Waiting, waiting } from './records.js';
+import { begun, countInvited, registrationIn, SEND, throughOf, type Waiting, waiting } from './records.js';
 
 /** What is wrong with a password that is long enough. */
 const ofRules: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
@@ -35,8 +35,8 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
 export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
   const { directory, mail, artifact, deliver, view, lifetimes, locales } = context;
 
-  const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
-    tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
+  const serviceOf = ({ tids: [tid, ...others] = [], ...interaction }: Interaction) =>
+    tid !== undefined && others.length === 0 ? registrationIn(context, tid, interaction) : undefined;
 
   const show = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> => {
     const rules = await serviceOf(interaction)?.rules(throughOf(interaction.registration));
@@ -48,7 +48,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
 
   /** Has the address proven first: whether somebody has the name is told there, and not here. */
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
-    const { tids: [tid = ''] = [], client, uid, parameters, registration: invited } = interaction;
+    const { tids: [tid = ''] = [], client, uid, parameters, registration: invited, eventMetadata } = interaction;
     const id = randomUUID();
     const sources = { uiLocales: chosenLanguage(ctx, context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
@@ -59,6 +59,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       uid,
       ...(locale ? { locale } : {}),
       ...(invited && { invited }),
+      ...(eventMetadata && { eventMetadata }),
       expiresAt: context.now() + lifetimeSeconds * 1000,
       prepared,
     };

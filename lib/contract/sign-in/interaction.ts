@@ -5,6 +5,7 @@
  * may take with it.
  */
 import type { Account, Proof, SignInRef } from '../../directory/index.js';
+import type { EventMetadata } from '../../events.js';
 import type { Client } from '../../store/records/records.js';
 
 /** Accounts that invited users may create for one internal client. */
@@ -75,6 +76,8 @@ export interface Interaction {
   readonly isInternal?: boolean;
   /** As the internal client says: an invitation lets users create an account here. */
   readonly registration?: RegistrationLimits;
+  /** As the internal client says: pass it to `directory.as`, as `metadata`, where the sign-in creates an account. */
+  readonly eventMetadata?: EventMetadata;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */

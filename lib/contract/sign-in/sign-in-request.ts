@@ -1,6 +1,7 @@
 /** Signing a browser in for an application that speaks another protocol than OpenID Connect. */
 import type { Context } from 'koa';
 import type { Awaitable } from '../../awaitable.js';
+import type { EventMetadata } from '../../events.js';
 import type { Branding } from '../../store/records/records.js';
 import type { RegistrationLimits, SignIn } from './interaction.js';
 import type { BrowserSignIn } from './logout-participant.js';
@@ -17,6 +18,8 @@ export interface InternalClient {
   readonly impersonation?: 'allow' | 'refuse';
   /** Users who are invited may create an account on the pages of this sign-in, whatever `signIn.selfRegistration` of the tenant says. @default as the tenant says */
   readonly registration?: RegistrationLimits;
+  /** The client of the invitation that the sign-in is part of. Events of accounts that are created at this sign-in name the client. */
+  readonly eventMetadata?: EventMetadata;
 }
 
 export interface InternalClients {

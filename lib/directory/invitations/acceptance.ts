@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
+import type { EventMetadata } from '../../events.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
@@ -18,7 +19,7 @@ import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-r
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { weaker, withCredentialVoucher } from '../vouchers.js';
-import { onBehalf } from './metadata.js';
+import { metadataOf, onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
 /**
@@ -34,6 +35,8 @@ export interface OpenedInvitation {
   readonly tenant: Tenant;
   readonly person: PersonWithUser;
   readonly clientId?: string;
+  /** The client of the invitation, as events name it. */
+  readonly eventMetadata?: EventMetadata;
   readonly locale?: string;
   readonly expiresAt: Date;
   /**
@@ -106,6 +109,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     if (!tenant || !hasUser(person) || person.tid !== tenant.id) return undefined;
     const { user } = person;
     const { clientId, locale } = invitation;
+    const eventMetadata = metadataOf(invitation);
     const hasPassword = tenant.signIn?.methods?.includes(PASSWORD) ?? true;
     return {
       ref,
@@ -114,6 +118,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       tenant,
       person,
       ...(clientId === undefined ? {} : { clientId }),
+      ...(eventMetadata && { eventMetadata }),
       ...(locale === undefined ? {} : { locale }),
       expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
       takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',

@@ -1,13 +1,15 @@
+import type { EventMetadata } from '../../events.js';
 import type { Invitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { attributedCollections } from '../outbox/attribution.js';
 
+/** Returns the client of an invitation as events name it; undefined without one. */
+export const metadataOf = ({ clientId, clientName }: Pick<Invitation, 'clientId' | 'clientName'>): EventMetadata | undefined =>
+  clientId === undefined ? undefined : { ClientId: clientId, ClientName: clientName ?? clientId };
+
 /** The directory, whose events name the client of the invitation exactly when it carries one. @see service specification, Events 2 */
-export function onBehalf(
-  context: DirectoryContext,
-  { clientId, clientName }: Pick<Invitation, 'clientId' | 'clientName'>,
-): DirectoryContext {
-  if (clientId === undefined) return context;
-  const metadata = { ClientId: clientId, ClientName: clientName ?? clientId };
+export function onBehalf(context: DirectoryContext, invitation: Pick<Invitation, 'clientId' | 'clientName'>): DirectoryContext {
+  const metadata = metadataOf(invitation);
+  if (metadata === undefined) return context;
   return { ...context, collections: attributedCollections(context.collections, { metadata }) };
 }

@@ -151,7 +151,7 @@ async function checkRegistration(
   { oidc: { client } }: KoaContextWithOIDC,
   tids: readonly string[] | undefined,
 ): Promise<false> {
-  const through = client && internalClients.registrationOf(clientOf(client)) && 'invitation';
+  const through = client && internalClients.applicationOf(clientOf(client))?.registration && 'invitation';
   const [tid, ...others] = tids ?? [];
   const isOpen = tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules(through)) !== undefined;
   if (!isOpen) throw new errors.AccessDenied(refusal);

@@ -34,7 +34,7 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
       return found instanceof Promise ? found.then((client) => client && recordOf(id, client)) : found && recordOf(id, found);
     },
     isInternal: (record) => record !== undefined && known.has(record),
-    registrationOf: (record) => record && known.get(record)?.registration,
+    applicationOf: (record) => record && known.get(record),
     service: recordFor(issuer, issuer, { name: new URL(issuer).host, returnTo: '' }),
   };
 }

@@ -85,7 +85,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
       const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
       restart.remember(ctx, uid, { parameters, browser });
       const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
-      const registration = internalClients.registrationOf(record);
+      const { registration, eventMetadata } = internalClients.applicationOf(record) ?? {};
       return {
         uid,
         browser,
@@ -93,6 +93,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         client: record,
         ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
         ...(registration === undefined ? {} : { registration }),
+        ...(eventMetadata && { eventMetadata }),
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),
