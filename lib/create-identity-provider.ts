@@ -147,7 +147,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     formOf: csrf.formOf,
     signIn: (ctx) => protocol.signInState(ctx),
     sessionCookie: cookieName('session', options),
-    onward: (ctx) => protocol.afterSignIn(ctx),
+    isOver: (ctx) => protocol.isSignInOver(ctx),
     showUnderWay: (ctx) => showPage(ctx, { page: 'under-way' }),
     logger,
   });

@@ -4,6 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { unreadRequest } from '../http/requests/unread-request.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
+import type { CompletedRequests } from './authorize/completed-requests.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import type { RequestUris } from './authorize/request-uris.js';
 import type { RefusalCount } from './clients/authentication.js';
@@ -28,10 +29,11 @@ export interface MiddlewareParts {
   /** Undefined where oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
   readonly parameters: ProviderHooks['parameters'];
+  readonly completed: Pick<CompletedRequests, 'note'>;
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters } = made;
+  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters, completed } = made;
   const provider = () => instances.current().provider;
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, provider, parameters);
@@ -62,6 +64,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     logout.skipWithoutSession(inner);
     const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
     const unit = parts.adapters.unitOf(ctx);
+    if (inner.oidc?.route === 'resume') completed.note(inner);
     if (unit.hasWrites) await commitRequest(unit);
     ended?.();
     const counting = refusals.count(ctx);

@@ -23,6 +23,7 @@ import { createIsComplete, createMayChange, createSufficient } from './accounts/
 import { createScopes } from './accounts/scopes.js';
 import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { checkSignOut, checkUris } from './authorize/checks.js';
+import { createCompletedRequests } from './authorize/completed-requests.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPushedAnswer } from './authorize/pushed-requests.js';
@@ -79,8 +80,8 @@ export interface Protocol {
   readonly signInToEnd: ExtensionContext['signInToEnd'];
   /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
   readonly signInState: (ctx: Context) => Promise<string>;
-  /** Returns the URL at which a browser continues that sends a form of a sign-in which it completed a moment ago. Undefined for other requests. */
-  readonly afterSignIn: (ctx: Context) => Promise<string | undefined>;
+  /** Whether the request is one to the pages of a sign-in that is no longer pending. */
+  readonly isSignInOver: (ctx: Context) => Promise<boolean>;
   readonly isSufficient: ExtensionContext['isSufficient'];
   readonly mayChange: ExtensionContext['mayChange'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
@@ -142,6 +143,7 @@ export function createProtocol(
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
+  const completed = createCompletedRequests(parts, provider);
   const signedIn = createSignedIn(parts, provider, isComplete);
   const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
@@ -156,7 +158,7 @@ export function createProtocol(
         if (!client) throw new TypeError('the client did not authenticate');
         ctx.body = await answerClient({ ctx, client, record: clientOf(client) as Client, parameters: body ?? {} });
       }),
-    respond: createResponder(parts, signInRequests.answer),
+    respond: createResponder(parts, signInRequests.answer, completed),
     parameters,
     check(ctx) {
       checkUris(ctx);
@@ -186,7 +188,7 @@ export function createProtocol(
     },
     addressOf: dependencies.addressOf,
   };
-  const renderError = createErrorPage(parts);
+  const renderError = createErrorPage(parts, completed);
   const { discovery } = dependencies;
   const instances = createInstances({
     parts,
@@ -203,7 +205,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
-  const { afterSignIn, ...interactions } = createInteractions(parts, provider, acting, isComplete);
+  const { isOver: isSignInOver, ...interactions } = createInteractions(parts, provider, acting, isComplete, completed);
   const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
@@ -215,7 +217,7 @@ export function createProtocol(
       return provider() as unknown as ProtocolApp['app'];
     },
     interactions,
-    afterSignIn,
+    isSignInOver,
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     async signature(data, alg) {
@@ -253,6 +255,7 @@ export function createProtocol(
       requestUris,
       plainDoor,
       parameters,
+      completed,
     }),
   };
 }

@@ -94,6 +94,7 @@ describe('design §2: the house', () => {
       'lib/oidc/accounts/offline-access.ts': 'ends',
       'lib/oidc/artifacts/model-adapter.ts': 'ends',
       'lib/oidc/artifacts/token-records.ts': 'ends',
+      'lib/oidc/authorize/completed-requests.ts': 'ends',
       'lib/oidc/authorize/pushed-requests.ts': 'ends',
       'lib/oidc/authorize/request-uris.ts': 'remembers',
       'lib/oidc/clients/key-sets.ts': 'remembers',

@@ -244,6 +244,22 @@ const twoNodes = (name: string, artifacts: () => ArtifactStore | Promise<Artifac
       },
     );
 
+    test('E-A: the other node gives a browser the session again whose cookie it lost', async () => {
+      const agent = new Agent();
+      const [one = '', two = ''] = nodes.map(({ issuer }) => issuer);
+      const page = await passwordPage(one, agent, 'alice@acme.test');
+      const { action, fields } = formOf(page);
+      const sent = { ...fields, password: 'alice' };
+      const first = await agent.post(action, sent);
+      const before = new Map(agent.cookies);
+      await agent.get(first.location as string);
+      agent.cookies.clear();
+      for (const [key, cookie] of before) agent.cookies.set(key, cookie);
+      const again = await agent.follow(await agent.post(action.replace(one, two), sent));
+      expect(membersOf(again)).toHaveProperty('code');
+      expect(membersOf(await agent.follow(await agent.get(ask(one, { prompt: 'none' }))))).toHaveProperty('code');
+    });
+
     test('in another browser, the same fields are another form', async () => {
       const { post } = await shownBy(new Agent());
       hold = Promise.resolve();

@@ -15,7 +15,6 @@ import type { Logger } from '../../logger.js';
 import type { CookieCheck } from './cookie-check.js';
 import type { FormIds } from './csrf.js';
 import { mayBeKept } from './kept.js';
-import { redirectByGet } from './posted-form.js';
 import { requestIdOf } from './request-id.js';
 
 /** Seconds in which a second submission gets the stored answer. */
@@ -68,8 +67,8 @@ export interface RepeatedFormsParts extends FormIds {
   readonly signIn: (ctx: Context) => Promise<string>;
   /** The name of the session's cookie. */
   readonly sessionCookie: string;
-  /** Returns the URL at which the browser continues if the sign-in of the form has been completed since, because the first answer then leads nowhere. */
-  readonly onward: (ctx: Context) => Promise<string | undefined>;
+  /** Whether the form belongs to a sign-in that has ended since. The first answer then leads nowhere, and the page of the form says how to continue. */
+  readonly isOver: (ctx: Context) => Promise<boolean>;
   /** Answers forms of browsers that send no cookies. */
   readonly cookieCheck: Pick<CookieCheck, 'isFormWithout' | 'show'>;
   /** Shows that the first submission is still under way. */
@@ -86,7 +85,7 @@ export interface FormState {
 }
 
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
-  const { records, hash, formOf, signIn, sessionCookie, cookieCheck, onward, showUnderWay, logger } = parts;
+  const { records, hash, formOf, signIn, sessionCookie, cookieCheck, isOver, showUnderWay, logger } = parts;
 
   /** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
   async function attempt<T>(ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
@@ -167,8 +166,8 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       return showUnderWay(ctx);
     }
     if (kept.answer) {
-      const target = isRedirect(kept.answer.status) ? await onward(ctx) : undefined;
-      return target === undefined ? give(ctx, kept.answer) : redirectByGet(ctx, target);
+      const leadsNowhere = isRedirect(kept.answer.status) && (await isOver(ctx));
+      return leadsNowhere ? next() : give(ctx, kept.answer);
     }
     const already = ctx.response.headers as Answer['headers'];
     const giveBack = () => conclude(ctx, form, mine.by, () => ({ content: '' }));

@@ -2,13 +2,15 @@ import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { interactionPath, isInteractionUid } from '../../paths.js';
+import { pushedIdOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import { statusAtEndpoints } from '../clients/refusals.js';
 import type { OidcParts } from '../context.js';
+import { type CompletedRequests, uidOfPushed } from './completed-requests.js';
 
 /** What people see of an error that no client can be told. */
 export const createErrorPage =
-  ({ options, showPage }: OidcParts) =>
+  ({ options, showPage }: OidcParts, completed: Pick<CompletedRequests, 'isHere'>) =>
   async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
     // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
@@ -16,6 +18,11 @@ export const createErrorPage =
       if (!isInteractionUid(uid)) return void (await showPage(ctx, { page: 'wrong-link' }));
       ctx.status = 303;
       return ctx.redirect(`${options.issuer}${interactionPath(options, uid)}`);
+    }
+    const used = await usedHere(ctx, error, completed);
+    if (used !== undefined) {
+      ctx.status = 303;
+      return ctx.redirect(`${options.issuer}${interactionPath(options, used)}`);
     }
     const status = statusAtEndpoints(error);
     ctx.status = status;
@@ -30,3 +37,16 @@ export const createErrorPage =
       ...(client ? { client } : {}),
     });
   };
+
+/** Returns the name of the pushed request that the `request_uri` refers to, if this browser completed the request a moment ago. */
+async function usedHere(
+  ctx: KoaContextWithOIDC,
+  { name }: Error,
+  completed: Pick<CompletedRequests, 'isHere'>,
+): Promise<string | undefined> {
+  if (ctx.oidc?.route !== 'authorization' || name !== 'InvalidRequestUri') return undefined;
+  const { request_uri: uri } = ctx.query;
+  const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;
+  const used = id === undefined ? undefined : uidOfPushed(id);
+  return used !== undefined && (await completed.isHere(ctx, used)) ? used : undefined;
+}

@@ -12,6 +12,12 @@ interface Kept {
   readonly signIn: ProvenSignIn;
 }
 
+/** What is stored of a sign-in that was taken up. */
+interface Taken {
+  readonly browser: string | undefined;
+  readonly uid: string;
+}
+
 export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
   const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
   return {
@@ -30,9 +36,17 @@ export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 
         },
       }),
 
-    async take(ctx: Context, reference: string | undefined): Promise<ProvenSignIn | undefined> {
-      const kept = reference === undefined ? undefined : await records.take(reference);
+    /** @param uid of the interaction that takes the sign-in up. */
+    async take(ctx: Context, reference: string, uid: string): Promise<ProvenSignIn | undefined> {
+      const kept = await records.take(reference, JSON.stringify({ browser: parts.browsers.browserOf(ctx), uid } satisfies Taken));
       return kept && parts.browsers.isBoundHere(ctx, kept) ? kept.signIn : undefined;
+    },
+
+    /** Returns the uid of the interaction that took the sign-in up in this browser. */
+    async takenBy(ctx: Context, reference: string): Promise<string | undefined> {
+      const note = await records.noteOf(reference);
+      const taken = note === undefined ? undefined : (JSON.parse(note) as Taken);
+      return taken && parts.browsers.isBoundHere(ctx, taken) ? taken.uid : undefined;
     },
   };
 }

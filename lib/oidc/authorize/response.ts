@@ -10,6 +10,7 @@ import { sessionTtl } from '../sessions/sessions.js';
 import { signedResponse } from '../upstream/id-token.js';
 import type { ProviderHooks } from '../upstream/provider.js';
 import { saveSession } from '../upstream/session.js';
+import type { CompletedRequests } from './completed-requests.js';
 import { carriedOf, customMembers } from './parameters.js';
 import type { SignInRequests } from './sign-in-requests.js';
 
@@ -53,7 +54,11 @@ const formFields = (members: Members): Record<string, string | readonly string[]
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, now, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']): ProviderHooks['respond'] =>
+  (
+    { adapters, options, now, showPage, browserState }: OidcParts,
+    answerInternal: SignInRequests['answer'],
+    completed: Pick<CompletedRequests, 'note'>,
+  ): ProviderHooks['respond'] =>
   async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
     const { oidc } = ctx;
@@ -62,7 +67,10 @@ export const createResponder =
     if (isError && oidc.route === 'resume' && !client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
     const unit = adapters.unitOf(ctx);
     try {
-      if (!isError) await saveSession(session, sessionTtl({ options, now }, session));
+      if (!isError) {
+        await saveSession(session, sessionTtl({ options, now }, session));
+        completed.note(ctx);
+      }
       await unit.commit();
     } catch (error) {
       if (isError && error instanceof UnavailableError) {

@@ -9,11 +9,12 @@ import { isInteractionUid } from '../../paths.js';
 import { scopesOfClaims } from '../accounts/claims-parameter.js';
 import { type OurSession, sessionNameOf } from '../accounts/login-context.js';
 import { tenantsAllowed } from '../accounts/requirements.js';
+import { parametersOf } from '../authorize/completed-requests.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
-import { type createRestart, parametersOf } from './restart.js';
+import type { createRestart } from './restart.js';
 
 /** Query parameter of a page to which the service redirected the browser to test a cookie. */
 const askedParameter = 'cookies';
@@ -65,7 +66,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
   /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
   const answerInstead = async (ctx: Context): Promise<undefined> => {
     const uid = String(ctx.params?.uid);
-    const onward = await (ctx.method === 'POST' ? restart.afterSignIn(ctx, uid) : restart.moveHere(ctx, uid));
+    const onward = (await restart.afterSignIn(ctx, uid)) ?? (ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, uid));
     if (onward !== undefined) redirectByGet(ctx, onward);
     else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
     return undefined;

@@ -12,12 +12,14 @@ import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { credentialOwner, notBeforeOf, PASSWORD, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
+import { interactionsPath } from '../../paths.js';
 import type { CredentialRef } from '../../store/records/records.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
 import { boundActing } from '../accounts/impersonation.js';
 import { amrFor, signInAs } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { type IsComplete, isAllowedMethod, isAskedMethod, ofSession } from '../accounts/requirements.js';
+import type { CompletedRequests } from '../authorize/completed-requests.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import type { OidcParts } from '../context.js';
 import type { Acting } from '../sessions/acting.js';
@@ -33,24 +35,22 @@ export function createInteractions(
   provider: () => Provider,
   acting: Acting,
   isComplete: IsComplete,
-): Interactions & { afterSignIn(ctx: Context): Promise<string | undefined> } {
+  completed: CompletedRequests,
+): Interactions & { isOver(ctx: Context): Promise<boolean> } {
   const { directory, logger, offers } = parts;
-  const restart = createRestart(parts, provider);
+  const restart = createRestart(parts, provider, completed);
   const choice = createAccountChoice(parts, provider, isComplete);
   const ways = createSignInWays(parts);
   const proven = createProvenSignIns(parts);
   const { find, load } = createCurrentInteraction(parts, provider, restart);
   const switchAccount = createAccountSwitch(parts, provider, find);
 
-  const finish = async (ctx: Context, result: Record<string, unknown>): Promise<string> => {
-    const next = await provider().interactionResult(ctx.req, ctx.res, result as never);
-    if (result.error === undefined) restart.complete(ctx, String(ctx.params?.uid));
-    return next;
-  };
+  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
+    provider().interactionResult(ctx.req, ctx.res, result as never);
 
   return {
     load,
-    afterSignIn: (ctx) => restart.afterSignIn(ctx, String(ctx.params?.uid)),
+    isOver: async (ctx) => ctx.path.startsWith(`${interactionsPath(parts.options)}/`) && restart.isOver(String(ctx.params?.uid)),
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
       const named = boundActing(await ways.named(given), parts);
@@ -107,8 +107,13 @@ export function createInteractions(
     },
 
     async proven(ctx, interaction) {
-      const signIn = await proven.take(ctx, interaction.parameters[provenParameter]);
-      return signIn && this.signIn(ctx, interaction, signIn);
+      const reference = interaction.parameters[provenParameter];
+      if (reference === undefined) return undefined;
+      const signIn = await proven.take(ctx, reference, interaction.uid);
+      if (signIn) return this.signIn(ctx, interaction, signIn);
+      // The browser lost the answer of the page that took the sign-in up, and came again.
+      const uid = await proven.takenBy(ctx, reference);
+      return uid === undefined ? undefined : ((await restart.resumeOf(ctx, uid)) ?? (await restart.afterSignIn(ctx, uid)));
     },
 
     ways: ways.ways,

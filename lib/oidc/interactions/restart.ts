@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
-import { epochSeconds } from '../../times/epoch-seconds.js';
-import type { OurSession } from '../accounts/login-context.js';
+import { type CompletedRequests, parametersOf } from '../authorize/completed-requests.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
 import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
@@ -14,22 +13,16 @@ type Parameters = Readonly<Record<string, string>>;
 interface Begun {
   readonly parameters: Parameters;
   readonly browser?: string | undefined;
-  /** When the pages were completed, in seconds since the epoch. */
-  readonly doneAt?: number;
 }
 
 /** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Seconds after the completion of a sign-in in which a form of its pages restarts the request, instead of leading to the page “expired”. */
-const MOMENT_SECONDS = 60;
+/** Seconds that the sign-in of a completed request may be old when the request is restarted, whatever its `max_age`. */
+const COMPLETED_SECONDS = 120;
 
 /** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
 export const restartedParameter = '__restarted';
-
-/** Those of an interaction, as they were asked for. */
-export const parametersOf = ({ params }: { readonly params: Readonly<Record<string, unknown>> }): Parameters =>
-  Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
 /**
  * Begins the request of a sign-in anew. A live one is in the store. Of one that ran out the request stays with the browser it came from, encrypted
@@ -38,7 +31,7 @@ export const parametersOf = ({ params }: { readonly params: Readonly<Record<stri
  * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
  * sign its requests there is no such link: there it takes the browser that the client sent here.
  */
-export function createRestart({ options, keyring, browsers, now }: OidcParts, provider: () => Provider) {
+export function createRestart({ options, keyring, browsers }: OidcParts, provider: () => Provider, completed: CompletedRequests) {
   const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
 
   async function waiting(uid: string): Promise<Begun | undefined> {
@@ -70,7 +63,6 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
   }
 
   const pathOf = (uid: string): string => options.mountPath + interactionPath(options, uid);
-  const isRecent = ({ doneAt = 0 }: Begun): boolean => now() / 1000 - doneAt <= MOMENT_SECONDS;
 
   return {
     remember(ctx: Context, uid: string, begun: Begun): void {
@@ -95,21 +87,25 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
     },
 
     /**
-     * Returns the URL that restarts the request of a sign-in which was completed in this browser a moment ago. The browser sent a form of its pages again, twice
-     * or after going back. The user is signed in, so the request needs no page. Undefined for any other sign-in that has ended.
+     * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or lost the
+     * answer. The user is signed in, so the request needs no page. Returns the URL of the answer if the user cancelled. Undefined for any other sign-in that has
+     * ended.
      */
     async afterSignIn(ctx: Context, uid: string): Promise<string | undefined> {
-      const begun = begunHere(ctx, uid);
-      if (!begun || (await waiting(uid))) return undefined;
-      const { accountId } = (await provider().Session.get(ctx)) as OurSession;
-      return accountId !== undefined && isRecent(begun) ? begin(ctx, begun, 'resume') : undefined;
+      const found = await completed.takeUp(ctx, uid);
+      if (!found || 'answer' in found) return found?.answer;
+      const { parameters, browser, isSignIn } = found;
+      return begin(ctx, { parameters: isSignIn ? withSignIn(parameters) : parameters, browser }, 'resume');
     },
 
-    /** Notes in the browser that the pages were completed. */
-    complete(ctx: Context, uid: string): void {
-      const begun = begunHere(ctx, uid);
-      if (begun) cookie.write(ctx, uid, pathOf(uid), { ...begun, doneAt: epochSeconds(now()) });
+    /** Returns the URL that completes a sign-in of this browser whose pages are done; undefined for any other. */
+    async resumeOf(ctx: Context, uid: string): Promise<string | undefined> {
+      const found = (await provider().Interaction.find(uid)) as (BoundInteraction & { readonly returnTo: string }) | undefined;
+      return found?.result !== undefined && browsers.isBoundHere(ctx, found) ? found.returnTo : undefined;
     },
+
+    /** Whether a sign-in is no longer pending. */
+    isOver: async (uid: string): Promise<boolean> => isInteractionUid(uid) && (await waiting(uid)) === undefined,
 
     /** Returns whether the pending sign-in was restarted, so that its browser must have got cookies. Undefined if the sign-in is not pending. */
     async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
@@ -124,6 +120,12 @@ export function createRestart({ options, keyring, browsers, now }: OidcParts, pr
     },
   };
 }
+
+/** Raises `max_age` for a request that its user signed in for, because another sign-in was never asked for. */
+const withSignIn = (parameters: Parameters): Parameters =>
+  parameters.max_age === undefined
+    ? parameters
+    : { ...parameters, max_age: String(Math.max(Number(parameters.max_age), COMPLETED_SECONDS)) };
 
 /** What asks for a sign-in gives way, but not to the choice of an account. What asks for anything else stays. */
 function withPrompt(asked: string | undefined, prompt: string): string {

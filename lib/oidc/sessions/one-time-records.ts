@@ -10,7 +10,10 @@ const KEPT_MS = 60_000;
 export interface OneTimeRecords<T> {
   /** @returns the reference. */
   keep(value: T): Promise<string>;
-  take(reference: unknown): Promise<T | undefined>;
+  /** @param note stored in place of the value, for a browser that comes again because it lost the answer. */
+  take(reference: unknown, note?: string): Promise<T | undefined>;
+  /** Returns the note of a record that was taken; undefined for any other record. */
+  noteOf(reference: string): Promise<string | undefined>;
 }
 
 /** @param purpose tells records of one use from those of another. */
@@ -26,14 +29,20 @@ export function createOneTimeRecords<T>(
       await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: nodeTime() + KEPT_MS }]);
       return reference;
     },
-    async take(reference) {
+    async take(reference, note) {
       if (typeof reference !== 'string') return undefined;
       const key = keyOf(reference);
       const kept = (await artifacts.read([{ key }])).get(key);
       if (!kept || kept.consumedAt !== undefined) return undefined;
-      const spent = { op: 'put', key, value: '', expiresAt: kept.expiresAt, consumedAt: nodeTime(), if: 'unconsumed' } as const;
+      const value = note === undefined ? '' : keyring.encrypt(purpose, reference, note);
+      const spent = { op: 'put', key, value, expiresAt: kept.expiresAt, consumedAt: nodeTime(), if: 'unconsumed' } as const;
       const { ok } = await artifacts.commit([spent]);
       return ok ? (JSON.parse(keyring.decrypt(purpose, reference, kept.value)) as T) : undefined;
+    },
+    async noteOf(reference) {
+      const key = keyOf(reference);
+      const kept = (await artifacts.read([{ key }])).get(key);
+      return kept?.consumedAt === undefined || kept.value === '' ? undefined : keyring.decrypt(purpose, reference, kept.value);
     },
   };
 }

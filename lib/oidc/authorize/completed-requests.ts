@@ -1,0 +1,155 @@
+/**
+ * Authorization requests that a browser completed a moment ago.
+ *
+ * A button that is pressed again makes the browser drop the answer under way, with its cookies. The browser then comes again with an interaction, or with a
+ * reference, that has been used. For a minute, the service knows what the browser lost: the same browser gets the cookie of the same session again, and the
+ * request is restarted. The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not given.
+ */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isInteractionUid } from '../../paths.js';
+import { artifactKey, SLOT_LENGTH } from '../../store/artifact-key.js';
+import { nodeTime } from '../../times/node-time.js';
+import type { OurSession } from '../accounts/login-context.js';
+import { perRequest } from '../artifacts/per-request.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { createSessionCookie } from '../sessions/cookies.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
+
+/** Milliseconds in which a browser gets again what it lost. */
+const KEPT_MS = 60_000;
+/** Characters of the uid of an interaction. */
+const UID_LENGTH = 43;
+
+const KIND = 'CompletedRequest';
+const PURPOSE = 'completed request';
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** Returns the parameters of an interaction as the client sent them. */
+export const parametersOf = ({ params }: { readonly params: Readonly<Record<string, unknown>> }): Parameters =>
+  Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+
+interface Completed {
+  readonly parameters: Parameters;
+  readonly session: {
+    /** Value of the session's cookie. */
+    readonly id: string;
+    readonly exp?: number;
+    readonly accountId: string;
+    readonly loginTs?: number;
+  };
+  /** Whether the user signed in for this request, so that the age of the sign-in satisfied the request. */
+  readonly isSignIn: boolean;
+}
+
+/** A request that the user cancelled. */
+interface Cancelled {
+  /** The URL of the error response. */
+  readonly answer: string;
+}
+
+type CompletedRecord = (Completed | Cancelled) & {
+  /** The browser that completed the request. Nobody else gets anything. */
+  readonly browser: string;
+  /** Whether the browser comes again with the reference of the request. */
+  readonly isByReference: boolean;
+};
+
+/** Returns the name under which a pushed request is recorded, in the form of the uid of an interaction and in the slot of the request. */
+export const uidOfPushed = (id: string): string =>
+  id.slice(0, SLOT_LENGTH) + hash('sha256', id, 'base64url').slice(0, UID_LENGTH - SLOT_LENGTH);
+
+export type CompletedRequests = ReturnType<typeof createCompletedRequests>;
+
+export function createCompletedRequests(parts: OidcParts, provider: () => Provider) {
+  const { adapters, artifacts, browsers, keyring, options, internalClients } = parts;
+  const setSessionCookie = createSessionCookie(options, provider);
+  const keyOf = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
+  const noted = perRequest((): { isDone: boolean } => ({ isDone: false }));
+
+  function put(ctx: KoaContextWithOIDC, uid: string, record: CompletedRecord): void {
+    const key = keyOf(uid);
+    const value = keyring.encrypt(PURPOSE, uid, JSON.stringify(record));
+    if (key) adapters.unitOf(ctx).put({ op: 'put', key, value, expiresAt: nodeTime() + KEPT_MS });
+  }
+
+  /** Returns the record, if the browser is the one that completed the request. */
+  async function read(ctx: Pick<Context, 'headers'>, uid: string): Promise<CompletedRecord | undefined> {
+    const key = browsers.browserOf(ctx) === undefined ? undefined : keyOf(uid);
+    const artifact = key && (await artifacts.read([{ key }])).get(key);
+    if (!artifact) return undefined;
+    try {
+      const record = JSON.parse(keyring.decrypt(PURPOSE, uid, artifact.value)) as CompletedRecord;
+      return browsers.isBoundHere(ctx, record) ? record : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Gives the browser the cookie of its session again. Returns false if the sign-in of that session has ended. */
+  async function giveSession(ctx: Context, { id, exp, accountId, loginTs }: Completed['session']): Promise<boolean> {
+    const lost = (await provider().Session.find(id)) as OurSession | undefined;
+    if (lost?.accountId !== accountId || lost.loginTs !== loginTs) return false;
+    setSessionCookie(ctx, id, exp);
+    return true;
+  }
+
+  return {
+    /** Records what the response gives the browser, in the commit of the response. Called once the session has been saved. */
+    note(ctx: KoaContextWithOIDC): void {
+      const browser = browsers.browserOf(ctx);
+      const outcome = noted(ctx).isDone || browser === undefined ? undefined : outcomeOf(ctx);
+      if (browser === undefined || !outcome) return;
+      noted(ctx).isDone = true;
+      const { route, client, entities } = ctx.oidc;
+      const { Interaction: interaction, PushedAuthorizationRequest: pushed } = entities as unknown as Entities;
+      if (route === 'resume') put(ctx, String((ctx as unknown as Context).params.uid), { ...outcome, browser, isByReference: false });
+      // An extension redirected the browser to this reference, in an answer that the browser may get again.
+      const id = pushed?.jti ?? interaction?.parJti;
+      if (id !== undefined && internalClients.isInternal(clientOf(client)))
+        put(ctx, uidOfPushed(id), { ...outcome, browser, isByReference: true });
+    },
+
+    /** Whether this browser completed a pushed request a moment ago. */
+    isHere: async (ctx: Pick<Context, 'headers'>, uid: string): Promise<boolean> => (await read(ctx, uid)) !== undefined,
+
+    /**
+     * Returns the request that the browser completed a moment ago, and gives the browser the cookie of its session again if nobody is signed in. Undefined if the
+     * browser did not complete the request, if that sign-in has ended, or if another account is signed in. Also undefined for a GET of a browser that lost nothing:
+     * the way back into a sign-in that is over gives no second response.
+     */
+    async takeUp(ctx: Context, uid: string): Promise<CompletedRecord | undefined> {
+      const record = await read(ctx, uid);
+      if (!record) return undefined;
+      const isSentAgain = ctx.method === 'POST' || record.isByReference;
+      if ('answer' in record) return isSentAgain ? record : undefined;
+      const { accountId } = (await provider().Session.get(ctx)) as OurSession;
+      if (accountId === undefined) return (await giveSession(ctx, record.session)) ? record : undefined;
+      return isSentAgain && accountId === record.session.accountId ? record : undefined;
+    },
+  };
+}
+
+interface Entities {
+  /** The resumed interaction, or the one that it led to, of the same pushed request. */
+  readonly Interaction?: BoundInteraction & { readonly parJti?: string };
+  readonly PushedAuthorizationRequest?: { readonly jti: string };
+}
+
+/** Returns what the response brings about for the browser; undefined if the browser loses nothing with it. */
+function outcomeOf({ oidc, response }: KoaContextWithOIDC): Completed | Cancelled | undefined {
+  const { jti: id, accountId, loginTs, exp } = (oidc.session ?? {}) as unknown as OurSession;
+  const { error } = ((oidc.entities as unknown as Entities).Interaction?.result ?? {}) as { readonly error?: string };
+  const answer = response.get('Location');
+  if (error !== undefined) return answer === '' ? undefined : { answer };
+  if (accountId === undefined || !oidc.params) return undefined;
+  return {
+    parameters: parametersOf({ params: oidc.params }),
+    session: { id, accountId, ...(exp === undefined ? {} : { exp }), ...(loginTs === undefined ? {} : { loginTs }) },
+    isSignIn: oidc.result?.login !== undefined,
+  };
+}
