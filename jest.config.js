@@ -2,6 +2,7 @@
 export default {
   roots: ['<rootDir>/dist'],
   testMatch: ['<rootDir>/dist/test/**/*.test.js'],
+  reporters: ['default', '<rootDir>/dist/test/jest/progress.js'],
   testEnvironment: '<rootDir>/dist/test/jest/environment.js',
   runtime: '<rootDir>/dist/test/jest/runtime.js',
   testSequencer: '<rootDir>/dist/test/jest/sequencer.js',
