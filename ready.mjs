@@ -4,6 +4,7 @@
  * Runs before `npm start` and `npm test`, maybe as the first thing after a clone, so it imports Node alone.
  *
  *   node ready.mjs          install and build what is missing or out of date
+ *   node ready.mjs start    the same for the demo, after a look at its ports: nobody should wait for packages to learn that a port is in use
  *   node ready.mjs prepack  only build, and only where the compiler is installed (npm calls it before it packs)
  */
 import { spawn } from 'node:child_process';
@@ -21,6 +22,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -83,7 +85,7 @@ class Failure extends Error {}
  */
 async function run(what, program, args, options = {}) {
   const started = Date.now();
-  say(`${what} …`);
+  say(`${what} (usually half a minute) …`);
   // A process group of its own, because the program starts other processes.
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 2, 2], detached: process.platform !== 'win32', ...options });
   const end = (signal) => {
@@ -105,6 +107,23 @@ async function run(what, program, args, options = {}) {
       `${what} failed (${signal ?? (Number.isInteger(status) ? `exit code ${status}` : status)}); the lines above say why.`,
     );
   say(`${what} took ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+/** @throws Failure if another program listens on a port of the demo. The demo itself refuses values that are not ports. */
+async function checkPorts() {
+  const ports = { PORT: Number(process.env.PORT || 3000), RP_PORT: Number(process.env.RP_PORT || 3001) };
+  for (const [variable, port] of Object.entries(ports)) {
+    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) continue;
+    const server = createServer();
+    try {
+      await once(server.listen(port), 'listening');
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE') continue;
+      throw new Failure(`Port ${port} is in use. Set ${variable} to another port: ${variable}=${port + 100} npm start.`);
+    }
+    server.close();
+    await once(server, 'close');
+  }
 }
 
 async function install() {
@@ -184,6 +203,7 @@ async function main(mode) {
   if (mode === 'prepack') {
     if (existsSync(compiler)) await alone(async () => isBuilt() || build());
   } else if (!isInstalled() || !isBuilt()) {
+    if (mode === 'start') await checkPorts();
     await alone(async () => {
       if (!isInstalled()) await install();
       if (!isBuilt()) await build();

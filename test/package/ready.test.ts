@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { constants } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { until } from '../support/time/until.js';
@@ -29,7 +30,7 @@ describe('ready step', () => {
   test('after a clone it installs, builds and shows both', async () => {
     const { code, output } = await copy.ready();
     expect({ code, calls: await copy.calls() }).toEqual({ code: 0, calls: installAndBuild });
-    expect(output).toMatch(/Installing packages …[\s\S]*Building …/);
+    expect(output).toMatch(/Installing packages \(usually half a minute\) …[\s\S]*Building \(usually half a minute\) …/);
   });
 
   test('recommends Node 22 on Node 20, only when it installs, and refuses older ones', async () => {
@@ -89,6 +90,24 @@ describe('ready step', () => {
       expect({ code, calls: await copy.calls() }).toEqual({ code: 1, calls: [] });
       expect(output).toContain('node_modules is a link');
     });
+  });
+
+  test('before the demo it looks at both ports first, and changes nothing if one is in use', async () => {
+    const server = createServer();
+    await once(server.listen(0), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const ports = [{ PORT: `${port}` }, { RP_PORT: `${port}`, PORT: '' }];
+    try {
+      for (const [index, env] of ports.entries()) {
+        const { code, output } = await copy.ready({ mode: ['start'], ...env });
+        expect({ code, calls: await copy.calls() }).toEqual({ code: 1, calls: [] });
+        expect(output).toContain(`Port ${port} is in use. Set ${['PORT', 'RP_PORT'][index]} to another port`);
+      }
+    } finally {
+      server.close();
+    }
+    expect(await copy.ready({ mode: ['start'], PORT: `${port}`, RP_PORT: 'none' })).toMatchObject({ code: 0 });
+    expect(await copy.calls()).toEqual(installAndBuild);
   });
 
   test.each([

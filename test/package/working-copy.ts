@@ -34,8 +34,11 @@ mkdirSync(inRoot('dist'), { recursive: true });
 const lockFile = (version: string) => JSON.stringify({ packages: { '': {}, 'node_modules/koa': { version } } });
 
 interface Invocation {
-  /** `prepack` or nothing. */
+  /** `prepack`, `start` or nothing. */
   readonly mode?: string[];
+  /** Ports of the demo. */
+  readonly PORT?: string;
+  readonly RP_PORT?: string;
   /** For the node that runs the step. */
   readonly flags?: string[];
   /** The program that fails. */
