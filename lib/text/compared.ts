@@ -3,8 +3,14 @@ import { domainToASCII } from 'node:url';
 import { withoutUnseen } from './kinds.js';
 import { normalForm } from './normal-form.js';
 
-/** Returns a name in its form for comparison: without invisible characters, case and width. @see Unicode Standard Annex #15 (NFKC) */
-export const comparedText = (text: string): string => folded(withoutUnseen(text));
+/**
+ * Returns a name in its form for comparison: without invisible characters, case, width and spaces at both ends, and with one space for each run of white space.
+ * @see Unicode Standard Annex #15 (NFKC), Unicode Standard Annex #44 (White_Space)
+ */
+export const comparedText = (text: string): string =>
+  folded(withoutUnseen(text))
+    .replace(/\p{White_Space}+/gu, ' ')
+    .trim();
 
 const folded = (text: string): string => normalForm(text, 'NFKC').trim().toLowerCase();
 
@@ -42,7 +48,7 @@ function mailboxOf(address: string): string {
 const LONGEST_DOMAIN = 253;
 
 /**
- * Returns the forms by which a user name is looked up, best first. If a user's name was written before invisible characters were
+ * Returns the forms by which a user name is looked up, best first. If a user's name was written before invisible characters and the number of spaces were
  * ignored, and now equals another name, the user is found by the former form.
  */
 export function comparedUserNames(text: string): readonly string[] {

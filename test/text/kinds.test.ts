@@ -105,6 +105,17 @@ test('N04: names that differ in what nobody sees are compared as one, and so are
   expect(comparedUserNames('ol\u200ba')).toEqual(['ol\u200ba', 'ola']);
 });
 
+test('E-C: names that differ in the number or the kind of spaces are compared as one', () => {
+  const spaces = everyPoint(/\p{White_Space}/u);
+  expect(spaces.length).toBeGreaterThan(20);
+  for (const space of [...spaces, '  ', ' \u3000\t ', ' \u200b ']) {
+    for (const compare of [comparedText, comparedAddress]) expect(compare(`two${space}spaces${space}`)).toBe('two spaces');
+    expect(comparedUserNames(`two${space}spaces`).at(-1)).toBe('two spaces');
+  }
+  expect(comparedText('twospaces')).not.toBe(comparedText('two spaces'));
+  expect(comparedUserNames('two  spaces')).toEqual(['two  spaces', 'two spaces']);
+});
+
 test.each([
   ['Åsa', 'Å'],
   ['a\u030asa', 'Å'],

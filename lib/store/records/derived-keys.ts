@@ -6,7 +6,7 @@ import { isAdminScope } from './admin-scopes.js';
 import type { CollectionName } from './collections.js';
 
 /** Version of the derivations, `user.userNameKey` included. Add one with each change, so that all rows are written again. */
-export const KEYS_VERSION = 3;
+export const KEYS_VERSION = 4;
 
 /** The members of a row that may be malformed, as a store has it. */
 type Members = Readonly<Record<string, unknown>>;
