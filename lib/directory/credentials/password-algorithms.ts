@@ -12,15 +12,26 @@ export interface PasswordAlgorithm {
   readonly compute: (password: string, phc: Pick<Phc, 'parameters' | 'salt'>, length: number) => Promise<Buffer>;
 }
 
-type Scrypt = (password: string, salt: Buffer, length: number, options: crypto.ScryptOptions) => Promise<Buffer>;
+type Scrypt = (password: Buffer, salt: Buffer, length: number, options: crypto.ScryptOptions) => Promise<Buffer>;
 const scrypt = promisify(crypto.scrypt) as Scrypt;
+
+/** A byte that no text in UTF-8 has. */
+const END = Buffer.of(0xff);
+
+/**
+ * Returns the bytes that scrypt hashes. scrypt pads a password with zeros up to 64 bytes, so without an end `secret` and `secret\0` would have the same hash.
+ * Other passwords are hashed as they are.
+ * @see RFC 7914 §6, RFC 2104 §2
+ */
+const padless = (password: string): Buffer =>
+  password.endsWith('\0') ? Buffer.concat([Buffer.from(password), END]) : Buffer.from(password);
 
 const scryptAlgorithm = (cost: number): PasswordAlgorithm => ({
   name: 'scrypt',
   parameters: `ln=${Math.log2(cost)},r=8,p=5`,
   compute(password, phc, length) {
     const [N, r, p] = [2 ** phcParameter(phc, 'ln'), phcParameter(phc, 'r'), phcParameter(phc, 'p')];
-    return scrypt(password, phc.salt, length, { N, r, p, maxmem: 256 * r * (N + p) });
+    return scrypt(padless(password), phc.salt, length, { N, r, p, maxmem: 256 * r * (N + p) });
   },
 });
 

@@ -40,6 +40,23 @@ describe('password hashes (security §3)', () => {
     expect(await verifies(phc, 'p\u00e5 ski')).toBe(true);
   });
 
+  // scrypt pads short passwords with zeros, and other hashes end at one, or after 72 bytes.
+  const endings = ['\0', '\0\0', '\0x', 'x\0', '\n', '\r\n', ' ', '\u200b', '\ufeff', '\ufffd', '\u{10ffff}', `${'x'.repeat(70)}`];
+  test.each(['alice', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(100), 'a\0b'])(
+    'E-E: %j with something after it is another password',
+    async (password) => {
+      const others = endings.map((ending) => password + ending).filter((other) => [...other].length <= 128);
+      const cheap = createPasswords({ scryptCost: 2 });
+      const phc = await cheap.hash(password);
+      expect(await verifies(phc, password, cheap)).toBe(true);
+      for (const other of others) {
+        expect([other, await verifies(phc, other, cheap)]).toEqual([other, false]);
+        const longer = await cheap.hash(other);
+        expect([other, await verifies(longer, other, cheap), await verifies(longer, password, cheap)]).toEqual([other, true, false]);
+      }
+    },
+  );
+
   test.each([undefined, '', 'plain', '$md5$a=1$AAAA$AAAA'])('%j verifies nothing', async (phc) => {
     expect(await verifies(phc, '')).toBe(false);
   });
