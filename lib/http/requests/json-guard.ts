@@ -2,7 +2,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import { formatProblems } from '../../contract/schema-formats.js';
-import { answerProblem, problemsOf } from '../../directory/input.js';
+import { answerProblem, problemsOf, referenceToken } from '../../directory/input.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { decodeUtf8 } from '../../text/decode.js';
 import { createBodyParser } from './body-parser.js';
@@ -19,7 +19,8 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
 
 /**
  * Reads a JSON body: an object or a list.
- * @throws IdpError `unsupported_media_type`; `invalid_request` for what is no JSON; Error with status 413 for more than the limit.
+ * @throws IdpError `unsupported_media_type`; `invalid_request` for what is no JSON; `invalid_record` for a member of a name that changes prototypes; Error with
+ * status 413 for more than the limit.
  * @example
  * ```ts
  * import { createJsonReader, type Extension } from 'tenant-idp/extension';
@@ -42,7 +43,7 @@ export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promis
     parse: parseJson,
     onError(error) {
       const { status } = error as { status?: number };
-      throw status === 413 ? error : new IdpError('invalid_request', { path: '', expected: 'JSON in UTF-8' });
+      throw status === 413 || error instanceof IdpError ? error : malformed('JSON in UTF-8');
     },
   });
   return async (ctx) => {
@@ -54,28 +55,42 @@ export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promis
 
 const jsonTypes = ['json', 'application/merge-patch+json'];
 
-/** An object or a list; an empty body is an empty object. @see RFC 8259 §8.1 */
+const malformed = (expected: string): IdpError => new IdpError('invalid_request', { path: '', expected });
+
+/**
+ * Returns an object or a list. An empty body is an empty object. One byte order mark is skipped.
+ * @throws IdpError
+ * @see RFC 8259 §8.1
+ */
 function parseJson(body: Buffer): object {
   if (body.length === 0) return {};
   const text = decodeUtf8(body);
-  const value: unknown = text === undefined ? undefined : JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new SyntaxError('it is no object and no list, or not in UTF-8');
-  if (hasPrototypes(value)) throw new SyntaxError('a member of a name that objects inherit');
+  if (text === undefined) throw malformed('JSON in UTF-8: the body has bytes that are not UTF-8');
+  if (text.startsWith('\ufeff')) throw malformed('JSON in UTF-8 with one byte order mark (U+FEFF) at most');
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw malformed('a JSON object or list');
+  const hostile = prototypeIn(value);
+  if (hostile !== undefined) throw new IdpError('invalid_record', { path: hostile, expected: 'another name' });
   return value;
 }
 
-/** Whether a member changes the prototype of an object that code copies it into. Without recursion, because a body may be nested deeper than the stack. */
-function hasPrototypes(value: object): boolean {
-  const open: object[] = [value];
+/**
+ * Returns the path of a member that changes the prototype of an object which code copies it into. Without recursion, because a body may be nested deeper than
+ * the stack.
+ */
+function prototypeIn(value: object): string | undefined {
+  const open: { readonly path: string; readonly value: object }[] = [{ path: '', value }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (Object.hasOwn(next, '__proto__')) return true;
-    for (const [name, member] of Object.entries(next)) {
+    const { path } = next;
+    if (Object.hasOwn(next.value, '__proto__')) return `${path}/__proto__`;
+    for (const [name, member] of Object.entries(next.value)) {
       if (typeof member !== 'object' || member === null) continue;
-      if (name === 'constructor' && Object.hasOwn(member, 'prototype')) return true;
-      open.push(member);
+      const at = `${path}/${referenceToken(name)}`;
+      if (name === 'constructor' && Object.hasOwn(member, 'prototype')) return at;
+      open.push({ path: at, value: member });
     }
   }
-  return false;
+  return undefined;
 }
 
 const read = createJsonReader(56);

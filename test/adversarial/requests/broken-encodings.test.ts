@@ -89,11 +89,13 @@ describe('JSON of every operation', () => {
     );
     expect(operations.length).toBeGreaterThan(30);
     const name = Uint8Array.from(Buffer.from('{"name":"J\u00fcrgen","givenName":"J\u00fcrgen"}', 'latin1'));
+    let refused = 0;
     for (const [method, path] of operations)
       for (const type of ['application/json', 'application/json; charset=iso-8859-1', 'application/json; charset=utf-8']) {
         const answer = await send(method, path.replace('{tid}', tid).replace(/\{\w+\}/g, crypto.randomUUID()), name, type);
         // A record that does not exist is told first.
         if (answer.status === 404) continue;
+        refused += 1;
         const json = (await answer.json()) as object;
         expect([method, path, type, answer.status, json]).toEqual([
           method,
@@ -103,6 +105,7 @@ describe('JSON of every operation', () => {
           expect.objectContaining({ code: 'invalid_request' }),
         ]);
       }
+    expect(refused).toBeGreaterThan(operations.length * 2);
   });
 
   const create = async (body: string) => {
@@ -119,6 +122,17 @@ describe('JSON of every operation', () => {
     [`{${alice},"attributes":{"n":[[-1e400]]}}`, '/attributes/n/0/0', 'a number below 1.8e308'],
   ])('T3-IN-JSON: %s is refused at %s', async (body, pointer, expected) => {
     expect(await create(body)).toEqual([422, [{ pointer, expected }]]);
+  });
+
+  test.each([
+    ['{"__proto__":{"givenName":"a"}}', 422, '/__proto__', 'another name'],
+    [`{${alice},"attributes":{"a":[1,{"__proto__":1}]}}`, 422, '/attributes/a/1/__proto__', 'another name'],
+    [`{${alice},"attributes":{"a/b":{"constructor":{"prototype":1}}}}`, 422, '/attributes/a~1b/constructor', 'another name'],
+    [`\ufeff\ufeff{${alice}}`, 400, '', 'JSON in UTF-8 with one byte order mark (U+FEFF) at most'],
+    ['"text"', 400, '', 'a JSON object or list'],
+    [`{${alice}`, 400, '', 'JSON in UTF-8'],
+  ])('E-G: %s is refused with what is wrong', async (body, status, pointer, expected) => {
+    expect(await create(body)).toEqual([status, [{ pointer, expected }]]);
   });
 
   test('a byte order mark is skipped, and whole pairs of surrogates are one character', async () => {
