@@ -1,7 +1,7 @@
 /** Input of callers, checked here against schemas. The services trust checked input. */
 import { isDeepStrictEqual } from 'node:util';
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeGuard, TypeRegistry } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
@@ -191,8 +191,32 @@ export function answerProblem(schema: TSchema, answer: unknown): InputProblem | 
 function* formProblems(schema: TSchema, value: unknown): Generator<InputProblem> {
   // Much cheaper than a look for errors.
   if (Value.Check(schema, value)) return;
-  for (const { path, message } of Value.Errors(schema, value)) yield { path, expected: expectedOf(message) };
+  for (const { path, message } of schemaErrors(schema, value)) yield { path, expected: expectedOf(message) };
 }
+
+/** Finds the errors of a value. An error of a union is replaced by the errors of the alternative that was meant, or by one that names all alternatives. */
+export function* schemaErrors(schema: TSchema, value: unknown): Generator<ValueError> {
+  for (const error of Value.Errors(schema, value)) yield* withAlternatives(error);
+}
+
+function* withAlternatives(error: ValueError): Generator<ValueError> {
+  if (error.type !== ValueErrorType.Union) return yield error;
+  const { anyOf } = error.schema as unknown as { readonly anyOf: readonly TSchema[] };
+  const alternatives = anyOf
+    .map((schema, index) => ({ schema, errors: error.errors[index] ?? [] }))
+    // Every text, number or object is wrong where null is right, and nobody sends null by mistake.
+    .filter(({ schema }) => schema.type !== 'null');
+  const meant = alternatives.length === 1 ? alternatives : alternatives.filter(({ schema }) => schema.type === jsonTypeOf(error.value));
+  const [only] = meant;
+  if (only && meant.length === 1 && only.schema.const === undefined) {
+    for (const inner of only.errors) yield* withAlternatives(inner);
+    return;
+  }
+  const names = alternatives.map(({ schema }) => (schema.const === undefined ? String(schema.type) : `'${schema.const}'`));
+  yield { ...error, message: `Expected ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}` };
+}
+
+const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
 interface SchemaParts {
   readonly [TEXT_KIND]?: TextKind | 'opaque';

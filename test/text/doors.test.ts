@@ -1,9 +1,10 @@
 /** Every door by which a text comes in is sorted: the text has a kind or a pattern, or is on the list of texts that another rule judges. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { standardExtensions } from '../../extensions/index.js';
 import { saml } from '../../extensions/saml/index.js';
 import { problemsOf } from '../../lib/directory/input.js';
-import { findSeedFormProblems, seedSchema } from '../../lib/directory/seed/schema.js';
+import { findExtensionSeedProblems, findSeedFormProblems, seedSchema } from '../../lib/directory/seed/schema.js';
 import {
   type AdminClient,
   adminClient,
@@ -105,7 +106,7 @@ const unsorted = (texts: readonly TextAt[]): readonly string[] =>
   texts.filter(([path, schema]) => !isSorted(schema) && !isOther(path)).map(([path]) => path);
 
 /** A value that has the text at the path and nothing else. */
-const valueAt = (path: string, text: string): Json =>
+const valueAt = (path: string, text: unknown): Json =>
   path
     .split('/')
     .slice(1)
@@ -150,16 +151,74 @@ describe('texts of operations', () => {
   });
 });
 
+describe('E-F: a change', () => {
+  /** The operation that creates what a `PATCH` changes. */
+  const creating = (path: string): string =>
+    path === '/tenants/{tid}/users/{id}' ? '/tenants/{tid}/persons/{id}/user' : path.replace(/\/\{\w+\}$/, '');
+  const changes = () =>
+    operations()
+      .filter(({ method }) => method === 'PATCH')
+      .map(({ path, operation }) => ({ path, made: creating(path), body: bodyOf(operation) }));
+  const wrong = ['', 'https://a\u202eb', 'x'.repeat(5000), 5];
+
+  test('has an operation of its own for each resource', () => {
+    expect(changes().length).toBeGreaterThan(12);
+    for (const { path, made } of changes()) expect([path, document.paths[made]?.post === undefined]).toEqual([path, false]);
+  });
+
+  test('of each text is refused with the path and the words of the operation that creates the record', async () => {
+    const { json: person } = await root.post(`/tenants/${tid}/persons`, { givenName: 'Alice' });
+    const at = (path: string) => path.replace('{tid}', tid).replace('{id}', person.id);
+    const problemsAt = ({ json }: { readonly json: Json }, pointer: string): readonly object[] =>
+      (json?.errors ?? []).filter((one: { readonly pointer: string }) => one.pointer === pointer);
+    const compared = new Map<string, number>();
+    for (const { path, made, body } of changes()) {
+      const texts = new Set(textsOf(body, '').map(([text]) => text));
+      const taken = new Set(textsOf(bodyOf(document.paths[made].post), '').map(([text]) => text));
+      for (const text of texts)
+        for (const value of taken.has(text) ? wrong : []) {
+          const given = valueAt(text, value);
+          const said = problemsAt(await root.post(at(made), given), text);
+          if (said.length === 0) continue;
+          const answer = await root.patch(at(path), given);
+          // The form is checked first. Other rules compare a change with the record, and most of these paths name none.
+          if (answer.status === 404) continue;
+          expect([path, text, value, problemsAt(answer, text)]).toEqual([path, text, value, said]);
+          expect(JSON.stringify(said)).not.toContain('union');
+          compared.set(path, (compared.get(path) ?? 0) + 1);
+        }
+    }
+    for (const { path } of changes()) expect([path, (compared.get(path) ?? 0) > 2]).toEqual([path, true]);
+  });
+});
+
 describe('texts of seeds', () => {
-  test('are sorted', () => expect(unsorted(textsOf(seedSchema, 'seed'))).toEqual([]));
+  /** The form of a seed, and of each extension that has one. */
+  const forms = new Map(
+    [...standardExtensions(), saml()].flatMap(({ name, seed }) => (seed === undefined ? [] : [[name, seed.form] as const])),
+  );
+
+  test('are sorted', () => {
+    expect([...forms.keys()]).toEqual(['connections', 'saml']);
+    expect(unsorted(textsOf(seedSchema, 'seed'))).toEqual([]);
+    for (const [name, form] of forms) expect(unsorted(textsOf(form, `seed.extensions.${name}`))).toEqual([]);
+  });
+
+  const withKind = (schema: Json) => textsOf(schema, '').filter(([, text]) => !['opaque', undefined].includes(text['x-text']));
+  const shown = (at: string): string => at.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
+  const expected = 'a text without U+202E: remove the character at position 10';
 
   test('that have a kind are refused with the character, its place and what to do', () => {
-    const doors = textsOf(seedSchema, '').filter(([, schema]) => !['opaque', undefined].includes(schema['x-text']));
-    expect(doors.length).toBeGreaterThan(20);
-    for (const [at] of doors) {
-      const path = `seed${at.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.')}`;
-      const expected = 'a text without U+202E: remove the character at position 10';
-      expect(findSeedFormProblems(valueAt(at, 'https://a\u202eb'))).toContainEqual({ path, expected });
+    expect(withKind(seedSchema).length).toBeGreaterThan(20);
+    for (const [at] of withKind(seedSchema))
+      expect(findSeedFormProblems(valueAt(at, 'https://a\u202eb'))).toContainEqual({ path: `seed${shown(at)}`, expected });
+    for (const [name, form] of forms) {
+      expect(withKind(form).length).toBeGreaterThan(0);
+      for (const [at] of withKind(form))
+        expect(findExtensionSeedProblems({ extensions: { [name]: valueAt(at, 'https://a\u202eb') } }, forms)).toContainEqual({
+          path: `seed.extensions.${name}${shown(at)}`,
+          expected,
+        });
     }
   });
 });

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { shownName } from '../../text/person-name.js';
@@ -7,7 +7,7 @@ import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
 import { USER_NAME_LENGTH } from '../identifiers.js';
-import { expectedOf, inputSchema, line, opaqueText, strings, textProblems, userNameText } from '../input.js';
+import { expectedOf, inputSchema, line, opaqueText, schemaErrors, strings, textProblems, userNameText } from '../input.js';
 import { NAMING, personProperties } from '../persons/persons.js';
 import { userStatus } from '../persons/user-record.js';
 import { subsidiaryInput } from '../tenants/subsidiaries.js';
@@ -94,7 +94,7 @@ export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: Read
   });
 
 const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] => [
-  ...[...Value.Errors(schema, value)].map((error) => toProblem(error, within)),
+  ...[...schemaErrors(schema, value)].map((error) => toProblem(error, within)),
   ...textProblems(schema, value).map(({ path, expected }) => ({ path: seedPath(...within, ...path.split('/').slice(1)), expected })),
 ];
 
