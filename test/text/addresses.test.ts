@@ -38,12 +38,10 @@ describe('one address in several spellings', () => {
 
     // Another spelling of a proven address is proven, and nobody is told of a change.
     await t.dispatchedOfPersons();
-    const { version } = await persons.require(made.id);
     const changed = await persons.update(made.id, { email: spelling });
     expect(changed).toMatchObject({ email: spelling, user: { emailVerified: true } });
     expect(changed.user).not.toHaveProperty('formerEmails');
     expect((await t.dispatchedOfPersons()).map(({ type }) => type)).not.toContain('UserEmailChanged');
-    expect(version).toBeDefined();
 
     // Another mailbox is not.
     expect((await persons.update(made.id, { email: 'Ola@bücher.example' })).user).toMatchObject({ emailVerified: false });
