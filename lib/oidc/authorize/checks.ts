@@ -1,4 +1,4 @@
-import { decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
@@ -9,7 +9,7 @@ import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
-import { hasExtensions } from '../clients/jwts.js';
+import { jwtProblem } from '../clients/jwts.js';
 import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
@@ -70,7 +70,7 @@ const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
 const LONGEST_PROOF = 8192;
 
 /**
- * Refuses DPoP proofs with `crit`, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
+ * Refuses DPoP proofs by {@link jwtProblem}, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
  * URIs of a request before it compares them, and also the `htu` of a proof that anybody may have signed.
  * @throws InvalidRequest, InvalidRedirectUri, InvalidDpopProof
  */
@@ -85,15 +85,16 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
   }
   const proof = String(headers.dpop ?? '');
   if (proof.length > LONGEST_PROOF) throw new errors.InvalidDpopProof(`the DPoP proof must be at most ${LONGEST_PROOF} characters long`);
-  if (proof !== '' && asksForExtensions(proof)) throw new errors.InvalidDpopProof('the DPoP proof must not have crit');
+  const problem = proof === '' ? undefined : proofProblem(proof);
+  if (problem) throw new errors.InvalidDpopProof(`the DPoP proof ${problem}`);
 }
 
-function asksForExtensions(jwt: string): boolean {
+function proofProblem(jwt: string): string | undefined {
   try {
-    return hasExtensions(decodeProtectedHeader(jwt));
+    return jwtProblem(decodeProtectedHeader(jwt), decodeJwt(jwt));
   } catch {
     // oidc-provider refuses a proof that is not a JWT.
-    return false;
+    return undefined;
   }
 }
 

@@ -9,7 +9,7 @@ import { goesOn } from '../accounts/going-on.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, ofSession, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, hasExtensions, isFromFuture, isPast, useOnce } from '../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, isPast, jwtProblem, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { verifiedByClient } from '../upstream/client.js';
@@ -76,9 +76,11 @@ export async function readHintToken({ options, keys, now }: OidcParts, client: C
   try {
     const header = decodeProtectedHeader(token);
     const { typ, alg, kid = '' } = header;
-    if (hasExtensions(header)) throw new TypeError('it has crit');
+    const claims = decodeJwt(token);
+    const problem = jwtProblem(header, claims);
+    if (problem) throw new TypeError(`it ${problem}`);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
-    const own = decodeJwt(token).iss === options.issuer ? keys().byKid(kid) : undefined;
+    const own = claims.iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (
           await jwtVerify(token, own.publicKey, {

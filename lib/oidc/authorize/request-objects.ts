@@ -4,7 +4,7 @@
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { endsWithin, hasExtensions, isFromFuture, isPast } from '../clients/jwts.js';
+import { endsWithin, isFromFuture, isPast, jwtProblem } from '../clients/jwts.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { afterRequestObject } from '../upstream/oidc-context.js';
@@ -35,7 +35,8 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   const { aud, sub, exp, nbf, iat } = claims;
   const typ = typeOf(header);
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
-  if (hasExtensions(header)) throw invalid('the request object must not have crit');
+  const problem = jwtProblem(header, claims);
+  if (problem) throw invalid(`the request object ${problem}`);
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);

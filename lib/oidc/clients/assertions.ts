@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
-import { endsWithin, hasExtensions, isFromFuture, isPast } from './jwts.js';
+import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME_SECONDS = 300;
@@ -31,11 +31,13 @@ export function assertionAudiences(
  * @see draft-ietf-oauth-rfc7523bis §4
  */
 export function checkClientAssertion(
-  { aud, exp, iat, nbf }: Readonly<Record<string, unknown>>,
+  claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, unknown>>,
   now: number,
 ): void {
-  if (hasExtensions(header)) throw new errors.InvalidClientAuth('the client_assertion must not have crit');
+  const { aud, exp, iat, nbf } = claims;
+  const problem = jwtProblem(header, claims);
+  if (problem) throw new errors.InvalidClientAuth(`the client_assertion ${problem}`);
   if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');

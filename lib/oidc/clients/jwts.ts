@@ -20,11 +20,22 @@ export const encryptionAlgorithms = [
 ] as const;
 
 /**
- * Whether the header of a JWT asks for extensions that its reader must understand. The service knows none, `b64` included, so it refuses all JWTs with `crit`.
- * This check is needed because the library that verifies signatures accepts `b64`.
- * @see RFC 7515 §4.1.11, RFC 7797 §7
+ * Returns why the service reads no JWT of this header and these claims, whoever signed it.
+ *
+ * - `crit` asks for extensions that the reader must understand. The service knows none, `b64` included. This check is needed because the library that verifies
+ *   signatures accepts `b64`.
+ * - Halves of characters would become U+FFFD in stores and URLs. `jose` refuses bytes that are not UTF-8, but escapes of JSON can still make a half.
+ * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8.2
  */
-export const hasExtensions = (header: object): boolean => 'crit' in header;
+export function jwtProblem(header: object, claims: object): string | undefined {
+  if ('crit' in header) return 'must not have crit';
+  return [header, claims].every(isWellFormed) ? undefined : 'must not have halves of characters (surrogates)';
+}
+
+/** JSON.stringify writes a half of a character as an escape, and a backslash as two. */
+const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+
+const isWellFormed = (value: object): boolean => !halfCharacter.test(JSON.stringify(value));
 
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 15;

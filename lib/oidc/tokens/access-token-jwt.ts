@@ -1,6 +1,7 @@
 import { compactVerify, decodeProtectedHeader } from 'jose';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../directory/index.js';
+import { decodeUtf8 } from '../../text/decode.js';
 import { secondsAhead } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
@@ -12,8 +13,6 @@ import type { OidcParts } from '../context.js';
 import { signedJwt } from '../keys/jwt.js';
 import { signingKeyFor } from '../keys/keys.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
-
-const decoder = new TextDecoder();
 
 /** A person's part in an access token. */
 export interface AboutHolder {
@@ -144,7 +143,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         const key = keys().byKid(kid);
         if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
         const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.alg] });
-        const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };
+        const { jti, iss } = JSON.parse(decodeUtf8(Buffer.from(payload)) ?? '') as { jti?: unknown; iss?: unknown };
         return iss === options.issuer && typeof jti === 'string' ? jti : undefined;
       } catch {
         return undefined;

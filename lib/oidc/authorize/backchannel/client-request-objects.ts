@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
-import { clientAlgorithms, endsWithin, hasExtensions, isFromFuture, isPast, useOnce } from '../../clients/jwts.js';
+import { clientAlgorithms, endsWithin, isFromFuture, isPast, jwtProblem, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
@@ -60,8 +60,9 @@ export function createClientRequestObjects({ artifacts, options, now }: OidcPart
     }
     const typ = typeOf(header);
     if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
-    if (hasExtensions(header)) throw invalid('the request object must not have crit');
     const claims = await verified(client, jwt, header.alg);
+    const problem = jwtProblem(header, claims);
+    if (problem) throw invalid(`the request object ${problem}`);
     const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;
     const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);
     if (missing) throw invalid(`${missing} must be in the request object`);

@@ -1,7 +1,12 @@
-/** No JWT that others sign is taken with `crit`, whatever it lists, because the service knows no extension. @see RFC 7515 §4.1.11, RFC 7797 §7 */
+/**
+ * No JWT that others sign is taken with `crit`, whatever it lists, because the service knows no extension. None is taken whose text cannot be decoded, because
+ * nothing is repaired.
+ * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8
+ */
 import { generateKeyPairSync, hash, randomUUID, sign } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
-import { calculateJwkThumbprint, type JWK } from 'jose';
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { calculateJwkThumbprint, decodeJwt, type JWK } from 'jose';
 import { Agent, authorizeUrl, createPkce, postForm } from '../../support/client/agent.js';
 import { assertionType } from '../../support/client/assertions.js';
 import { authorizationOf } from '../../support/client/steps.js';
@@ -13,11 +18,21 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 const jwk = publicKey.export({ format: 'jwk' }) as JWK;
 const jwks = { keys: [{ ...jwk, alg: 'ES256', use: 'sig', kid: 'own' }] };
 
+/** Bytes that are put into a member of the header or of the payload. */
+let raw: { readonly of: 'header' | 'payload'; readonly bytes: Buffer } | undefined;
+const END = Buffer.from('"}');
+
+/** The JSON of a part, with a last member of those bytes. */
+function written(part: 'header' | 'payload', value: object): Buffer {
+  const json = JSON.stringify(value);
+  return raw?.of === part ? Buffer.concat([Buffer.from(`${json.slice(0, -1)},"note":"`), raw.bytes, END]) : Buffer.from(json);
+}
+
 /** A JWT with this header, whatever a library would say of it. With `b64: false` the payload is signed as it is (RFC 7797 §3). */
 function jwt(header: Readonly<Record<string, unknown>>, payload: object): string {
-  const encoded = Buffer.from(JSON.stringify({ alg: 'ES256', kid: 'own', ...header })).toString('base64url');
-  const text = JSON.stringify(payload);
-  const body = Buffer.from(text).toString('base64url');
+  const encoded = written('header', { alg: 'ES256', kid: 'own', ...header }).toString('base64url');
+  const text = written('payload', payload);
+  const body = text.toString('base64url');
   const signed = `${encoded}.${header.b64 === false ? text : body}`;
   return `${encoded}.${body}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
 }
@@ -74,22 +89,18 @@ const places: readonly (readonly [name: string, isTaken: (header: Header) => Pro
     'a pushed request object',
     (header) => post('/connect/par', { client_id: 'signing', request: request(header) }, authorizationOf('signing')),
   ],
-  [
-    'a client assertion',
-    (header) =>
-      post('/connect/token', {
-        grant_type: 'client_credentials',
+  ...['/connect/token', '/connect/introspect', '/connect/revocation'].map((path): (typeof places)[number] => [
+    `a client assertion at ${path}`,
+    (header) => {
+      const claims = { iss: 'asserting', sub: 'asserting', aud: service.issuer, jti: randomUUID(), iat: now(), exp: now() + 60 };
+      const client_assertion = jwt(header, claims);
+      return post(path, {
+        ...(path === '/connect/token' ? { grant_type: 'client_credentials' } : { token: 'x' }),
         client_assertion_type: assertionType,
-        client_assertion: jwt(header, {
-          iss: 'asserting',
-          sub: 'asserting',
-          aud: service.issuer,
-          jti: randomUUID(),
-          iat: now(),
-          exp: now() + 60,
-        }),
-      }),
-  ],
+        client_assertion,
+      });
+    },
+  ]),
   [
     'a login hint token',
     async (header) => {
@@ -104,7 +115,9 @@ const places: readonly (readonly [name: string, isTaken: (header: Header) => Pro
     async (header) => {
       const claims = { iss: 'ciba', aud: service.issuer, iat: now(), nbf: now(), exp: now() + 60, jti: randomUUID() };
       const signed = jwt(header, { ...claims, scope: 'openid', login_hint: 'alice@acme.test' });
-      return post('/connect/ciba', { request: signed }, authorizationOf('ciba'));
+      const { status, json } = await postForm(`${service.issuer}/connect/ciba`, { request: signed }, authorizationOf('ciba'));
+      // A person may be asked five times. The limit is reached only by requests that were read.
+      return status === 200 || json.error === 'access_denied';
     },
   ],
   [
@@ -140,9 +153,34 @@ const headers: readonly Header[] = [
   { crit: 'b64' },
 ];
 
+/** Texts that a decoder would repair: bytes that are not UTF-8, and escapes of halves of characters. */
+const broken = [
+  'ff',
+  'e5',
+  'c0af',
+  'eda080',
+  'f4908080',
+  Buffer.from('\\ud800').toString('hex'),
+  Buffer.from('\\\\\\uDC00').toString('hex'),
+];
+const whole = ['', 'c3a5', Buffer.from('\\ud83d\\ude00').toString('hex'), Buffer.from('\\\\ud800').toString('hex')];
+const parts = ['header', 'payload'] as const;
+const inEach = (texts: readonly string[]) => parts.flatMap((of) => texts.map((hex) => [of, hex] as const));
+
 describe.each(places)('%s', (_name, isTaken) => {
+  afterEach(() => {
+    raw = undefined;
+  });
   test('is taken without crit', async () => {
     expect(await isTaken({})).toBe(true);
+  });
+  test.each(inEach(whole))('A03: is taken with text in the %s: %s', async (of, hex) => {
+    raw = { of, bytes: Buffer.from(hex, 'hex') };
+    expect(await isTaken({})).toBe(true);
+  });
+  test.each(inEach(broken))('A03: is refused with a %s that cannot be decoded: %s', async (of, hex) => {
+    raw = { of, bytes: Buffer.from(hex, 'hex') };
+    expect(await isTaken({})).toBe(false);
   });
   test.each(headers)('is refused with %j', async (header) => {
     expect(await isTaken(header)).toBe(false);
@@ -154,4 +192,16 @@ test('a DPoP proof at userinfo is refused with crit', async () => {
     headers: { authorization: `DPoP ${hash('sha256', 'x', 'base64url')}`, dpop: proof({ crit: ['b64'], b64: true }, '/connect/userinfo') },
   });
   expect([answer.status, (await answer.json()) as unknown]).toMatchObject([401, { error: 'invalid_dpop_proof' }]);
+});
+
+test('every place that decodes a JWT does so with `jose`, which refuses what it cannot decode, or by `decodeUtf8`', () => {
+  const sources = ['lib', 'extensions', 'adapters'].flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: 'utf8' }).map((file) => `${root}/${file}`),
+  );
+  const lenient = sources
+    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /new TextDecoder\((?![^)]*fatal: true)/.test(readFileSync(file, 'utf8')));
+  expect(lenient).toEqual([]);
+  const token = ['{"alg":"none"}', '{"a":"\xff"}', ''].map((part) => Buffer.from(part, 'latin1').toString('base64url')).join('.');
+  expect(() => decodeJwt(token)).toThrow('Failed to parse the decoded payload as JSON');
 });
