@@ -5,7 +5,9 @@ import type { Connection } from './records.js';
 import type { Refusal } from './upstream/answer.js';
 
 /** Refusals that another account at the provider may be the way out of. */
-const ofAnother: ReadonlySet<Refusal> = new Set(['unknown', 'wrongTenant', 'unverified', 'taken', 'unavailable', 'unconfirmed']);
+const ofAnother: ReadonlySet<Refusal> = new Set([
+  ...(['unknown', 'wrongTenant', 'unverified', 'addressMissing', 'taken', 'unavailable', 'unconfirmed'] as const),
+]);
 
 /** The choice of none of the accounts. */
 export const NONE = 'none';

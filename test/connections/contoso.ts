@@ -90,6 +90,7 @@ export function useContoso(clients: readonly object[] = []) {
   function withIdToken(
     change: (claims: Record<string, unknown>) => Record<string, unknown>,
     upstream = contoso,
+    encoding: 'utf8' | 'latin1' = 'utf8',
   ): UpstreamProvider['instead'] {
     return (req, res) => {
       if (req.url !== '/token' || req.headers['x-again'] === 'yes') return false;
@@ -101,7 +102,7 @@ export function useContoso(clients: readonly object[] = []) {
         const tokens = (await answer.json()) as { id_token: string };
         const header = decodeProtectedHeader(tokens.id_token) as { alg: string; kid?: string };
         const jwk = testKeys.find(({ kid }) => kid === header.kid) ?? testKeys[0];
-        const payload = new TextEncoder().encode(JSON.stringify(change(decodeJwt(tokens.id_token))));
+        const payload = Buffer.from(JSON.stringify(change(decodeJwt(tokens.id_token))), encoding);
         const signed = await new CompactSign(payload).setProtectedHeader(header).sign(await importJWK(jwk as never, header.alg));
         res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...tokens, id_token: signed }));
       })();

@@ -127,3 +127,27 @@ describe('each outcome lands on its page and nowhere else', () => {
     expect(JSON.stringify(service.lines)).not.toContain(UPSTREAM_SECRET);
   });
 });
+
+describe('A03: an ID token that is not UTF-8', () => {
+  const newcomer = { email: 'jurgen@contoso.test', email_verified: true, given_name: 'J\u00fcrgen', family_name: 'M\u00fcller' };
+  const signInAs = (sub: string) => {
+    at.contoso.person = { sub };
+    at.contoso.instead = withIdToken((claims) => ({ ...claims, ...newcomer, note: '\u00ff' }), undefined, 'latin1');
+    return byContoso(new Agent());
+  };
+
+  test('signs in, and nothing of it is stored as U+FFFD', async () => {
+    expect(membersOf(await signInAs('jurgen'))).toHaveProperty('code');
+    const [account] = await service.idp.directory.accounts.ofIdentity({ idp: 'contoso', subject: 'jurgen' });
+    expect(account?.person).toMatchObject({ givenName: 'Jrgen', familyName: 'Mller', email: 'jurgen@contoso.test' });
+    expect(JSON.stringify(account?.person)).not.toContain('\ufffd');
+  });
+
+  test('of a subject that cannot be decoded opens no account, because several subjects would be one', async () => {
+    at.contoso.person = { sub: 'bob-there' };
+    at.contoso.instead = withIdToken((claims) => ({ ...claims, ...newcomer, sub: 'j\u00fcrgen' }), undefined, 'latin1');
+    expect(titleOf(await byContoso(new Agent()))).toBe('Signing in with Contoso ID did not work');
+    expect(service.lines.at(-1)?.fields.reason).toMatch(/^the claim sub has characters that cannot be decoded/);
+    expect(await service.idp.directory.accounts.ofIdentity({ idp: 'contoso', subject: 'j\ufffdrgen' })).toEqual([]);
+  });
+});

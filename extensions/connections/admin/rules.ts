@@ -73,7 +73,7 @@ export function described(
 
 /** @throws IdpError `invalid_record` */
 export function checked(given: Described, production: boolean): Described {
-  const { preset, issuer, parameters, renamed, subjectClaim, mapping, createUsersIn } = given;
+  const { preset, issuer, parameters, renamed, subjectClaim } = given;
   const { protocol, hostname, pathname, search, hash } = canParseUrl(issuer) ? new URL(issuer) : new URL('none://none');
   const isDouble = !production && protocol !== 'none:' && isLoopback(hostname);
   if (!isProviderUrl(issuer, production) || search !== '' || hash !== '')
@@ -92,7 +92,6 @@ export function checked(given: Described, production: boolean): Described {
     if (taken.has(as)) throw wrong(`/renamed/${index}/as`, 'a parameter that nothing else sets');
     taken.add(as);
   }
-  if (createUsersIn !== undefined && !mapping.userName && !mapping.email) throw wrong('/mapping', 'a claim for the user name of new users');
   const domains = given.domains.map((domain, index) => {
     const folded = foldedDomain(domain);
     if (folded === undefined) throw wrong(`/domains/${index}`, 'a domain of e-mail addresses');

@@ -21,7 +21,7 @@ import {
 } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
-import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
+import { type Claims, RefusedAnswer, type Upstream } from '../upstream/answer.js';
 import { fieldsOf, groupsFor, isVerified, provesEmail, textOf, updatePerson, userNameOf } from './mapping.js';
 
 /** What of an interaction says whose accounts may be signed in to. */
@@ -192,9 +192,8 @@ export function createPeople(context: ExtensionContext): People {
     const isAllowed = tenant?.status === 'active' && (tenant.signIn?.methods?.some((name) => name === id || name === METHOD) ?? true);
     if (!tenant || !isAllowed) throw new RefusedAnswer('unknown', 'the tenant of new users takes no sign-ins by the connection');
     const fields = fieldsOf(mapping, claims, 'all');
-    if (requireVerifiedEmail && !isVerified(claims)) throw new RefusedAnswer('unverified', 'the provider did not verify the address');
-    const userName = userNameOf(mapping, claims);
-    if (userName === undefined) throw new RefusedAnswer('failed', 'the provider does not tell the user name of the person');
+    if (requireVerifiedEmail && !isVerified(claims)) throw unverified(connection, claims);
+    const { userName, isTold } = userNameOf(connection, { subject, claims });
     const { vouchedBy } = connection;
     const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(context, connection, claims, { tid, before: [], identity: vouchedBy });
@@ -210,7 +209,10 @@ export function createPeople(context: ExtensionContext): People {
           ...(groupIds.length > 0 ? { groups: { ids: [...groupIds] } } : {}),
         },
       });
-      logger.info({ connection: id, tenant: tid, person: person.id }, 'user created by a connection');
+      const made = isTold
+        ? ''
+        : '; the provider sent no usable user name, so it is made of the subject; map userName to a claim that the provider sends, or rename the user';
+      logger.info({ connection: id, tenant: tid, person: person.id }, `user created by a connection${made}`);
     } catch (error) {
       // Two answers at once: the other one made the user.
       const made = await madeIn(tid, connection, subject);
@@ -317,3 +319,17 @@ function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNa
 
 /** Returns the first 200 code units, without half of a character at the end. */
 const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');
+
+/** The refusal of somebody whose address is not verified. The log says what an administrator can change. */
+function unverified({ mapping }: Connection, claims: Claims): RefusedAnswer {
+  const { claim = 'email' } = mapping.email ?? {};
+  return textOf(claims, claim, 'address') === undefined
+    ? new RefusedAnswer(
+        'addressMissing',
+        `the provider does not send the claim ${claim}, and the connection requires a verified address; ask the provider for the claim, or set requireVerifiedEmail to false`,
+      )
+    : new RefusedAnswer(
+        'unverified',
+        'the provider does not send email_verified: true, and the connection requires a verified address; if the provider verifies addresses in another way, set requireVerifiedEmail to false',
+      );
+}

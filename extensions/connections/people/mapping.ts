@@ -1,4 +1,5 @@
 /** Claims of a provider as fields of a person here. */
+import { createHash } from 'node:crypto';
 import {
   cleanText,
   type ExtensionContext,
@@ -13,7 +14,7 @@ import {
 } from '../../../lib/extension-door.js';
 import { domainOf } from '../book.js';
 import type { Connection, Mapping } from '../records.js';
-import type { Claims } from '../upstream/answer.js';
+import type { Claims, Upstream } from '../upstream/answer.js';
 import { voucherOf } from '../vouchers.js';
 
 const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictureUrl', 'externalId'] as const;
@@ -77,9 +78,21 @@ export const provesEmail = (
   textOf(claims, 'email', 'address') === address &&
   (tid === ofInstance || domains.includes(domainOf(address) ?? ''));
 
-/** The user name of a new user: its claim, else the address. */
-export const userNameOf = (mapping: Mapping, claims: Claims): string | undefined =>
-  textOf(claims, mapping.userName?.claim, 'userName') ?? textOf(claims, mapping.email?.claim, 'address');
+const isUserName = (text: string): boolean => problemsOf(recordForms.user.properties.userName, text).length === 0;
+/** A subject that differs from all other subjects also as a part of a user name, because user names are compared without case. */
+const plainSubject = /^[a-z0-9._-]{1,100}$/;
+
+/** The user name of a new user: its claim, else the address, else a name made of the connection and the subject, which every provider tells. */
+export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, { claims, subject }: Pick<Upstream, 'claims' | 'subject'>) {
+  const isWhole = (claim: string | undefined): boolean => claim !== undefined && !String(ownMember(claims, claim)).includes('\ufffd');
+  const name = isWhole(mapping.userName?.claim) ? textOf(claims, mapping.userName?.claim, 'userName') : undefined;
+  const address = textOf(claims, mapping.email?.claim, 'address');
+  const asTold = address !== undefined && isAsTold(claims, mapping.email?.claim, address) ? address : undefined;
+  const told = [name, asTold].find((one) => one !== undefined && isUserName(one));
+  if (told !== undefined) return { userName: told, isTold: true };
+  const part = plainSubject.test(subject) ? subject : createHash('sha256').update(subject).digest('hex').slice(0, 32);
+  return { userName: `${id}.${part}`, isTold: false };
+}
 
 /** What the person is called there, for a page. */
 export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string =>

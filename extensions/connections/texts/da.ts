@@ -23,6 +23,9 @@ export const da = {
   'connections.wrongTenant.text': 'Din konto hos {method} er god, men ikke til {place}. Vælg en anden, eller spørg administratoren der.',
   'connections.unverified.title': 'Din e-mailadresse er ikke bekræftet',
   'connections.unverified.text': 'Bekræft først din e-mailadresse hos {method}, og kom så tilbage.',
+  'connections.addressMissing.title': 'Din e-mailadresse mangler',
+  'connections.addressMissing.text':
+    '{method} sendte ikke din e-mailadresse. Tillad, at {method} deler den, eller spørg din administrator.',
   'connections.taken.title': 'Der findes allerede en konto med dette navn',
   'connections.taken.text': 'Den er ikke knyttet til din konto hos {method}, så du kan ikke logge ind på den på denne måde.',
   'connections.unconfirmed.title': 'Din konto hos {method} skal bekræftes først',

@@ -26,6 +26,9 @@ export const de = {
     'Ihr Konto bei {method} ist in Ordnung, gilt aber nicht für {place}. Wählen Sie ein anderes, oder fragen Sie die Administration dort.',
   'connections.unverified.title': 'Ihre E-Mail-Adresse ist nicht bestätigt',
   'connections.unverified.text': 'Bestätigen Sie zuerst Ihre E-Mail-Adresse bei {method}, und kommen Sie dann zurück.',
+  'connections.addressMissing.title': 'Ihre E-Mail-Adresse fehlt',
+  'connections.addressMissing.text':
+    '{method} hat Ihre E-Mail-Adresse nicht übermittelt. Erlauben Sie {method}, sie weiterzugeben, oder fragen Sie Ihren Administrator.',
   'connections.taken.title': 'Ein Konto mit diesem Namen gibt es schon',
   'connections.taken.text': 'Es ist nicht mit Ihrem Konto bei {method} verbunden, deshalb können Sie sich so nicht daran anmelden.',
   'connections.unconfirmed.title': 'Ihr Konto bei {method} muss erst bestätigt werden',

@@ -25,6 +25,8 @@ export const en = {
   'connections.wrongTenant.text': 'Your account at {method} is good, but not for {place}. Choose another, or ask its administrator.',
   'connections.unverified.title': 'Your e-mail address is not verified',
   'connections.unverified.text': 'Verify your e-mail address at {method} first, and come back then.',
+  'connections.addressMissing.title': 'Your e-mail address is missing',
+  'connections.addressMissing.text': '{method} did not send your e-mail address. Allow {method} to share it, or ask your administrator.',
   'connections.taken.title': 'There is an account of this name already',
   'connections.taken.text': 'It is not connected to your account at {method}, so you cannot sign in to it like this.',
   'connections.unconfirmed.title': 'Your account at {method} must be confirmed first',

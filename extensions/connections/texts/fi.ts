@@ -26,6 +26,9 @@ export const fi = {
     'Tilisi palvelussa {method} on kunnossa, mutta se ei käy kohteeseen {place}. Valitse toinen tai kysy ylläpitäjältä.',
   'connections.unverified.title': 'Sähköpostiosoitettasi ei ole vahvistettu',
   'connections.unverified.text': 'Vahvista ensin sähköpostiosoitteesi palvelussa {method} ja palaa sitten.',
+  'connections.addressMissing.title': 'Sähköpostiosoitteesi puuttuu',
+  'connections.addressMissing.text':
+    '{method} ei lähettänyt sähköpostiosoitettasi. Anna palvelulle {method} lupa jakaa se tai kysy järjestelmänvalvojaltasi.',
   'connections.taken.title': 'Tämänniminen tili on jo olemassa',
   'connections.taken.text': 'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin.',
   'connections.unconfirmed.title': 'Tilisi palvelussa {method} on ensin vahvistettava',

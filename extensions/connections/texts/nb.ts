@@ -24,6 +24,9 @@ export const nb = {
   'connections.wrongTenant.text': 'Kontoen din hos {method} er god, men ikke for {place}. Velg en annen, eller spør administratoren der.',
   'connections.unverified.title': 'E-postadressen din er ikke bekreftet',
   'connections.unverified.text': 'Bekreft e-postadressen din hos {method} først, og kom så tilbake.',
+  'connections.addressMissing.title': 'E-postadressen din mangler',
+  'connections.addressMissing.text':
+    '{method} sendte ikke e-postadressen din. Tillat at {method} deler den, eller spør administratoren din.',
   'connections.taken.title': 'Det finnes allerede en konto med dette navnet',
   'connections.taken.text': 'Den er ikke knyttet til kontoen din hos {method}, så du kan ikke logge inn på den slik.',
   'connections.unconfirmed.title': 'Kontoen din hos {method} må bekreftes først',

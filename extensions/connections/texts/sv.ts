@@ -24,6 +24,9 @@ export const sv = {
     'Ditt konto hos {method} är giltigt, men inte för {place}. Välj ett annat, eller fråga administratören där.',
   'connections.unverified.title': 'Din e-postadress är inte bekräftad',
   'connections.unverified.text': 'Bekräfta din e-postadress hos {method} först, och kom sedan tillbaka.',
+  'connections.addressMissing.title': 'Din e-postadress saknas',
+  'connections.addressMissing.text':
+    '{method} skickade inte din e-postadress. Tillåt att {method} delar den, eller fråga din administratör.',
   'connections.taken.title': 'Det finns redan ett konto med det här namnet',
   'connections.taken.text': 'Det är inte kopplat till ditt konto hos {method}, så du kan inte logga in på det så här.',
   'connections.unconfirmed.title': 'Ditt konto hos {method} måste bekräftas först',

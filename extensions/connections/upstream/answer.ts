@@ -12,7 +12,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** Why nobody is signed in: for the page. The log has the reason. */
 export type Refusal =
   | ('cancelled' | 'failed' | 'mixUp' | 'over' | 'unknown' | 'wrongTenant' | 'unverified' | 'taken' | 'unavailable')
-  | 'unconfirmed';
+  | ('unconfirmed' | 'addressMissing');
 
 export class RefusedAnswer extends Error {
   constructor(
@@ -76,6 +76,12 @@ async function read(
   const subject = ownMember(claims, connection.subjectClaim);
   if (typeof subject !== 'string' || subject === '' || subject.length > 1000)
     throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} names nobody`);
+  // The claims of a connection are cleaned, but several subjects would be one after cleaning. openid-client decodes bytes that are not UTF-8 as U+FFFD.
+  if (/[\p{Cs}\ufffd]/u.test(subject))
+    throw new RefusedAnswer(
+      'failed',
+      `the claim ${connection.subjectClaim} has characters that cannot be decoded; the provider must send UTF-8`,
+    );
   for (const { claim, value } of connection.requiredClaims)
     if (String(ownMember(claims, claim)) !== value)
       throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
