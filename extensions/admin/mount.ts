@@ -10,6 +10,7 @@ import {
   type ExtensionContext,
   entityTagOf,
   IdpError,
+  type LeftOutItem,
   type Middleware,
   type MountedOperation,
   readablePage,
@@ -23,13 +24,22 @@ import { filled } from './resources/shape/forms.js';
 /** Routes of the operations, below the API's base. */
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
   const once = createOnce(context);
+  const carried = createCarried(context);
   for (const operation of context.operations()) {
     const path = base + operation.path.replace(/\{(\w+)\}/g, ':$1');
-    router.register(path, [operation.method], [context.bearer(ADMIN_API, operation.scope), run(context, operation, once, base)] as never);
+    router.register(path, [operation.method], [
+      context.bearer(ADMIN_API, operation.scope),
+      run(context, operation, { once, carried }, base),
+    ] as never);
   }
 }
 
-function run(context: ExtensionContext, operation: MountedOperation, once: Once, base: string): Middleware {
+interface Parts {
+  readonly once: Once;
+  readonly carried: Carried;
+}
+
+function run(context: ExtensionContext, operation: MountedOperation, { once, carried }: Parts, base: string): Middleware {
   return async function runOperation(context_) {
     const ctx = context_ as Context;
     const { accessToken } = ctx.state as BearerState;
@@ -46,10 +56,10 @@ function run(context: ExtensionContext, operation: MountedOperation, once: Once,
         const directory = context.directory.as(by, administrator);
         const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
         const answer: unknown = await operation.handle(request as never);
-        const carried = carriedOf(context, operation, answer);
+        const sent = carried(operation, answer);
         const { answer: schema, status = schema ? 200 : 204 } = operation;
         const location = locationOf(operation, answer, params);
-        return { status, answer: schema && carried, location: location && context.url(base + location) };
+        return { status, answer: schema && sent, location: location && context.url(base + location) };
       });
       send(ctx, operation, outcome);
     } catch (error) {
@@ -83,15 +93,28 @@ function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, ans
   if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
+/** Left-out records that are remembered, because each is logged once. */
+const REMEMBERED = 10_000;
+
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */
-function carriedOf({ logger }: ExtensionContext, { method, path, answer: schema }: MountedOperation, answer: unknown): unknown {
-  const error = schema && answerProblem(schema, answer);
-  if (!error) return answer;
-  const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
-  if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
-  logger.error({ path, unreadable: readable.leftOut }, 'a list leaves out records that it cannot carry: change or remove them');
-  return readable.page;
+type Carried = (operation: MountedOperation, answer: unknown) => unknown;
+
+function createCarried({ logger }: ExtensionContext): Carried {
+  const logged = new Set<string>();
+  return ({ method, path, answer: schema }, answer) => {
+    const error = schema && answerProblem(schema, answer);
+    if (!error) return answer;
+    const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
+    if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+    const unknown = readable.leftOut.filter((row) => !logged.has(keyOf(path, row)) && logged.size < REMEMBERED);
+    for (const row of unknown) logged.add(keyOf(path, row));
+    if (unknown.length > 0)
+      logger.error({ path, unreadable: unknown }, 'a list leaves out records that it cannot carry: change or remove them');
+    return readable.page;
+  };
 }
+
+const keyOf = (list: string, { id, path }: LeftOutItem): string => JSON.stringify([list, id.slice(0, 200), path]);
 
 /** @see RFC 9110 §13.1.1 */
 const checkMatch = (ctx: Context) => (answer: unknown) => {
