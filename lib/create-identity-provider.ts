@@ -7,7 +7,13 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import { findProblems } from './composition/configuration-problems.js';
 import { createAttempts, createExtensionContexts } from './composition/extension-context.js';
-import { createFormAnswers, createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
+import {
+  collectionNames,
+  createFormAnswers,
+  createKeptData,
+  createRowsOfExtensions,
+  extensionEventSources,
+} from './composition/extension-data.js';
 import { createExtensionWork } from './composition/extension-work.js';
 import { invitationRulesOf, recoveryRulesOf } from './composition/link-rules.js';
 import { createMail } from './composition/mail.js';
@@ -60,6 +66,7 @@ import { resolveOptions } from './options/resolve.js';
 import { createCaches } from './store/caches/cache.js';
 import { createKeyring } from './store/keyring.js';
 import { createHealth } from './store/outages/health.js';
+import { createRowSweep } from './store/records/row-sweep.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
@@ -120,7 +127,15 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   });
   directory.onPersonExport(extensionRows.export);
   const closing: (() => Promise<void>)[] = [];
+  const sweep = createRowSweep({
+    store,
+    collections: collectionNames(extensions),
+    lease: (ms) => artifacts.lease('sweep of records', node, ms),
+    now,
+    logger,
+  });
   const stop = async () => {
+    await sweep.close();
     for (const close of closing.splice(0)) await close();
     await directory.close();
     caches.close();
@@ -284,6 +299,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   // Whoever made us listens first.
   setImmediate(directory.outbox.start);
   directory.keyCompletion.start();
+  sweep.start();
   directory.tenantRemoval.start();
 
   return {
@@ -304,7 +320,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     health: createHealth({
       artifacts,
       directory: store,
-      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems, work.problems],
+      problems: [
+        directory.policies.problems,
+        () => sweep.recall().then(store.problems),
+        rotation.problems,
+        directory.problems,
+        work.problems,
+      ],
     }),
     async close() {
       await servers.close();

@@ -8,12 +8,13 @@ import {
   isWaitOver,
   OF_INSTANCE,
   specOf,
-  wrongMemberOf,
+  wrongPathOf,
 } from '../directory/index.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
-import type { CheckedDirectory, WrongMember } from '../store/records/checked-directory.js';
+import type { CheckedDirectory, WrongPath } from '../store/records/checked-directory.js';
+import { collections } from '../store/records/collections.js';
 import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
@@ -21,12 +22,16 @@ const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap((
 /** Collections that the store opens. */
 export const extensionSpecs = (extensions: readonly Extension[]): readonly CollectionSpec[] => collectionsOf(extensions).map(specOf);
 
+/** Names of all collections that the store opens. */
+export const collectionNames = (extensions: readonly Extension[]): readonly string[] =>
+  [...Object.values(collections), ...extensionSpecs(extensions)].map(({ name }) => name);
+
 /** Checks rows of extensions, as those of the service are. */
-export function extensionRowChecks(extensions: readonly Extension[]): WrongMember {
+export function extensionRowChecks(extensions: readonly Extension[]): WrongPath {
   const collections = new Map(collectionsOf(extensions).map((collection) => [collection.name, collection]));
   return (name, row) => {
     const collection = collections.get(name);
-    return collection && wrongMemberOf(collection, row);
+    return collection && wrongPathOf(collection, row);
   };
 }
 

@@ -214,7 +214,7 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
   const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? shown.at(-1)?.id : undefined;
-  const unreadable = leftOutOf(rows).map(({ id, member }) => ({ id, path: `/${member}` }));
+  const unreadable = leftOutOf(rows).map(({ id, path }) => ({ id, path }));
   return {
     items: await Promise.all(shown.map(async (row) => viewedOrId(row, () => view(row)))),
     ...(next !== undefined && { next }),

@@ -70,7 +70,7 @@ export {
   type RowEvent,
   type RowsOfAllTenants,
   specOf,
-  wrongMemberOf,
+  wrongPathOf,
 } from './tenants/extension-collections.js';
 export { createExtensionData, type ExtensionData } from './tenants/extension-rows.js';
 export { PASSWORD } from './tenants/sign-in-policy.js';

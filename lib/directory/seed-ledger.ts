@@ -47,7 +47,7 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
     const made = await seeds.insert(entry).catch(IdpError.unless('conflict'));
     const kept = made ?? (await seeds.get(entry.id));
     if (kept) return { entry: kept, isNew: made !== undefined };
-    if (await seeds.isUnreadable(entry.id)) throw new IdpError('record_unreadable', { collection: 'seeds', id: entry.id });
+    if (await seeds.unreadable(entry.id)) throw new IdpError('record_unreadable', { collection: 'seeds', id: entry.id });
     return enter(entry);
   };
 
@@ -105,7 +105,7 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
     async record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined> {
       const rows = collections[collection] as unknown as CheckedCollection<R>;
       const row = await rows.get(id);
-      if (row === undefined && (await rows.isUnreadable(id))) throw new IdpError('record_unreadable', { collection, id });
+      if (row === undefined && (await rows.unreadable(id))) throw new IdpError('record_unreadable', { collection, id });
       return row;
     },
   };

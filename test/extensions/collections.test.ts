@@ -146,7 +146,7 @@ describe('rows of an extension', () => {
       await store.collection<never>(notes.name).put({ id, tid: acme, text, personId: 'alice', at } as never);
       expect(await rowsOf(acme).get(id)).toBeUndefined();
       expect((await service.idp.health()).problems).toEqual([
-        { code: 'record_unreadable', collection: notes.name, id, member: expect.any(String), tid: acme },
+        { code: 'record_unreadable', collection: notes.name, id, path: expect.any(String), tid: acme },
       ]);
       await store.collection(notes.name).remove(id);
     }

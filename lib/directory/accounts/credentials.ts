@@ -121,7 +121,7 @@ export function createCredentials(
     const owner = credentialOwner(account.person.user);
     const row = await credentials.get(owner);
     // A password that is hashed again stays the same password: that is no update of the row. One that cannot be read is not one that was never set.
-    const since = row?.updatedAt.getTime() ?? ((await credentials.isUnreadable(owner)) ? 'unreadable' : 'none');
+    const since = row?.updatedAt.getTime() ?? ((await credentials.unreadable(owner)) ? 'unreadable' : 'none');
     return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
   };
 

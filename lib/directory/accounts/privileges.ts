@@ -82,7 +82,7 @@ export function createPrivileges(
       groupIds.map(async (id) => {
         const group = await groups.get(id);
         if (group) return group.tid === tid ? ofGroups([group]) : [];
-        return (await groups.isUnreadable(id)) ? [{ tid }] : [];
+        return (await groups.unreadable(id)) ? [{ tid }] : [];
       }),
     );
     return found.flat();

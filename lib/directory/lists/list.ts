@@ -17,14 +17,15 @@ import { comparedText } from '../../text/compared.js';
 import type { DirectoryContext } from '../context.js';
 import { inputSchema, problemsOf } from '../input.js';
 import { createCursors } from './cursors.js';
+import type { LeftOutItem } from './readable-page.js';
 
 /** One page of a list. */
 export interface Listed<R> {
   readonly items: readonly R[];
   /** What to pass as `after` for the next page; absent on the last one. */
   readonly next?: string;
-  /** Unreadable records that the page leaves out, each with its malformed member. Absent if all records can be read. */
-  readonly unreadable?: readonly { readonly id: string; readonly member: string }[];
+  /** Unreadable records that the page leaves out, each with a JSON Pointer to its malformed part. Absent if all records can be read. */
+  readonly unreadable?: readonly LeftOutItem[];
 }
 
 /** Members that every query has. */
@@ -170,7 +171,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     const rows = await found();
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    const unreadable = [...leftOut.values()].map(({ id, member }) => ({ id, member }));
+    const unreadable = [...leftOut.values()].map(({ id, path }) => ({ id, path }));
     return {
       items,
       ...(last && rows.length > limit && { next: cursors.write(list, positionOf(last)) }),

@@ -139,23 +139,26 @@ const anyRow = (row: object): boolean => {
   return typeof id === 'string' && Number.isSafeInteger(version) && typeof tid === 'string';
 };
 
-/** The first member of a row that is not of its form. */
-export function wrongMemberOf(collection: ExtensionCollection, row: object): string | undefined {
+/** Returns a JSON Pointer to the first part of a row that is malformed. */
+export function wrongPathOf(collection: ExtensionCollection, row: object): string | undefined {
   const { row: schema, events = false } = collection;
-  if (!anyRow(row)) return 'id';
+  if (!anyRow(row)) return '/id';
   const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
-  if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined)) return 'pendingEvents';
-  if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
+  if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined))
+    return '/pendingEvents';
+  if (!(events && outbox === 'yes') && outbox !== undefined) return '/outbox';
   // The rest of a removed row, which stays until its last events are dispatched, has no other members.
-  if (tid === '') return events ? Object.keys(members)[0] : 'tid';
+  if (tid === '') return events ? pathOf(Object.keys(members)[0]) : '/tid';
   return wrongWritten(collection, known(schema, members) as object);
 }
 
-/** The first member that is malformed, or that the schema does not name, because only known members may be written. */
+const pathOf = (member: string | undefined): string | undefined => (member === undefined ? undefined : `/${member}`);
+
+/** Returns a JSON Pointer to the first part that is malformed, or that the schema does not name, because only known members may be written. */
 export const wrongWritten = (collection: ExtensionCollection, members: object): string | undefined =>
   Value.Check(collection.row, members)
-    ? collection.wrongMember?.(members as Static<TObject>)
-    : (Value.Errors(collection.row, members).First()?.path.split('/')[1] ?? 'id');
+    ? pathOf(collection.wrongMember?.(members as Static<TObject>))
+    : (Value.Errors(collection.row, members).First()?.path || '/id').slice(0, 200);
 
 /** A row without what the service keeps in it. */
 export function shownOf<R extends KeptRow>({ row: schema }: ExtensionCollection, row: R): Omit<R, 'pendingEvents' | 'outbox'> {

@@ -47,8 +47,8 @@ const PAGE = 100;
 /** The extension's own members of a row that is written. @throws IdpError `invalid_record` */
 function checkedMembers(collection: ExtensionCollection, given: object): object {
   const { pendingEvents: _, outbox: __, id: ___, version: ____, tid: _____, ...members } = given as Partial<KeptRow>;
-  const member = wrongWritten(collection, members);
-  if (member !== undefined) throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
+  const path = wrongWritten(collection, members);
+  if (path !== undefined) throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
   return members;
 }
 

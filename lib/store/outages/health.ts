@@ -13,8 +13,8 @@ export interface HealthProblem {
   readonly collection: string;
   /** The record's. */
   readonly id: string;
-  /** The first malformed member of an unreadable record. */
-  readonly member?: string;
+  /** A JSON Pointer to the first malformed part of an unreadable record. */
+  readonly path?: string;
   /** The tenant that an unreadable record names. */
   readonly tid?: string;
 }

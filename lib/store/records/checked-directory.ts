@@ -4,14 +4,15 @@ import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } fro
 import { hasOutbox } from './collections.js';
 import { withKeys } from './derived-keys.js';
 import { type LeftOutRow, withLeftOut } from './left-out.js';
-import type { Outboxed, PendingEvent } from './records.js';
+import type { Outboxed, PendingEvent, SweptRow } from './records.js';
 import { findKept, isRemoved, type RemovedRow, rangeKept, remainderOf, withoutRemoved } from './removed-rows.js';
-import { hasRowChecks, isRemainder, wrongMember as wrongMemberOf } from './row-checks.js';
+import { hasRowChecks, isRemainder, wrongPath as wrongPathOf } from './row-checks.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
   /** Whether there is a row, readable or not. A row that is left out still takes its id and its unique values. */
   has(where: string | Where): Promise<boolean>;
-  isUnreadable(id: string): Promise<boolean>;
+  /** Returns what is wrong with the row; undefined for a sound row, and where there is none. */
+  unreadable(id: string): Promise<LeftOutRow | undefined>;
   /**
    * Updates the row by compare-and-swap, as `update` does. It inserts the row where there is none, and replaces one that is left out.
    * For collections without unique indexes.
@@ -26,7 +27,7 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
   /** With what is left of removed rows: for the dispatcher. */
   withRemoved(): Pick<Collection<R>, 'find' | 'update' | 'remove'>;
   /** With rows that are left out, of which any member but those of the index may be wrong: for removals, which leave nothing. */
-  withUnreadable(): Pick<Collection<R>, 'find'> & { isReadable(row: R): boolean };
+  withUnreadable(): Pick<Collection<R>, 'find'> & { isReadable(row: R): boolean; problemOf(row: R): UnreadableRow | undefined };
 }
 
 export interface CheckedDirectory extends DirectoryStore {
@@ -35,16 +36,18 @@ export interface CheckedDirectory extends DirectoryStore {
   onOutboxed(listener: (collection: string) => void): void;
   /** Calls the listener with the collection of each write that failed with `store_unavailable`, because the store may have made the write. */
   onUncertain(listener: (collection: string) => void): void;
-  /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
+  /** Rows that their last read left out. Some of them are read again, because somebody may have repaired them. */
   problems(): Promise<readonly UnreadableRow[]>;
+  /** Reads rows that another node found unreadable, and that {@link problems} does not name yet. */
+  recall(rows: readonly SweptRow[]): Promise<void>;
 }
 
 export interface UnreadableRow {
   readonly code: 'record_unreadable';
   readonly collection: string;
   readonly id: string;
-  /** The first malformed member. */
-  readonly member: string;
+  /** A JSON Pointer to the first malformed part. */
+  readonly path: string;
   /** The tenant that the row names. */
   readonly tid?: string;
 }
@@ -53,61 +56,68 @@ interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Bad rows that are remembered, because each is logged once. */
+/** Unreadable rows that are remembered, because each is logged once. */
 const REMEMBERED = 10_000;
 /** Remembered rows that one call of `problems` reads again. */
 const LOOKED_AT_AGAIN = 20;
 
-/** The first malformed member of a row; undefined for a sound row. */
-export type WrongMember = (collection: string, row: object) => string | undefined;
+/** Returns a JSON Pointer to the first malformed part of a row; undefined for a sound row. */
+export type WrongPath = (collection: string, row: object) => string | undefined;
 
 export interface CheckedDirectoryParts {
   readonly logger: Logger;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   /** The check of collections of extensions. @default all rows are sound */
-  readonly ofOthers?: WrongMember;
+  readonly ofOthers?: WrongPath;
 }
 
 export function createCheckedDirectory(
   store: DirectoryStore,
   { logger, now, ofOthers = () => undefined }: CheckedDirectoryParts,
 ): CheckedDirectory {
-  const wrongMember: WrongMember = (collection, row) => {
-    if (hasOutbox(collection) && isRemoved(row)) return isRemainder(row) ? undefined : 'pendingEvents';
-    return hasRowChecks(collection) ? wrongMemberOf(collection, row) : ofOthers(collection, row);
+  const wrongPath: WrongPath = (collection, row) => {
+    if (hasOutbox(collection) && isRemoved(row)) return isRemainder(row) ? undefined : '/pendingEvents';
+    return hasRowChecks(collection) ? wrongPathOf(collection, row) : ofOthers(collection, row);
   };
+  /** By collection and id. */
   const bad = new Map<string, UnreadableRow>();
   // A store in this process hands out the same object at each read.
   const good = new WeakSet<Row>();
   const listeners: ((collection: string) => void)[] = [];
   const uncertain: ((collection: string) => void)[] = [];
 
-  function isGood(collection: string, row: Row): boolean {
-    if (good.has(row)) return true;
-    const member = wrongMember(collection, row);
+  /** Returns what is wrong with a row, and remembers it; undefined for a sound row. */
+  function problemOf(collection: string, row: Row): UnreadableRow | undefined {
+    if (good.has(row)) return undefined;
+    const path = wrongPath(collection, row);
     const id = String(row.id).slice(0, 200);
     const key = `${collection}:${id}`;
-    if (member === undefined) {
+    if (path === undefined) {
       good.add(row);
       if (bad.size > 0) bad.delete(key);
-      return true;
+      return undefined;
     }
-    if (!bad.has(key) && bad.size < REMEMBERED) {
-      bad.set(key, { code: 'record_unreadable', collection, id, member, ...tidOf(row) });
-      logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: fix it in the store');
+    const known = bad.get(key);
+    if (known?.path === path) return known;
+    const problem: UnreadableRow = { code: 'record_unreadable', collection, id, path, ...tidOf(row) };
+    if (known || bad.size < REMEMBERED) {
+      bad.set(key, problem);
+      logger.error({ collection, id, path }, 'a stored record is not of its form, so it is left out: fix it in the store');
     }
-    return false;
+    return problem;
   }
+
+  const isGood = (collection: string, row: Row): boolean => problemOf(collection, row) === undefined;
 
   const checked = <R extends Row>(name: string, all: Collection<R>): CheckedCollection<R> => {
     const rows = hasOutbox(name) ? withoutRemoved(all) : all;
     /** What we write can be read. */
     const written = (given: Unsaved<R>): Unsaved<R> => {
       const row = withKeys(name, given);
-      const member = wrongMember(name, { ...row, version: 1 });
-      if (member === undefined) return row;
-      throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
+      const path = wrongPath(name, { ...row, version: 1 });
+      if (path === undefined) return row;
+      throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
     };
 
     const tellOutboxed = (): void => {
@@ -126,19 +136,19 @@ export function createCheckedDirectory(
       return row;
     };
 
-    // Both in one pass, because every look-up would pay for a second.
-    const isKept = hasOutbox(name) ? (row: R) => !isRemoved(row) && isGood(name, row) : (row: R) => isGood(name, row);
-
-    /** Reads rows, and remembers which rows were left out. */
-    async function naming(isKeptRow: (row: R) => boolean, read: (isKept: (row: R) => boolean) => Promise<readonly R[]>) {
-      const leftOut = new Map<string, LeftOutRow>();
-      const kept = (row: R): boolean => {
-        if (isKeptRow(row)) return true;
-        const { member } = (hasOutbox(name) && isRemoved(row) ? undefined : bad.get(`${name}:${String(row.id).slice(0, 200)}`)) ?? {};
-        if (member !== undefined) leftOut.set(row.id, { id: row.id, tid: (row as { readonly tid?: unknown }).tid, member });
+    /** Reads rows, and remembers which rows were left out. The rests of removed rows are left out without a word. */
+    async function naming(read: (isKept: (row: R) => boolean) => Promise<readonly R[]>): Promise<readonly R[]> {
+      let leftOut: Map<string, LeftOutRow> | undefined;
+      const isKept = (row: R): boolean => {
+        if (hasOutbox(name) && isRemoved(row)) return false;
+        const problem = problemOf(name, row);
+        if (!problem) return true;
+        leftOut ??= new Map();
+        leftOut.set(row.id, leftOutOf(row, problem));
         return false;
       };
-      return withLeftOut(await read(kept), [...leftOut.values()]);
+      const rows = await read(isKept);
+      return leftOut ? withLeftOut(rows, [...leftOut.values()]) : rows;
     }
 
     function find(where: Where, page?: Page): Promise<readonly R[]> {
@@ -148,14 +158,10 @@ export function createCheckedDirectory(
       } catch (refusal) {
         return Promise.reject(refusal);
       }
-      return naming(isKept, (kept) => findKept(all, where, page, kept));
+      return naming((isKept) => findKept(all, where, page, isKept));
     }
 
-    const range = (given: Range): Promise<readonly R[]> =>
-      naming(
-        (row) => isGood(name, row),
-        (kept) => rangeKept(rows, given, kept),
-      );
+    const range = (given: Range): Promise<readonly R[]> => naming((isKept) => rangeKept(rows, given, isKept));
 
     async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);
@@ -189,9 +195,12 @@ export function createCheckedDirectory(
         if (typeof where === 'string') return (await rows.get(where)) !== undefined;
         return (await rows.find(where, { limit: 1 })).length > 0;
       },
-      async isUnreadable(id) {
+      async unreadable(id) {
+        checkTexts([id]);
         const row = await rows.get(id);
-        return row !== undefined && !isGood(name, row);
+        if (row === undefined) return void bad.delete(`${name}:${id}`);
+        const problem = problemOf(name, row);
+        return problem && leftOutOf(row, problem);
       },
       insert,
       put,
@@ -228,7 +237,11 @@ export function createCheckedDirectory(
         update: (id, change) => all.update(id, change),
         remove: (id, version) => all.remove(id, version),
       }),
-      withUnreadable: () => ({ find: (where, page) => rows.find(where, page), isReadable: (row) => isGood(name, row) }),
+      withUnreadable: () => ({
+        find: (where, page) => rows.find(where, page),
+        isReadable: (row) => isGood(name, row),
+        problemOf: (row) => problemOf(name, row),
+      }),
     };
   };
 
@@ -241,17 +254,28 @@ export function createCheckedDirectory(
     close: () => store.close(),
     onOutboxed: (listener) => void listeners.push(listener),
     onUncertain: (listener) => void uncertain.push(listener),
+    async recall(rows) {
+      const unknown = rows.filter(({ collection, id }) => !bad.has(`${collection}:${id}`));
+      await Promise.all(
+        unknown.map(async ({ collection, id }) => {
+          const row = await store.collection(collection).get(id);
+          if (row) problemOf(collection, row);
+        }),
+      );
+    },
     async problems() {
       for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
         const kept = await store.collection(row.collection).get(row.id);
-        const isMended = kept === undefined || wrongMember(row.collection, kept) === undefined;
+        const isRepaired = kept === undefined || wrongPath(row.collection, kept) === undefined;
         bad.delete(key);
-        if (!isMended) bad.set(key, row);
+        if (!isRepaired) bad.set(key, row);
       }
       return [...bad.values()];
     },
   };
 }
+
+const leftOutOf = (row: Row, { path }: UnreadableRow): LeftOutRow => ({ id: row.id, tid: (row as { readonly tid?: unknown }).tid, path });
 
 const tidOf = (row: object): { readonly tid?: string } => {
   const { tid } = row as { readonly tid?: unknown };

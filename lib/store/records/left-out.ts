@@ -4,8 +4,8 @@ export interface LeftOutRow {
   readonly id: string;
   /** The tenant that the row names. */
   readonly tid: unknown;
-  /** The first malformed member. */
-  readonly member: string;
+  /** A JSON Pointer to the first malformed part. */
+  readonly path: string;
 }
 
 const leftOut = new WeakMap<readonly unknown[], readonly LeftOutRow[]>();

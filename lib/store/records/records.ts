@@ -492,6 +492,23 @@ export interface UpkeepRecord extends Row {
   readonly done: number;
   /** The keys, encrypted. Only in the row `keys of national ids`. */
   readonly sealed?: readonly string[];
+  /** Only in the row `sweep of records`. */
+  readonly sweep?: {
+    /** When the last pass over all records began. */
+    readonly startedAt: Date;
+    /** Where the pass continues. Absent when the pass has ended. */
+    readonly collection?: string;
+    /** The last row of the collection that was read. */
+    readonly after?: string;
+    /** Rows that were found, a bounded number. */
+    readonly unreadable: readonly SweptRow[];
+  };
+}
+
+/** An unreadable row that the sweep found. */
+export interface SweptRow {
+  readonly collection: string;
+  readonly id: string;
 }
 
 /** How often each collection was written, for the caches of all nodes. One row. */

@@ -9,7 +9,29 @@ import type { CollectionName } from './collections.js';
 import type * as records from './records.js';
 import type { RemovedRow } from './removed-rows.js';
 
-type Check = (value: unknown) => boolean;
+/** Returns a JSON Pointer to the first malformed part of a value: empty for the value itself, undefined for a sound value. */
+type Check = (value: unknown) => string | undefined;
+
+/** @see RFC 6901 §3 */
+const pointerTo = (name: string, within: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}${within}`.slice(0, 200);
+
+/** Returns a pointer to the first malformed member, each of which has a check of its own. */
+function firstWrongMember(checks: Readonly<Record<string, Check>>, value: Readonly<Record<string, unknown>>): string | undefined {
+  for (const name in checks) {
+    const within = checks[name]?.(value[name]);
+    if (within !== undefined) return pointerTo(name, within);
+  }
+  return undefined;
+}
+
+/** Returns a pointer to the first malformed part of a list or a map, whose parts have one check. */
+function firstWrong(check: Check, parts: readonly unknown[] | Readonly<Record<string, unknown>>): string | undefined {
+  for (const [name, part] of Object.entries(parts)) {
+    const within = check(part);
+    if (within !== undefined) return pointerTo(name, within);
+  }
+  return undefined;
+}
 /** Every member of a record has its check. */
 type Checks<R> = { readonly [Member in keyof Required<R>]: Check };
 
@@ -19,35 +41,36 @@ const LIST_LENGTH = 100_000;
 /** Texts and members of what plugins and metadata keep. */
 const DATA_SIZE = 4_194_304;
 
-const text: Check = (value) => typeof value === 'string' && value.length <= TEXT_LENGTH;
-const flag: Check = (value) => typeof value === 'boolean';
-/** With room to count on. */
-const count: Check = (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 2 ** 52;
-const instant: Check = (value) => isDate(value) && Number.isFinite(value.getTime());
-const anything: Check = () => true;
-const oneOf =
-  (...values: readonly string[]): Check =>
+const when =
+  (holds: (value: unknown) => boolean): Check =>
   (value) =>
-    values.includes(value as string);
+    holds(value) ? undefined : '';
+const text = when((value) => typeof value === 'string' && value.length <= TEXT_LENGTH);
+const flag = when((value) => typeof value === 'boolean');
+/** With room to count on. */
+const count = when((value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 2 ** 52);
+const instant = when((value) => isDate(value) && Number.isFinite(value.getTime()));
+const anything: Check = () => undefined;
+const oneOf = (...values: readonly string[]): Check => when((value) => values.includes(value as string));
 const optional =
   (check: Check): Check =>
   (value) =>
-    value === undefined || check(value);
+    value === undefined ? undefined : check(value);
 const listOf =
   (check: Check): Check =>
   (value) =>
-    Array.isArray(value) && value.length <= LIST_LENGTH && value.every(check);
+    Array.isArray(value) && value.length <= LIST_LENGTH ? firstWrong(check, value) : '';
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value);
-function record<R>(checks: Checks<R>): Check {
-  const entries = Object.entries<Check>(checks);
-  return (value) => isRecord(value) && entries.every(([name, check]) => check(value[name]));
-}
+const record =
+  <R>(checks: Checks<R>): Check =>
+  (value) =>
+    isRecord(value) ? firstWrongMember(checks, value) : '';
 const mapOf =
   (check: Check): Check =>
   (value) =>
-    isRecord(value) && Object.values(value).every(check);
-const data: Check = (value) => isRecord(value) && sizeOf(value, DATA_SIZE) >= 0;
+    isRecord(value) ? firstWrong(check, value) : '';
+const data = when((value) => isRecord(value) && sizeOf(value, DATA_SIZE) >= 0);
 
 /** What is left of the size when the value has taken its part; below zero when that is too much. */
 function sizeOf(value: unknown, left: number): number {
@@ -149,12 +172,11 @@ const user = record<records.User>({
 });
 
 /** Lists that whoever registers the client with oidc-provider goes through. */
-const metadata: Check = (value) =>
-  data(value) &&
-  ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'].every((name) =>
-    optional(texts)((value as Record<string, unknown>)[name]),
-  );
-const seconds = optional((value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER);
+const metadata: Check = (value) => data(value) ?? firstWrongMember(metadataLists, value as Readonly<Record<string, unknown>>);
+const metadataLists = Object.fromEntries(
+  ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'].map((name) => [name, optional(texts)]),
+);
+const seconds = optional(when((value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER));
 
 const rowChecks: {
   readonly [Name in CollectionName]: Readonly<Record<string, Check>>;
@@ -253,7 +275,7 @@ const rowChecks: {
     name: text,
     secrets,
     scopes: texts,
-    scopeDescriptions: optional(mapOf((value) => text(value) || mapOf(text)(value))),
+    scopeDescriptions: optional(mapOf((value) => (isRecord(value) ? mapOf(text)(value) : text(value)))),
     introspects: oneOf('own', 'all'),
     allowedTenants: optional(texts),
     introspectionSignedResponseAlg: optional(oneOf('RS256', 'ES256')),
@@ -273,7 +295,7 @@ const rowChecks: {
   } satisfies Checks<records.KeyRing>,
   events: {
     ...pendingEvent,
-    id: (value) => typeof value === 'string' && /^\d{16}$/.test(value),
+    id: when((value) => typeof value === 'string' && /^\d{16}$/.test(value)),
     version: count,
     eventId: text,
     recordedAt: instant,
@@ -302,33 +324,50 @@ const rowChecks: {
   } satisfies Checks<records.SeedRecord>,
   removedUsers: { id: text, version: count, sealed: optional(texts) } satisfies Checks<records.RemovedUser>,
   removals: { ...row, ...outbox, pendingEvents: optional(outbox.pendingEvents), by: data } satisfies Checks<records.Removal>,
-  upkeep: { id: text, version: count, done: count, sealed: optional(texts) } satisfies Checks<records.UpkeepRecord>,
+  upkeep: {
+    id: text,
+    version: count,
+    done: count,
+    sealed: optional(texts),
+    sweep: optional(
+      record<Required<records.UpkeepRecord>['sweep']>({
+        startedAt: instant,
+        collection: optional(text),
+        after: optional(text),
+        unreadable: listOf(record<records.SweptRow>({ collection: text, id: text })),
+      }),
+    ),
+  } satisfies Checks<records.UpkeepRecord>,
   changes: { id: text, version: count, revisions: mapOf(count) } satisfies Checks<records.ChangeRecord>,
 };
 
+const sound =
+  <R>(check: Check) =>
+  (value: unknown): value is R =>
+    check(value) === undefined;
+
 /** Of a key in the one row of all: whether its parts are there. */
-export const isSigningKey: (value: unknown) => value is records.StoredSigningKey = record<records.StoredSigningKey>({
-  kid: text,
-  alg: oneOf('RS256', 'ES256'),
-  state: oneOf('next', 'active', 'retiring'),
-  sealed: text,
-  announcedAt: instant,
-  activatedAt: optional(instant),
-  retiredAt: optional(instant),
-  removeAt: optional(instant),
-}) as (value: unknown) => value is records.StoredSigningKey;
+export const isSigningKey = sound<records.StoredSigningKey>(
+  record<records.StoredSigningKey>({
+    kid: text,
+    alg: oneOf('RS256', 'ES256'),
+    state: oneOf('next', 'active', 'retiring'),
+    sealed: text,
+    announcedAt: instant,
+    activatedAt: optional(instant),
+    retiredAt: optional(instant),
+    removeAt: optional(instant),
+  }),
+);
 
 /** What is left of a removed row until its events are dispatched. */
-export const isRemainder = record<RemovedRow>({ id: text, version: count, removedAt: instant, ...outbox });
+export const isRemainder = sound<RemovedRow>(record<RemovedRow>({ id: text, version: count, removedAt: instant, ...outbox }));
 
-export const isPendingEvent = record<records.PendingEvent>(pendingEvent) as (value: unknown) => value is records.PendingEvent;
+export const isPendingEvent = sound<records.PendingEvent>(record<records.PendingEvent>(pendingEvent));
 
 /** Whether the collection is the service's. */
 export const hasRowChecks = (collection: string): boolean => Object.hasOwn(rowChecks, collection);
 
-/** The first member that is not of its form. */
-export function wrongMember(collection: string, value: object): string | undefined {
-  const checks = rowChecks[collection as CollectionName];
-  for (const name in checks) if (!checks[name]?.((value as Record<string, unknown>)[name])) return name;
-  return undefined;
-}
+/** Returns a JSON Pointer to the first part of a row that is malformed. */
+export const wrongPath = (collection: string, row: object): string | undefined =>
+  firstWrongMember(rowChecks[collection as CollectionName], row as Readonly<Record<string, unknown>>);

@@ -7,6 +7,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type AdminClient, adminClient, administer, adminScopes, adminToken, tenantIds } from '../../support/administration/admin.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { until } from '../../support/time/until.js';
 
 type Stored = { readonly id: string; readonly version: number } & Record<string, unknown>;
 
@@ -132,7 +133,19 @@ describe.each(lists)('M17: GET %s', (path, collection) => {
   });
 });
 
-test('M17: a person whose user is gone is named by the list of users, and is listed by that of persons', async () => {
+test('M18: health names a bad row that nobody read, once a sweep came by, and forgets a repaired one', async () => {
+  const rows = directory.collection<Stored>('events.webhooks');
+  const [row] = await rows.find({});
+  await rows.put({ ...(row as Stored), status: 7 });
+  const problems = async () => (await service.idp.health()).problems.filter(({ code }) => code === 'record_unreadable');
+  expect(await until(problems, ({ length }) => length > 0)).toEqual([
+    { code: 'record_unreadable', collection: 'events.webhooks', id: row?.id, path: '/status', tid: '*' },
+  ]);
+  await rows.put(row as Stored);
+  expect(await until(problems, ({ length }) => length === 0)).toEqual([]);
+});
+
+test('M17: a person whose user is gone is named by the list of users, by the log once, and is listed by that of persons', async () => {
   const rows = directory.collection<Stored>('persons');
   const { items } = (await admin(`/tenants/${tid}/users`)).json as { items: { id: string; personId: string }[] };
   const [first, ...others] = items;
@@ -142,6 +155,11 @@ test('M17: a person whose user is gone is named by the list of users, and is lis
   const users = await admin(`/tenants/${tid}/users`);
   expect([users.status, users.json.items.map(({ id }: { id: string }) => id)]).toEqual([200, others.map(({ id }) => id)]);
   expect(users.json.unreadable).toEqual([{ id: row.id, path: expect.any(String) }]);
+  await admin(`/tenants/${tid}/users`);
+  const said = service.logged.filter(
+    ([fields, message]) => message.startsWith('a list leaves out') && JSON.stringify(fields).includes(row.id),
+  );
+  expect(said).toHaveLength(1);
   const persons = await admin(`/tenants/${tid}/persons`);
   expect(persons.json.items.map(({ id }: { id: string }) => id)).toContain(row.id);
   await rows.put(row);

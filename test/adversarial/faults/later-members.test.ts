@@ -4,7 +4,7 @@ import { Kind, type TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { standardExtensions } from '../../../extensions/index.js';
 import { saml } from '../../../extensions/saml/index.js';
-import { type KeptRow, shownOf, withUnknown, wrongMemberOf, wrongWritten } from '../../../lib/directory/tenants/extension-collections.js';
+import { type KeptRow, shownOf, withUnknown, wrongPathOf, wrongWritten } from '../../../lib/directory/tenants/extension-collections.js';
 
 const collections = [...standardExtensions(), saml()].flatMap(({ collections: own = [] }) => own);
 const LATER = 'ofALaterRelease';
@@ -46,11 +46,11 @@ describe.each(bySchema)('%s', (_, collection) => {
   const rows = [...later(collection.row, members)];
 
   test('a row with it is read without it', () => {
-    expect(wrongMemberOf(collection, { ...own, ...members })).toBeUndefined();
+    expect(wrongPathOf(collection, { ...own, ...members })).toBeUndefined();
     expect(rows.length).toBeGreaterThan(0);
     for (const [path, row] of rows) {
       const stored = { ...own, ...(row as object) } as KeptRow;
-      expect([path, wrongMemberOf(collection, stored)]).toEqual([path, undefined]);
+      expect([path, wrongPathOf(collection, stored)]).toEqual([path, undefined]);
       const { id, version, tid, ...shown } = shownOf(collection, stored);
       // A row is written with known members alone; what the stored one has beside them stays, but in lists.
       expect([path, wrongWritten(collection, shown)]).toEqual([path, undefined]);

@@ -6,7 +6,7 @@ import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Row } from '../../../lib/store/directory-store.js';
 import { type CollectionName, collections } from '../../../lib/store/records/collections.js';
-import { wrongMember } from '../../../lib/store/records/row-checks.js';
+import { wrongPath } from '../../../lib/store/records/row-checks.js';
 import { Agent, authorizeUrl, basic, createPkce, postForm, signIn } from '../../support/client/agent.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
@@ -564,7 +564,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
     const planted = async (path: readonly string[], way: string, change: (row: Member) => Member, isLifted = false) => {
       const id = randomUUID();
       const row = change(await make(id, isLifted));
-      if (way in damages && wrongMember(name, { version: 1, ...row }) === undefined) return false;
+      if (way in damages && wrongPath(name, { version: 1, ...row }) === undefined) return false;
       await plantBeside?.(id, isLifted);
       await put(name, row);
       if (await opens(id)) opened.push(`${path.join('.')} ${way}`);

@@ -26,7 +26,7 @@ interface Service<Row> {
   list(query: Fields): Promise<{
     readonly items: readonly Row[];
     readonly next?: string | undefined;
-    readonly unreadable?: readonly { readonly id: string; readonly member: string }[];
+    readonly unreadable?: readonly { readonly id: string; readonly path: string }[];
   }>;
   get(id: string): Promise<Row | undefined>;
   create(input: Fields): Promise<Row>;
@@ -124,7 +124,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     return {
       items: await Promise.all(items.map((row) => viewedOrId(row, () => view(row)))),
       ...(next !== undefined && { next }),
-      ...(unreadable.length > 0 && { unreadable: unreadable.map(({ id, member }) => ({ id, path: `/${member}` })) }),
+      ...(unreadable.length > 0 && { unreadable }),
     };
   }
 

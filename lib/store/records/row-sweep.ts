@@ -1,0 +1,145 @@
+/**
+ * A slow sweep over all records: it finds unreadable ones that nobody reads, so that `health()` names them. One node at a time reads a bounded number of rows a
+ * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
+ */
+import { IdpError, isToldAlready } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { CheckedDirectory, UnreadableRow } from './checked-directory.js';
+import type { SweptRow, UpkeepRecord } from './records.js';
+
+export interface RowSweep {
+  /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
+  recall(): Promise<void>;
+  start(): void;
+  close(): Promise<void>;
+}
+
+export interface RowSweepParts {
+  readonly store: Pick<CheckedDirectory, 'collection' | 'recall'>;
+  /** Names of all collections. */
+  readonly collections: readonly string[];
+  /** Takes or renews the right to sweep; false while another node has it. */
+  readonly lease: (milliseconds: number) => Promise<boolean>;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly logger: Pick<Logger, 'error'>;
+  /** Milliseconds between two rounds. @default 12 000 */
+  readonly intervalMs?: number;
+  /** Milliseconds between the starts of two passes over all records, at least. @default one hour */
+  readonly passMs?: number;
+}
+
+const ROW_ID = 'sweep of records';
+/** Milliseconds from the start of a node to its first round. */
+const FIRST_MS = 2_000;
+const INTERVAL_MS = 12_000;
+const PASS_MS = 3_600_000;
+/** Rows that one round reads. */
+const ROWS = 200;
+/** Reads of a round: most collections are small. */
+const READS = 40;
+/** Unreadable rows that are remembered. */
+const REMEMBERED = 200;
+/** Remembered rows that one round reads again, because somebody may have repaired or removed them. */
+const READ_AGAIN = 20;
+
+/** Where the next round begins. Undefined after the last row. */
+type Position = { readonly collection: string; readonly after?: string } | undefined;
+
+interface Swept {
+  readonly position: Position;
+  readonly found: readonly UnreadableRow[];
+}
+
+const keyOf = ({ collection, id }: SweptRow): string => `${collection}:${id}`;
+
+export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweepParts): RowSweep {
+  const { intervalMs = INTERVAL_MS, passMs = PASS_MS } = parts;
+  const names = [...parts.collections].sort();
+  const upkeep = store.collection<UpkeepRecord>('upkeep');
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let isClosed = false;
+
+  const collectionFrom = (name: string): Position => {
+    const collection = names.find((each) => each >= name);
+    return collection === undefined ? undefined : { collection };
+  };
+  const collectionAfter = (name: string): Position => collectionFrom(`${name}\u0000`);
+
+  /** Reads rows from a position on, as many as a round may read. */
+  async function readFrom(start: Position): Promise<Swept> {
+    const found: UnreadableRow[] = [];
+    let position = start;
+    let rows = ROWS;
+    for (let reads = 0; position && rows > 0 && reads < READS && !isClosed; reads += 1) {
+      const { collection, after } = position;
+      const all = store.collection(collection).withUnreadable();
+      const page = await all.find({}, { limit: rows, ...(after !== undefined && { after }) }).catch((err: unknown) => {
+        if (isToldAlready(err)) throw err;
+        logger.error({ err, collection }, 'records of a collection could not be looked through; the next pass tries again');
+        return [];
+      });
+      found.push(...page.flatMap((row) => all.problemOf(row) ?? []));
+      const last = page.at(-1)?.id;
+      // Another program may have written an id that is not a text.
+      position = page.length < rows || typeof last !== 'string' ? collectionAfter(collection) : { collection, after: last };
+      rows -= page.length;
+    }
+    return { position, found };
+  }
+
+  /** Returns the remembered rows that are still unreadable. Those that were read again are the last. */
+  async function stillUnreadable(remembered: readonly SweptRow[]): Promise<readonly SweptRow[]> {
+    const bad: SweptRow[] = [];
+    for (const row of remembered.slice(0, READ_AGAIN))
+      if (names.includes(row.collection) && (await store.collection(row.collection).unreadable(row.id))) bad.push(row);
+    return [...remembered.slice(READ_AGAIN), ...bad];
+  }
+
+  async function round(): Promise<void> {
+    if (!(await lease(intervalMs * 1.5))) return;
+    const before = await upkeep.get(ROW_ID);
+    const { startedAt = new Date(0), collection, after, unreadable = [] } = before?.sweep ?? {};
+    const isUnderWay = collection !== undefined;
+    const isDue = isUnderWay || Math.abs(now() - startedAt.getTime()) >= passMs;
+    const start =
+      isUnderWay && names.includes(collection) ? { collection, ...(after !== undefined && { after }) } : collectionFrom(collection ?? '');
+    const { position, found } = isDue ? await readFrom(start) : { position: undefined, found: [] };
+    if (!isDue && unreadable.length === 0) return;
+    const remembered = new Map((await stillUnreadable(unreadable)).map((row) => [keyOf(row), row]));
+    for (const { collection, id } of found) if (remembered.size < REMEMBERED) remembered.set(keyOf({ collection, id }), { collection, id });
+    const sweep = {
+      startedAt: isUnderWay || !isDue ? startedAt : new Date(now()),
+      ...position,
+      unreadable: [...remembered.values()],
+    };
+    // A node that was paused leaves the row to the node that went on.
+    await upkeep.upsert(ROW_ID, (row) => (row && row.version !== before?.version ? row : { id: ROW_ID, done: 0, sweep }));
+  }
+
+  function next(wait: number): void {
+    timer = setTimeout(() => {
+      running = round()
+        .catch((err: unknown) => {
+          if (!isToldAlready(err)) logger.error({ err }, 'records could not be looked through; another attempt follows');
+        })
+        .then(() => {
+          if (!isClosed) next(intervalMs);
+        });
+    }, wait).unref();
+  }
+
+  return {
+    async recall() {
+      const { sweep } = (await upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
+      await store.recall((sweep?.unreadable ?? []).filter(({ collection }) => names.includes(collection)));
+    },
+    start: () => next(Math.min(intervalMs, FIRST_MS)),
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
