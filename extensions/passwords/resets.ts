@@ -15,7 +15,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     const request = (await artifact(asked).read(requestId)) as Asked | undefined;
     if (!request) return;
     const { identifier, organisation, tids, clientId, uid, locale } = request;
-    const found = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password' });
+    const found = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password', isParentNameAllowed: true });
     for (const oid of new Set(found.map(ownerOf))) {
       if (await throttle.isTooMany(oid)) {
         logger.info({ user: oid }, 'reset of a password not sent, because there were too many');

@@ -43,7 +43,7 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
     const refused = minutes === undefined ? undefined : ({ refused: 'attempts.exceeded', minutes } as const);
     if (refused && known.length === 0) return refused;
 
-    const narrowed = { tids, organisation, method: 'password' };
+    const narrowed = { tids, organisation, method: 'password', isParentNameAllowed: true };
     const found = await (refused ? accounts.candidatesAmong(known, identifier, narrowed) : accounts.candidates(identifier, narrowed));
     const exempt = await attempt.countBrowser(browser, ownersOf(found.filter(isKnown)));
     // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.

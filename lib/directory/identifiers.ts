@@ -14,6 +14,9 @@ export const newIdAt = (instant: Date): string => v7({ msecs: instant.getTime() 
 export const instantOfId = (id: string): number | undefined =>
   validate(id) && version(id) === 7 ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
+/** An id that no user has. It stands in for users that are missing, so that a look-up takes the same time for a name that nobody has. */
+export const NO_USER = '00000000-0000-0000-0000-000000000000';
+
 export const isId = (id: string): boolean => validate(id);
 
 /** An explicit id as it is kept, or a new one. @throws IdpError `invalid_record` for one that is no UUID. */

@@ -25,6 +25,12 @@ export interface Narrowed {
   readonly organisation?: string | undefined;
   /** Those whose tenants allow this sign-in method. @default whichever */
   readonly method?: string | undefined;
+  /**
+   * Whether the name of a parent account in another tenant means the linked account in one of {@link tids}. In each tenant, an account with the name comes
+   * first, and a name that means two linked accounts means none of them.
+   * @default false
+   */
+  readonly isParentNameAllowed?: boolean;
 }
 
 /** Accounts of all tenants, for sign-in and protocol code, which learn the tenant from the account. All other code goes through a tenant. */

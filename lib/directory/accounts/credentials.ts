@@ -4,6 +4,7 @@ import type { Credential, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import type { FindPasswordProblem } from '../credentials/password-rules.js';
 import type { Passwords } from '../credentials/passwords.js';
+import { NO_USER } from '../identifiers.js';
 import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 import type { ChangePassword } from './password-changes.js';
@@ -190,5 +191,3 @@ export function createCredentials(
 }
 
 const nobody: ReadonlySet<string> = new Set();
-/** An id that no user has. It stands in for owners that are missing, so that a check takes the same time for a name that nobody has. */
-const NO_USER = '00000000-0000-0000-0000-000000000000';

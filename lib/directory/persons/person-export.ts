@@ -87,7 +87,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
   }
 }
 
-const derived = ['nameKey', 'emailKey', 'secondEmailKey', 'hasUser', 'isLinked'] as const;
+const derived = ['nameKey', 'emailKey', 'secondEmailKey', 'hasUser', 'isLinked', 'parentNameKey'] as const;
 
 const omitted = <R extends object, Name extends keyof R>(record: R, ...names: readonly Name[]): Omit<R, Name> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name as Name))) as Omit<R, Name>;

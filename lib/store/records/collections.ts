@@ -32,6 +32,7 @@ export const collections = {
       byUser: { fields: ['user.id'], unique: true },
       byUserName: { fields: ['tid', 'user.userNameKey'], unique: true },
       byUserNameAnywhere: { fields: ['user.userNameKey'] },
+      byParentName: { fields: ['parentNameKey'] },
       byParent: { fields: ['user.parentUserId'] },
       byParentInTenant: { fields: ['user.parentUserId', 'tid'], unique: true },
       byExternalId: { fields: ['tid', 'externalId'], unique: true },

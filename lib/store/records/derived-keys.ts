@@ -25,6 +25,7 @@ const derivations = {
     secondEmailKey: addressKeyOf(secondEmail),
     hasUser: user === undefined ? undefined : 'yes',
     isLinked: typeof (user as Members | undefined)?.parentUserId === 'string' ? 'yes' : undefined,
+    parentNameKey: (user as Members | undefined)?.isParent === true ? addressKeyOf((user as Members).userName) : undefined,
   }),
   groups: ({ name, permissionIds }: Members): Keys => ({
     nameKey: keyOf(name),

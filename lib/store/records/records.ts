@@ -269,6 +269,8 @@ export interface Person extends Named {
   readonly hasUser?: 'yes';
   /** `yes` of a person whose user is linked to a parent, derived as {@link nameKey} is. */
   readonly isLinked?: 'yes';
+  /** The user name of a parent account, as names are compared, derived as {@link nameKey} is. */
+  readonly parentNameKey?: string;
   readonly pendingEvents: readonly PendingEvent[];
   /** `yes` while {@link pendingEvents} has any, for the index. */
   readonly outbox?: 'yes';

@@ -207,6 +207,7 @@ const rowChecks: {
     secondEmailKey: optional(text),
     hasUser: optional(oneOf('yes')),
     isLinked: optional(oneOf('yes')),
+    parentNameKey: optional(text),
     phoneNumber: optional(text),
     phoneNumberVerified: flag,
     nationalId: optional(text),

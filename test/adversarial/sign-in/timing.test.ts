@@ -127,6 +127,25 @@ describe('G2: what answers take tells nothing', () => {
       return () => agent.submit(page, { password: 'wrong' });
     }));
 
+  test('a wrong password, for the name of a parent of another tenant', async () => {
+    const globexTid = await tenantNamed(service.idp, 'Globex');
+    const [parent, child] = await Promise.all(
+      [globexTid, tid].map(async (each, index) => {
+        const user = { userName: index === 0 ? 'paul@globex.test' : 'paul', status: 'active' as const };
+        const { id } = (await service.idp.tenant(each).persons.create({ givenName: 'P', familyName: 'P', user })).user ?? {};
+        return id ?? '';
+      }),
+    );
+    await service.idp.tenant(tid).linking.link(child ?? '', { tid: globexTid, userId: parent ?? '' });
+    await measure(async (isKnown) => {
+      const agent = browser();
+      const page = await agent.submit(await begin(agent, { acr_values: `tenant:${tid}` }), {
+        identifier: `${isKnown ? 'paul' : 'peul'}@globex.test`,
+      });
+      return () => agent.submit(page, { password: 'wrong' });
+    });
+  });
+
   test('a name, where passkeys are offered', () =>
     measure(async (isKnown) => {
       const agent = browser();
