@@ -47,8 +47,8 @@ export interface KeptRequest extends Asked {
   readonly decidedAt?: number;
   /** Who decided, and by which request. */
   readonly decidedBy?: Attribution;
-  /** When the client redeemed the approval. */
-  readonly redeemedAt?: number;
+  /** When the client got the outcome at the token endpoint: tokens, or that there are none. */
+  readonly collectedAt?: number;
   readonly approval?: KeptApproval;
   readonly denial?: DenialReason;
   /** Of a client that is to be notified. */
@@ -60,7 +60,7 @@ export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>, now: numbe
 
 /** Returns a request as the host API shows it. @param now as in {@link isOver} */
 export function described(id: string, kept: KeptRequest, now: number): AuthenticationRequest {
-  const { createdAt, expiresAt, decidedAt, redeemedAt: _, state, approval: __, notification, ...asked } = kept;
+  const { createdAt, expiresAt, decidedAt, collectedAt: _, state, approval: __, notification, ...asked } = kept;
   return {
     ...asked,
     id,

@@ -49,7 +49,7 @@ export interface Requests extends AuthenticationRequests {
     asked: Asked,
     options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
   ): Promise<StartedRequest | undefined>;
-  /** Where the client of a request is notified: undefined for one that polls. */
+  /** Where the client of a request is notified. Undefined for a client that polls, and once the client has the outcome. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
   /** Redeems the approval of the request that a client holds: one caller gets it. Undefined where the client holds none, or it was redeemed before. */
   redeem(authReqId: string, clientId: string): Promise<HeldRequest | undefined>;
@@ -202,7 +202,8 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     },
 
     async notificationOf(id) {
-      return (await find(id))?.notification;
+      const request = await find(id);
+      return request?.collectedAt === undefined ? request?.notification : undefined;
     },
 
     async redeem(authReqId, clientId) {
@@ -211,11 +212,12 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       // It stays to be read: its event, and the page of its person, may be later than its tokens.
       const found = (await kept().update(id, (value) => {
         const request = value as KeptRequest | undefined;
-        const isTheirs = request?.clientId === clientId && request.redeemedAt === undefined;
-        isRedeemed = isTheirs && request.state === 'approved' && !isOver(request);
-        return isRedeemed ? { ...request, redeemedAt: now() } : value;
+        const isDecided = request?.clientId === clientId && request.state !== 'pending';
+        const isFirst = isDecided && request.collectedAt === undefined && !isOver(request);
+        isRedeemed = isFirst && request.state === 'approved';
+        return isFirst ? { ...request, collectedAt: now() } : value;
       })) as KeptRequest | undefined;
-      if (found?.clientId !== clientId || (found.redeemedAt !== undefined && !isRedeemed)) return undefined;
+      if (found?.clientId !== clientId || (found.state === 'approved' && found.collectedAt !== undefined && !isRedeemed)) return undefined;
       // Whoever entered the next one may have died before this one was ended.
       const isReplaced = found.state === 'pending' && !isOver(found) && !(await isEntered(id, found));
       if (!isReplaced) return { id, kept: found, isRedeemed };

@@ -7,8 +7,8 @@ import type { Requests } from '../requests/requests.js';
 
 const TIMEOUT_MS = 5_000;
 
-/** Answers that no other attempt will change. */
-const refusals = new Set([401, 403]);
+/** Whether an answer stays the same however often the ping is sent. A redirect is an answer of the client, and is not followed. */
+const isFinal = (status: number): boolean => (status >= 300 && status < 400) || status === 401 || status === 403;
 
 /** @throws Error where the client did not take it: another attempt follows. */
 export const createPing =
@@ -30,6 +30,6 @@ export const createPing =
       maxBytes: 0,
     });
     if (status >= 200 && status < 300) return;
-    if (!refusals.has(status)) throw new Error(`the client answered ${status}`);
+    if (!isFinal(status)) throw new Error(`the client answered ${status}`);
     logger.warn({ client: request.clientId, status }, 'a client refuses to be notified of its authentication request');
   };

@@ -8,7 +8,7 @@ import { until } from '../../support/time/until.js';
 withServer('REDIS_URL', (url) =>
   describe('ping over TLS', () => {
     const pinged = usePinged({
-      ids: ['ok', 'denied', 'replaced', 'flaky', 'refused', 'redirect', 'endless', 'private'],
+      ids: ['ok', 'denied', 'replaced', 'flaky', 'refused', 'redirect', 'endless', 'private', 'slow-approve', 'slow-deny', 'other'],
       artifacts: url,
       endpointOf: (id, origin) =>
         // A name that leads to an address of this machine, and that the operator does not allow.
@@ -38,7 +38,29 @@ withServer('REDIS_URL', (url) =>
       expect(await arrived('replaced')).toEqual([expect.objectContaining({ body: { auth_req_id: authReqId } })]);
     });
 
-    test('what was not taken is sent again; D8: 401 and 403 are not, no redirect is followed, no body is read, no private address is called', async () => {
+    test.each(['approve', 'deny'] as const)(
+      'after %s, not again once the client got the outcome at the token endpoint, whatever it answered',
+      async (decision) => {
+        const client = `slow-${decision}`;
+        pinged.receiver.answer(`/${client}`, (_, response) => response.writeHead(503).end());
+        pinged.receiver.answer('/other', (_, response) => response.writeHead(503).end());
+        const authReqId = await ask(client);
+        await answer(client, decision);
+        await arrived(client);
+        const { json } = await redeem(pinged.nodes.issuer, authReqId, client);
+        expect(json).toHaveProperty(decision === 'approve' ? 'id_token' : 'error');
+        // A ping that began later and that nobody collects is sent a second time.
+        await ask('other');
+        await answer('other', 'approve');
+        await arrived('other', 2);
+        expect(pingsAt(client)).toHaveLength(1);
+        expect((await redeem(pinged.nodes.issuer, authReqId, client)).json.error).toBe(
+          decision === 'approve' ? 'invalid_grant' : 'access_denied',
+        );
+      },
+    );
+
+    test('what was not taken is sent again; D8: after 3xx, 401 and 403 it is not, no redirect is followed, no body is read, no private address is called', async () => {
       let refusals = 2;
       pinged.receiver.answer('/flaky', (_, response) => response.writeHead(refusals-- > 0 ? 503 : 200).end());
       pinged.receiver.answer('/refused', (_, response) => response.writeHead(403).end());
@@ -51,10 +73,11 @@ withServer('REDIS_URL', (url) =>
         await ask(client);
         await answer(client, 'approve');
       }
+      // Attempts a second and five seconds after the first one: what is not sent again by then is not sent again.
       await arrived('flaky', 3);
-      await arrived('redirect', 3);
-      expect(['refused', 'endless', 'private', 'elsewhere', 'flaky'].map((path) => [path, pingsAt(path).length])).toEqual([
+      expect(['refused', 'redirect', 'endless', 'private', 'elsewhere', 'flaky'].map((path) => [path, pingsAt(path).length])).toEqual([
         ['refused', 1],
+        ['redirect', 1],
         ['endless', 1],
         ['private', 0],
         ['elsewhere', 0],
