@@ -52,6 +52,11 @@ describe('a request object', () => {
     expect(await calls().newestOf('alice@acme.test')).toMatchObject({ bindingMessage: 'inside', uiLocales: 'nb' });
   });
 
+  test('RFC 9101 §4: may be for several, the issuer among them', async () => {
+    const request = await signed({ login_hint: 'carol@acme.test', aud: ['https://else.example', service.issuer] });
+    expect((await ask({ request })).status).toBe(200);
+  });
+
   test('RFC 9101: with its explicit type it counts alone', async () => {
     const request = await signed({}, { typ: 'oauth-authz-req+jwt' });
     expect((await ask({ request, binding_message: 'beside' })).status).toBe(200);
@@ -72,7 +77,9 @@ describe('a request object', () => {
     ['without iss', { iss: undefined }],
     ['of another issuer', { iss: 'desk' }],
     ['for somebody else', { aud: 'https://else.example' }],
-    ['for several', { aud: ['https://else.example'] }],
+    ['for others', { aud: ['https://else.example'] }],
+    ['for nobody', { aud: [] }],
+    ['for what is no text', { aud: [7] }],
     ['of another client', { client_id: 'desk' }],
     ['that has expired', { iat: 1, nbf: 1, exp: 61 }],
     ['that holds another', { request: 'x' }],

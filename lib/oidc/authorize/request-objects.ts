@@ -4,7 +4,7 @@
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { endsWithin, isFromFuture, isPast, jwtProblem } from '../clients/jwts.js';
+import { endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem } from '../clients/jwts.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { afterRequestObject } from '../upstream/oidc-context.js';
@@ -37,7 +37,7 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   const problem = jwtProblem(header, claims);
   if (problem) throw invalid(`the request object ${problem}`);
-  if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
+  if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid('aud must be the issuer, or an array that contains the issuer');
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
   // Nothing beside it is in an error response either.

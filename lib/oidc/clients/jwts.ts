@@ -37,6 +37,15 @@ const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 const isWellFormed = (value: object): boolean => !halfCharacter.test(JSON.stringify(value));
 
+/**
+ * Whether a JWT is meant for one of the audiences: its `aud` is one of them, or a list of strings that has one of them.
+ * @see RFC 7519 §4.1.3
+ */
+export const isMeantFor = (audiences: readonly string[], aud: unknown): boolean => {
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  return named.every((each) => typeof each === 'string') && audiences.some((audience) => named.includes(audience));
+};
+
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 

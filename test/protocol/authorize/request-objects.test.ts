@@ -152,7 +152,10 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     ['another issuer', () => ({ iss: 'web' })],
     ['no issuer', () => ({ iss: undefined })],
     ['another audience', () => ({ aud: 'https://elsewhere.test' })],
-    ['several audiences', () => ({ aud: [service.issuer] })],
+    ['other audiences', () => ({ aud: ['https://elsewhere.test', `${service.issuer}/`] })],
+    ['an empty list of audiences', () => ({ aud: [] })],
+    ['an audience that is no text', () => ({ aud: [service.issuer, 7] })],
+    ['an audience in a list in the list', () => ({ aud: [[service.issuer]] })],
     ['no audience', () => ({ aud: undefined })],
     ['no expiry', () => ({ exp: undefined })],
     ['an expiry that is past', () => ({ exp: epochSeconds() - 60 })],
@@ -165,6 +168,14 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     ['another request', () => ({ request: 'a.b.c' })],
     ['a reference to another', () => ({ request_uri: 'urn:ietf:params:oauth:request_uri:x' })],
   ])('with %s', async (_, members) => refused(await sign(members())));
+
+  test('RFC 9101 §4: an array of audiences contains the issuer, in the URL and pushed', async () => {
+    for (const aud of [[service.issuer], ['https://elsewhere.test', service.issuer]]) {
+      expect(steadyMembersOf(await get({ ...outside, request: await sign({ aud }) }))).toHaveProperty('code');
+      const { json } = await endpoints.par({ client_id: client.id, request: await sign({ aud }) }, client.id);
+      expect(steadyMembersOf(await get({ request_uri: json.request_uri }))).toHaveProperty('code');
+    }
+  });
 
   test.each(['at+jwt', 'logout+jwt', 'login-hint+jwt', 'token-introspection+jwt', 'client-authentication+jwt', 'dpop+jwt', 7])(
     'of typ %s',
@@ -279,6 +290,7 @@ describe('4.3 a request object may be pushed', () => {
     for (const members of [
       { exp: undefined },
       { aud: 'https://elsewhere.test' },
+      { aud: ['https://elsewhere.test'] },
       { client_id: 'web' },
       { client_id: undefined },
       { sub: client.id },

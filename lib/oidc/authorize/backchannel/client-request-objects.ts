@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
-import { clientAlgorithms, endsWithin, isFromFuture, isPast, jwtProblem, useOnce } from '../../clients/jwts.js';
+import { clientAlgorithms, endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
@@ -69,7 +69,7 @@ export function createClientRequestObjects({ artifacts, options, now }: OidcPart
     if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId)) throw invalid('iss must be the client');
     // It would pass for a client assertion. @see RFC 9101 §10.8
     if (claims.sub === client.clientId) throw invalid('sub must not be the client_id');
-    if (aud !== options.issuer) throw invalid('aud must be the issuer, as a single string');
+    if (!isMeantFor([options.issuer], aud)) throw invalid('aud must be the issuer, or an array that contains the issuer');
     if (![exp, iat, nbf].every((time) => typeof time === 'number')) throw invalid('exp, iat and nbf must be numbers');
     const at = epochSeconds(now());
     if (isPast(exp, at)) throw invalid('the request object has expired');
