@@ -18,7 +18,7 @@ import { createPromptPolicy } from './authorize/prompts.js';
 import { provenParameter } from './authorize/proven-sign-ins.js';
 import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
-import { checkClientAssertion } from './clients/assertions.js';
+import { checkClientAssertion, mayListAudiences } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { identifierOf } from './clients/pairwise.js';
@@ -80,7 +80,8 @@ export function createConfiguration(
     acrValues: [...offeredLevels(parts.offers.serves('mfa'))],
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header, epochSeconds(parts.now())),
+    assertJwtClientAuthClaimsAndHeader: ({ oidc }, payload, header) =>
+      checkClientAssertion(payload, header, { now: epochSeconds(parts.now()), mayBeList: mayListAudiences(options, oidc) }),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),

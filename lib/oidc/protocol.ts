@@ -166,7 +166,14 @@ export function createProtocol(
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },
-    assertionAudiences: assertionAudiences(options, { token: routes.token, backchannel: BACKCHANNEL_PATH }),
+    assertionAudiences: assertionAudiences(
+      options,
+      routes.token,
+      new Map([
+        ['pushed_authorization_request', routes.pushed_authorization_request],
+        ['backchannel_authentication', BACKCHANNEL_PATH],
+      ]),
+    ),
     scopes: (ctx) => scopes.known(ctx),
     held(ctx, client, granted) {
       const record = clientOf(client);

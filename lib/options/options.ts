@@ -275,10 +275,11 @@ export interface IdentityProviderOptions {
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
   /**
-   * What the `aud` of a client assertion (`private_key_jwt`) has to be: the `issuer`; with `token-endpoint` that endpoint's URL will do
-   * too, for clients that send nothing else, and at the backchannel authentication endpoint the URL of that one.
+   * Audience of client assertions (`private_key_jwt`): the `issuer`. With `token-endpoint`, the URL of the token endpoint is accepted too, and at PAR and
+   * the backchannel authentication endpoint the URL of that endpoint; a client of FAPI 1.0 may send an array that contains one of them. Clients of FAPI
+   * 2.0 send the issuer in both cases.
    * @default 'issuer'
-   * @see draft-ietf-oauth-rfc7523bis §4, CIBA Core §7.1
+   * @see draft-ietf-oauth-rfc7523bis §4, RFC 9126 §2, CIBA Core §7.1
    */
   readonly assertionAudience?: 'issuer' | 'token-endpoint';
   /** Paths of the service. @default {} */

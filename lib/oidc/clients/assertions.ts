@@ -1,4 +1,4 @@
-import { errors } from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
 
@@ -8,24 +8,37 @@ const MAX_LIFETIME_SECONDS = 300;
 /** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
 
+/** The part of a request that decides which audiences its client assertion may have. Read it after the client is known. */
+type AssertionContext = Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>;
+
 /**
- * What a client assertion may be made for, by the endpoint that it comes to: an endpoint's URL as audience is what audience injection feeds on, so it takes
- * an option.
+ * Returns the audiences that a client assertion may have, by the endpoint that it comes to. The URL of an endpoint needs an option, because audience
+ * injection uses it. Clients of FAPI 2.0 send the issuer, whatever the option says.
+ * @param paths by route, of the endpoints whose own URL is an audience there
  * @see CVE-2025-27370
- * @see CIBA Core §7.1
+ * @see RFC 9126 §2, CIBA Core §7.1, FAPI 2.0 Security Profile §5.3.2.1
  */
 export function assertionAudiences(
   { issuer, assertionAudience }: ResolvedOptions,
-  paths: { readonly token: string; readonly backchannel: string },
-): (route: string) => readonly string[] {
+  tokenPath: string,
+  paths: ReadonlyMap<string, string>,
+): (oidc: AssertionContext) => readonly string[] {
   if (assertionAudience === 'issuer') return () => [issuer];
-  const everywhere = [issuer, issuer + paths.token];
-  return (route) => (route === 'backchannel_authentication' ? [...everywhere, issuer + paths.backchannel] : everywhere);
+  return (oidc) => {
+    if (oidc.isFapi('2.0')) return [issuer];
+    const path = paths.get(oidc.route);
+    return [issuer, issuer + tokenPath, ...(path === undefined ? [] : [issuer + path])];
+  };
 }
+
+/** Whether the client may send a list of audiences: under FAPI 1.0, where the option accepts the URLs of endpoints. */
+export const mayListAudiences = ({ assertionAudience }: Pick<ResolvedOptions, 'assertionAudience'>, oidc: AssertionContext): boolean =>
+  assertionAudience === 'token-endpoint' && oidc.isFapi('1.0 Final') !== undefined;
 
 /**
  * Checks a client assertion beyond oidc-provider's checks: its audience is this service alone, and its lifetime is short, so that its `jti` need not be stored
  * for long. The times are checked here, because oidc-provider compares them with the node's own clock.
+ * @param mayBeList whether `aud` may be a list of strings, as {@link mayListAudiences} says
  * @param now seconds since the epoch, by the time that all nodes share
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4
@@ -33,14 +46,14 @@ export function assertionAudiences(
 export function checkClientAssertion(
   claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, unknown>>,
-  now: number,
+  { now, mayBeList }: { readonly now: number; readonly mayBeList: boolean },
 ): void {
   const { aud, exp, iat, nbf } = claims;
   const problem = jwtProblem(header, claims);
   if (problem) throw new errors.InvalidClientAuth(`the client_assertion ${problem}`);
   if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
-  // Whether it is the right string oidc-provider has checked.
-  if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
+  // oidc-provider has checked that it is the right string, or a list with a right string.
+  if (typeof aud !== 'string' && !mayBeList) throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   if (isFromFuture(iat, now)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
   if (isFromFuture(nbf, now)) throw new errors.InvalidClientAuth('the client_assertion is not valid yet');
   if (isPast(exp, now)) throw new errors.InvalidClientAuth('the client_assertion has expired');

@@ -19,7 +19,7 @@ export interface ContextHooks {
   /** The level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
   /** Audiences of client assertions. */
-  assertionAudiences(route: string): readonly string[];
+  assertionAudiences(oidc: Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>): readonly string[];
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
 }
@@ -107,7 +107,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
 
     /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set(hooks.assertionAudiences(this.route));
+      return new Set(hooks.assertionAudiences(this as unknown as KoaContextWithOIDC['oidc']));
     }
   };
 }
