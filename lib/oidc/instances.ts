@@ -6,6 +6,7 @@ import type Provider from 'oidc-provider';
 import { offeredLevels, reachedLevel } from '../acr-values.js';
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
+import { noteFeatures } from './authorize/parameters.js';
 import type { RefusalCount } from './clients/authentication.js';
 import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
@@ -69,6 +70,7 @@ function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ..
     ...hooks,
     acr: ({ oidc }) => reachedLevel(oidc.session?.amr, levels),
   });
+  noteFeatures(provider, configuration);
   for (const [name, type] of parts.grantTypes)
     provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type, levels) as never, [...type().parameters]);
   watchFailures(provider, parts);

@@ -141,8 +141,8 @@ export function createProtocol(
   const answerClient = parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel);
 
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
-  const parameters: ProviderHooks['parameters'] = (route, given) =>
-    route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
+  const parameters: ProviderHooks['parameters'] = (route, given, of) =>
+    route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given, of));
   const completed = createCompletedRequests(parts, provider);
   const signedIn = createSignedIn(parts, provider, isComplete);
   const signInRequests = createSignInRequests(parts, provider, signedIn);

@@ -6,7 +6,8 @@
  * `checks`, `prompts` and the `response`.
  * @see service specification 4.2, Custom parameters
  */
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { mayBeKept } from '../../http/requests/kept.js';
 import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { hashedPlainChallenge } from '../clients/pkce.js';
@@ -22,7 +23,21 @@ const requestParameters = new Set(
   state ui_locales`.split(/\s+/),
 );
 
-const isRequestParameter = (name: string): boolean => requestParameters.has(name);
+/** Parameters that mean something only while a feature is on, and the feature. */
+const ofFeatures = {
+  claims: 'claimsParameter',
+  resource: 'resourceIndicators',
+  authorization_details: 'richAuthorizationRequests',
+} as const;
+
+const unusedBy = new WeakMap<object, ReadonlySet<string>>();
+const none: ReadonlySet<string> = new Set();
+
+/** Notes the features of an oidc-provider, after `configure`. Parameters of the other features are custom parameters of its requests. */
+export function noteFeatures(provider: object, { features = {} }: Configuration): void {
+  const unused = Object.entries(ofFeatures).flatMap(([name, feature]) => (features[feature]?.enabled ? [] : name));
+  unusedBy.set(provider, new Set(unused));
+}
 
 /** Names of a response, and those of secrets, which no URL may hold. @see RFC 9700 §4.5 */
 const reservedNames = new Set(
@@ -37,11 +52,21 @@ export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYT
 
 /**
  * Returns the pairs without the reserved ones; null when there are too many. The limits are checked first and count all pairs, so that only short names are
- * compared.
+ * compared. Parameters of features that are off refuse no request: they are left out if the pairs exceed a limit with them, or if
+ * the request could not be stored with them.
  */
-function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
-  if (!isWithinLimits(pairs)) return null;
-  return pairs.filter(([name]) => !isSpelling(name, reservedNames));
+function returnable(
+  pairs: readonly Pair[],
+  unused: ReadonlySet<string>,
+  isKeepable: (returned: readonly Pair[]) => boolean,
+): readonly Pair[] | null {
+  const custom = pairs.filter(([name]) => !unused.has(name));
+  const isReturned = ([name]: Pair): boolean => !isSpelling(name, reservedNames);
+  if (custom.length < pairs.length && isWithinLimits(pairs)) {
+    const all = pairs.filter(isReturned);
+    if (isKeepable(all)) return all;
+  }
+  return isWithinLimits(custom) ? custom.filter(isReturned) : null;
 }
 
 function isWithinLimits(pairs: readonly Pair[]): boolean {
@@ -130,9 +155,10 @@ const MAX_PARAMETERS = 1000;
 /** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
 export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
-/** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
-export function carryParameters(route: string, query: Query): Query {
+/** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. @param provider of whose features the parameters are */
+export function carryParameters(route: string, query: Query, provider: object): Query {
   if (route !== 'authorization' && route !== 'pushed_authorization_request') return query;
+  const unused = unusedBy.get(provider) ?? none;
   const known: Query = Object.create(null);
   const custom: Pair[] = [];
   let count = 0;
@@ -140,21 +166,24 @@ export function carryParameters(route: string, query: Query): Query {
     const value = query[name];
     count += Array.isArray(value) ? value.length : 1;
     // A parameter without a value is absent. Custom parameters are returned as they came. @see RFC 6749 §3.1
-    if (isRequestParameter(name)) {
+    if (requestParameters.has(name) && !unused.has(name)) {
       if (value !== '') known[name] = value;
     } else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
   }
   // Where the request was pushed, all of it is there. @see RFC 9126 §4, RFC 9101 §5
   const isElsewhere = route === 'authorization' ? isPushed(known.request_uri) : known.request !== undefined;
   const hashed = hashedPlainChallenge(known);
-  const carried: Carried = {
-    custom: isElsewhere ? [] : count < MAX_PARAMETERS ? returnable(custom) : null,
-    ...(typeof known.scope === 'string' ? { scope: known.scope } : {}),
-    ...(hashed ? { plainPkce: true } : {}),
-  };
   Object.assign(known, hashed);
-  known[carriedParameter] = JSON.stringify(carried);
-  return known;
+  const carrying = (pairs: readonly Pair[] | null): Query => {
+    const carried: Carried = {
+      custom: pairs,
+      ...(typeof known.scope === 'string' ? { scope: known.scope } : {}),
+      ...(hashed ? { plainPkce: true } : {}),
+    };
+    return Object.assign(Object.create(null), known, { [carriedParameter]: JSON.stringify(carried) });
+  };
+  if (isElsewhere) return carrying([]);
+  return carrying(count < MAX_PARAMETERS ? returnable(custom, unused, (pairs) => mayBeKept(carrying(pairs), 'longer')) : null);
 }
 
 const isPushed = (requestUri: Query[string]): boolean => typeof requestUri === 'string' && pushedIdOf(requestUri) !== undefined;
@@ -169,9 +198,15 @@ const challengeParameters = ['code_challenge', 'code_challenge_method'] as const
  * @param claims the object's.
  * @param inside the object's parameters, and
  * @param beside those of the URL, each with what is carried with them.
+ * @param provider of whose features the parameters are.
  * @see OpenID Connect Core §6.1
  */
-export function mergedParameters(claims: object, inside: Query, beside: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function mergedParameters(
+  claims: object,
+  inside: Query,
+  beside: Readonly<Record<string, unknown>>,
+  provider: object,
+): Record<string, unknown> {
   // A challenge of one side with the method of the other would be neither's.
   const hasChallenge = challengeParameters.some((name) => Object.hasOwn(claims, name));
   const challenge = hasChallenge ? Object.fromEntries(challengeParameters.map((name) => [name, inside[name]])) : {};
@@ -180,19 +215,20 @@ export function mergedParameters(claims: object, inside: Query, beside: Readonly
   const { scope } = Object.hasOwn(claims, 'scope') ? within : without;
   const { plainPkce } = hasChallenge ? within : without;
   const custom = within.custom && without.custom && [...without.custom.filter(([name]) => isMissing(name)), ...within.custom];
-  const carried: Carried = {
-    custom: custom && returnable(custom),
-    ...(scope === undefined ? {} : { scope }),
-    ...(plainPkce ? { plainPkce } : {}),
-  };
-  return {
+  const carrying = (pairs: readonly Pair[] | null): Record<string, unknown> => ({
     ...Object.fromEntries(Object.entries(beside).filter(([name, value]) => value !== undefined && isMissing(name))),
     ...challenge,
     // oidc-provider takes them out of the object, and nothing uses them.
     display: undefined,
     claims_locales: undefined,
-    [carriedParameter]: JSON.stringify(carried),
-  };
+    [carriedParameter]: JSON.stringify({
+      custom: pairs,
+      ...(scope === undefined ? {} : { scope }),
+      ...(plainPkce ? { plainPkce } : {}),
+    } satisfies Carried),
+  });
+  const isKeepable = (pairs: readonly Pair[]): boolean => mayBeKept({ ...inside, ...carrying(pairs) }, 'longer');
+  return carrying(custom && returnable(custom, unusedBy.get(provider) ?? none, isKeepable));
 }
 
 const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>

@@ -32,7 +32,7 @@ export function createPostedRequests(
 
   /** Returns undefined for requests that only the client may push, that a reference would hide from checks, or that are too long to be kept. */
   async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
-    const known = parameters('authorization', { ...posted });
+    const known = parameters('authorization', { ...posted }, provider());
     const { client_id: clientId } = known;
     if (typeof clientId !== 'string' || 'request' in known || 'request_uri' in known) return undefined;
     if (Object.values(known).some((value) => typeof value !== 'string')) return undefined;

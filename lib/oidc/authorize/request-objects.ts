@@ -53,9 +53,9 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from, now))
     throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
 
-  const inside = carryParameters('authorization', parametersIn(claims));
+  const inside = carryParameters('authorization', parametersIn(claims), ctx.oidc.provider);
   const beside = isAlone ? {} : { ...params };
-  afterRequestObject(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
+  afterRequestObject(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside, ctx.oidc.provider)));
 }
 
 /** The media type of a JWT, as {@link types} has it. @see RFC 7515 §4.1.9 */

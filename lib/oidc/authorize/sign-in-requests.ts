@@ -81,7 +81,7 @@ export function createSignInRequests(
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ''));
       checkLengths(given);
       const request = { client_id: client, response_type: 'none', redirect_uri: redirectUri, scope: 'openid', ...given };
-      const parameters = carryParameters('authorization', request);
+      const parameters = carryParameters('authorization', request, provider());
       if (signIn) parameters[provenParameter] = await proven.keep(ctx, signIn);
       redirectByGet(ctx, await urlByReference(provider(), options, client, parameters));
     },

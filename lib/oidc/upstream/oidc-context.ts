@@ -12,8 +12,8 @@ export const afterRequestObject = (ctx: KoaContextWithOIDC, rewrite: (params: Pa
   (ctx.oidc as unknown as { afterRequestObject(rewrite: (params: Payload) => void): void }).afterRequestObject(rewrite);
 
 export interface ContextHooks {
-  /** Parameters of an endpoint, before oidc-provider sees them. */
-  parameters(route: string, parameters: Query): Query;
+  /** Parameters of an endpoint, before oidc-provider sees them. @param provider the one that answers the request */
+  parameters(route: string, parameters: Query, provider: object): Query;
   /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
   check(ctx: KoaContextWithOIDC): void;
   /** The level of the session's sign-in. */
@@ -38,7 +38,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       const takesQuery = this.route === 'authorization' || this.route === 'userinfo';
       const query = this.route === 'resume' ? {} : takesQuery && ctx.method !== 'POST' ? ctx.query : undefined;
       // Resuming takes no parameters: an error of it must not be answered by those of a query.
-      if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
+      if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query, this.provider) });
     }
 
     /** Those of the request's context, which `provider.createContext` made too: a second one would be made for them alone. */
@@ -50,7 +50,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       return this.#body;
     }
     set body(body: Query | undefined) {
-      this.#body = body && hooks.parameters(this.route, body);
+      this.#body = body && hooks.parameters(this.route, body, this.provider);
     }
 
     get params(): Payload | undefined {

@@ -31,8 +31,8 @@ const xml = (document: string): void => {
 };
 
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
-  'name of a custom parameter': (text) => carryParameters('authorization', { [text]: '1' }),
-  'value of a custom parameter': (text) => carryParameters('authorization', { a: text }),
+  'name of a custom parameter': (text) => carryParameters('authorization', { [text]: '1' }, {}),
+  'value of a custom parameter': (text) => carryParameters('authorization', { a: text }, {}),
   'name of a returned parameter': (text) => customMembers([[text, '1']], ['a', text]),
   'repeated parameter': (text) =>
     customMembers(

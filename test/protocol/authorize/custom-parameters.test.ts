@@ -97,11 +97,28 @@ describe.each(ways)('4.2 custom parameters of a request by %s', (way) => {
       ['password', 'x'],
       ['client.secret', 'x'],
       ['dpop_jkt', 'x'],
-      ['claims', '{}'],
-      ['resource', 'urn:x'],
-      ['authorization_details', '[]'],
     ];
     expect(customOf(await send(way, [...not, ['cart', '1']]))).toEqual([['cart', '1']]);
+  });
+
+  test('4.2 parameters of features that are off come back', async () => {
+    const off: Parameters = [
+      ['claims', '{"userinfo":{"name":null}}'],
+      ['resource', 'urn:x'],
+      ['cart', '1'],
+      ['resource', 'not a URI'],
+      ['authorization_details', '[{"type":"payment"}]'],
+    ];
+    expect(customOf(await send(way, off))).toEqual(together(off, false));
+  });
+
+  test('4.2 parameters of features that are off are left out if they are too long, and refuse nothing', async () => {
+    // The second one fits among custom parameters, and does not fit what may be stored of a request.
+    for (const value of ['x'.repeat(4097), '\n'.repeat(2000)])
+      for (const name of ['claims', 'resource', 'authorization_details']) {
+        const answer = await send(way, [[name, value], ...odd], { state: 's'.repeat(2500) });
+        expect([pairsOf(answer).some(([each]) => each === 'code'), customOf(answer)]).toEqual([true, together(odd, false)]);
+      }
   });
 
   test('design §5: a hundred names and 4 KiB come back, and one more of either is invalid_request', async () => {

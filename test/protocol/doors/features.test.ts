@@ -34,6 +34,7 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
     expect(json).not.toHaveProperty('phone_number');
     const again = await agent.get(authorizeUrl(service.issuer, { claims, prompt: 'none', ...withPkce().parameters }));
     expect(responseOf(again).get('code')).toEqual(expect.any(String));
+    expect(responseOf(again).has('claims')).toBe(false);
   });
 
   test('what a client may have no more is not issued either', async () => {
