@@ -1,2 +1,3 @@
-/** The public door to tests of a host's own plugins: `tenant-idp/testing`. */
+/** The public door to the tests of a host: `tenant-idp/testing`. */
 export { type ClaimsRequest, resolveClaims } from './testing/resolve-claims.js';
+export { type SignInTarget, signIn, type TestSignIn, type TestTokens } from './testing/sign-in.js';

@@ -74,6 +74,7 @@ describe('design §2: the house', () => {
       'lib/store/times/clock.ts': 'compares the clock with that of the store',
       'lib/store/times/store-time.ts': 'converts the times of artifacts, and is the time of a store that tells none',
       'lib/admin-client/access-tokens.ts': 'runs in the process of a caller, which has no store',
+      'lib/testing/cookies.ts': 'runs in tests of hosts, as a browser',
       'lib/testing/resolve-claims.ts': 'runs in tests of hosts, without a store',
       'extensions/saml/entities/given-keys.ts': 'checks options before a store is open',
     };

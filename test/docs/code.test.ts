@@ -16,7 +16,7 @@ const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
 );
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
 /** Those that need no other server. */
-const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !code.includes("from 'ioredis'"));
+const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !/from '(ioredis|node:test)'/.test(code));
 
 const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
 
@@ -135,6 +135,21 @@ describe('the code of the documentation', () => {
     await writeFile(file, compiled(code));
     const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
     expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
+  });
+
+  test('docs/embed.md: the test of a host passes, and fails for a wrong password', async () => {
+    const { code = '' } =
+      codeBlocks.find(({ code: text }) => text.includes("from 'tenant-idp/testing'") && text.includes('node:test')) ?? {};
+    const wrong = code.replace('{ client, user,', "{ client, user: { ...user, password: 'another' },");
+    for (const [text, isMeant] of [
+      [code, /^# pass 1$/m],
+      [wrong, /The sign-in stopped at \/idp\/interaction\/[\s\S]*That e-mail and password[\s\S]*^# fail 1$/m],
+    ] as const) {
+      const file = join(folder, 'own.mjs');
+      await writeFile(file, compiled(text.replace(/\b3000\b/g, String(await freePort()))));
+      const args = ['--test-reporter=tap', file];
+      expect(await new Promise<string>((done) => execFile(process.execPath, args, (_error, stdout) => done(stdout)))).toMatch(isMeant);
+    }
   });
 
   test('the embed block signs in: its client gets as far as the page', async () => {

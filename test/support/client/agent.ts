@@ -1,7 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Cookies } from '../../../lib/testing/cookies.js';
+import { formOf } from '../../../lib/testing/pages.js';
 import { redirectUri } from '../service/seed.js';
 import { passwordsWithoutUserName } from './password-forms.js';
 import { jsonOf, type Sending, send } from './send.js';
+
+export { formOf, titleOf } from '../../../lib/testing/pages.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever an endpoint answered
 export type Json = any;
@@ -22,24 +26,20 @@ export interface Answer {
  * It rejects a page on which a password has no user name, so that the rule holds for every page that any test opens.
  */
 export class Agent {
-  readonly cookies = new Map<string, { value: string; path: string }>();
+  readonly #jar = new Cookies();
+  readonly cookies = this.#jar.all;
   constructor(readonly headers: Record<string, string> = {}) {}
 
   async request(url: string, sending: Sending = {}): Promise<Answer> {
-    const { pathname } = new URL(url);
-    const cookie = [...this.cookies]
-      .filter(([, { path }]) => pathname.startsWith(path))
-      // @see RFC 6265 §5.4
-      .sort(([, one], [, other]) => other.path.length - one.path.length)
-      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
+    const cookie = this.#jar.headerFor(url);
     const headers = {
       accept: 'text/html,*/*',
       ...this.headers,
-      ...(cookie.length > 0 ? { cookie: cookie.join('; ') } : {}),
+      ...(cookie && { cookie }),
       ...sending.headers,
     };
     const sent = await send(url, { ...sending, headers });
-    for (const line of sent.headers.getSetCookie()) this.#keep(line);
+    for (const line of sent.headers.getSetCookie()) this.#jar.keep(line);
     const location = sent.headers.get('location');
     const unnamed = passwordsWithoutUserName(sent.text);
     if (unnamed.length > 0) throw new Error(`no user name for ${unnamed.join(' ')} on ${url}`);
@@ -73,38 +73,6 @@ export class Agent {
     const form = formOf(page);
     return this.post(form.action, { ...form.fields, ...fields });
   }
-
-  #keep(line: string): void {
-    const [pair = '', ...attributes] = line.split('; ');
-    const [name = '', ...value] = pair.split('=');
-    const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/';
-    const expires = attributes.find((attribute) => /^expires=/i.test(attribute))?.slice(8);
-    const key = `${name} ${path}`;
-    if (expires && new Date(expires).getTime() <= Date.now()) this.cookies.delete(key);
-    else this.cookies.set(key, { value: value.join('='), path });
-  }
-}
-
-const unescapeMarkup = (text: string): string =>
-  text.replace(/&(amp|lt|gt|quot|#39);/g, (_, entity: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[entity] as string);
-
-/** The heading of a page; the empty text where there is none. */
-export const titleOf = ({ body }: Pick<Answer, 'body'>): string =>
-  unescapeMarkup(/<h1\b[^>]*>([\s\S]*?)<\/h1>/.exec(body)?.[1]?.trim() ?? '');
-
-export function formOf({ body, url }: Pick<Answer, 'body' | 'url'>): { action: string; fields: Record<string, string> } {
-  const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(body)?.[0];
-  if (!form) throw new Error(`no form on ${url}: ${titleOf({ body }) || body.slice(0, 200) || 'an empty page'}`);
-  const attribute = (tag: string, name: string) => {
-    const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
-    return value === undefined ? undefined : unescapeMarkup(value);
-  };
-  const fields: Record<string, string> = {};
-  for (const [tag] of form.matchAll(/<input\b[^>]*>/g)) {
-    const name = attribute(tag, 'name');
-    if (name !== undefined) fields[name] = attribute(tag, 'value') ?? '';
-  }
-  return { action: new URL(attribute(form, 'action') ?? url, url).href, fields };
 }
 
 export const createPkce = () => {
