@@ -70,3 +70,21 @@ test.each(names)(
     await later.directory.close();
   },
 );
+
+test.each(['two spaces', 'Two  spaces', ' two\u00a0 spaces ', 'two\tspaces', 'two\u3000spaces', 'two\u1680\u2003spaces'])(
+  'E-C: %j is one user name, and finds the account',
+  async (spelling) => {
+    const { directory } = await testDirectory();
+    const { id: tid } = await directory.tenants.create({ name: 'Acme' });
+    const { persons, users } = directory.forTenant(tid);
+    const made = await persons.create({ user: { userName: 'two  spaces', status: 'active' } });
+    const again = { user: { userName: spelling.replace(/[^a-z]+/gi, (spaces) => ' '.repeat(spaces.length)) } };
+    await expect(persons.create(again)).rejects.toMatchObject({ code: 'user_name_taken' });
+    expect((await users.findByUserName(spelling))?.id).toBe(made.id);
+    expect((await users.list({ userName: spelling })).items.map(({ id }) => id)).toEqual([made.id]);
+    expect((await persons.list({ name: spelling })).items.map(({ id }) => id)).toEqual([made.id]);
+    expect((await directory.accounts.candidates(spelling)).map(({ person }) => person.id)).toEqual([made.id]);
+    expect(await users.findByUserName('twospaces')).toBeUndefined();
+    await directory.close();
+  },
+);
