@@ -95,13 +95,14 @@ export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, 
 }
 
 /** What the person is called there, for a page. */
-export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string =>
-  (
+export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string => {
+  const label =
     textOf(claims, mapping.email?.claim, 'address') ??
     textOf(claims, mapping.userName?.claim, 'userName') ??
     textOf(claims, 'name', 'personName') ??
-    subject
-  ).slice(0, 200);
+    subject;
+  return [...label].slice(0, 200).join('');
+};
 
 /**
  * The groups of a user after a sign-in. The user keeps groups that are not mapped, and gets those that the claim names. A group that has privileges is given
