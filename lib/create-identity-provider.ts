@@ -252,6 +252,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
     clients: store.collection('clients'),
+    isLogged: (id) => store.collection('events').has({ byEvent: [id] }),
     changed: () => caches.changed('signingKeys'),
     nudge: directory.outbox.nudge,
     keyring,

@@ -226,6 +226,19 @@ export interface Attribution {
   readonly requestId?: string;
   /** The client of the invitation behind the change. @see service specification, Events 2 */
   readonly metadata?: EventMetadata;
+  /** The request, if it may be run again. Not a part of events. */
+  readonly once?: WriteOnce;
+}
+
+/**
+ * A request that may be run again, because the store made a write and its answer was lost. A run makes only those writes with events that no earlier run made.
+ * Each run is an object of its own, and makes its writes in the same order.
+ */
+export interface WriteOnce {
+  /** The same one in each run of the request, and in no other request. */
+  readonly id: string;
+  /** Whether there was an earlier run. */
+  readonly isRetry: boolean;
 }
 
 /** The client of an invitation, in the events that the invitation leads to. @see service specification, Events 2 */

@@ -150,7 +150,7 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd } from './events.js';
+export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, WriteOnce } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock, turnsOf } from './http/clients/client-address.js';

@@ -130,7 +130,7 @@ export type {
 } from './directory/index.js';
 export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
-export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd } from './events.js';
+export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, WriteOnce } from './events.js';
 export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export { createDrain, type DrainableServer } from './http/drain.js';

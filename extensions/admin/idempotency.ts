@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { v7 } from 'uuid';
-import type { Administrator, ArtifactKind, Context, ExtensionContext } from '../../lib/extension-door.js';
+import type { Administrator, ArtifactKind, Context, ExtensionContext, OperationRequest, WriteOnce } from '../../lib/extension-door.js';
 import { IdpError } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
@@ -25,7 +25,11 @@ export const kinds = [claims, answers] as const;
 
 interface Claim {
   readonly fingerprint: string;
+  /** The request, in the writes of all its attempts. */
+  readonly request: string;
   readonly ids: readonly string[];
+  /** Values that attempts made. */
+  readonly remembered?: Readonly<Record<string, unknown>>;
   /** The attempt that holds the turn, and the end of its lease in milliseconds since the epoch. Absent after the last attempt failed. */
   readonly turn?: { readonly holder: string; readonly until: number };
 }
@@ -38,9 +42,9 @@ export interface Outcome {
   readonly refusal?: { readonly code: string; readonly details: Readonly<Record<string, unknown>>; readonly description: string };
 }
 
-export interface Attempt {
-  readonly newId: (index?: number) => string;
-  readonly isRetry: boolean;
+export interface Attempt extends Pick<OperationRequest, 'newId' | 'remember' | 'isRetry'> {
+  /** For the writes of the attempt; absent without an `Idempotency-Key`. */
+  readonly once?: WriteOnce;
 }
 
 type Run = (attempt: Attempt) => Promise<Outcome>;
@@ -100,9 +104,24 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
     }
   }
 
+  /** Remembers a value in the claim before it is used. The first one counts, also if its attempt was thought to have failed. */
+  const rememberIn =
+    (id: string): OperationRequest['remember'] =>
+    async (name, make) => {
+      const known = ((await stored.claims.read(id)) as Claim | undefined)?.remembered ?? {};
+      if (name in known) return known[name] as never;
+      const value = await make();
+      const claim = await changeClaim(id, (held) => {
+        const { remembered = {} } = held;
+        return name in remembered ? held : { ...held, remembered: { ...remembered, [name]: value } };
+      });
+      if (!claim) throw errors('idempotency_conflict');
+      return claim.remembered?.[name] as never;
+    };
+
   return async (ctx, { actor }, body, run) => {
     const key = ctx.get('Idempotency-Key');
-    if (ctx.method !== 'POST' || key === '') return run(withIds([], false));
+    if (ctx.method !== 'POST' || key === '') return run({ newId: () => v7(), remember: async (_, make) => make(), isRetry: false });
     if (!/^[!-~]{1,255}$/.test(key))
       throw new IdpError('invalid_request', { errors: [{ header: 'Idempotency-Key', expected: '1 to 255 visible characters' }] });
     const id = JSON.stringify([actor, ctx.params.tid ?? '', key]);
@@ -111,14 +130,14 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
       .digest('base64url');
     // Unique to this attempt, so that it never gives back the turn of another one.
     const holder = randomUUID();
-    const given: Claim = { fingerprint, ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
+    const given: Claim = { fingerprint, request: v7(), ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
     try {
       const isFirst = await stored.claims.put(id, given);
       const claim = isFirst ? given : ((await stored.claims.read(id)) as Claim | undefined);
       if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
       const before = isFirst ? undefined : await answerOrTurn(id, holder);
       if (before) return replayed(ctx, before);
-      const outcome = await attempt(run, withIds(claim.ids, !isFirst));
+      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, rememberIn(id)));
       await stored.answers.put(id, outcome);
       return outcome;
     } catch (error) {
@@ -129,15 +148,21 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
   };
 }
 
-const withIds = (ids: readonly string[], isRetry: boolean): Attempt => ({ newId: (index = 0) => ids[index] ?? v7(), isRetry });
+const attemptOf = ({ request, ids }: Claim, isRetry: boolean, remember: OperationRequest['remember']): Attempt => ({
+  newId: (index = 0) => ids[index] ?? v7(),
+  remember,
+  isRetry,
+  once: { id: request, isRetry },
+});
 
 /**
  * Runs a request. A retry that is refused runs once more, because the write of the previous attempt may have reached the store after the retry had looked for
  * it. That write then causes the refusal.
  */
-async function attempt(run: Run, ids: Attempt): Promise<Outcome> {
-  const outcome = await run(ids).catch(refused);
-  return ids.isRetry && outcome.refusal ? run(ids).catch(refused) : outcome;
+async function runOnce(run: Run, attempt: () => Attempt): Promise<Outcome> {
+  const { isRetry } = attempt();
+  const outcome = await run(attempt()).catch(refused);
+  return isRetry && outcome.refusal ? run(attempt()).catch(refused) : outcome;
 }
 
 /** @throws what is no refusal: it may be another answer next time. */

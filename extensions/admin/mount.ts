@@ -51,10 +51,10 @@ function run(context: ExtensionContext, operation: MountedOperation, { once, car
       await checkReach(context, administrator, operation, params);
       const query = queryOf(ctx, operation);
       const body = await bodyOf(ctx, operation);
-      const outcome = await once(ctx, administrator, body, async ({ newId, isRetry }) => {
-        const by = { actor: administrator.actor, requestId: context.requestId(ctx) };
+      const outcome = await once(ctx, administrator, body, async ({ once: writeOnce, ...attempt }) => {
+        const by = { actor: administrator.actor, requestId: context.requestId(ctx), ...(writeOnce && { once: writeOnce }) };
         const directory = context.directory.as(by, administrator);
-        const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
+        const request = { params, query, body, administrator, by, directory, ...attempt, checkMatch: checkMatch(ctx), ctx };
         const answer: unknown = await operation.handle(request as never);
         const sent = carried(operation, answer);
         const { answer: schema, status = schema ? 200 : 204 } = operation;

@@ -1,5 +1,4 @@
 /** What a webhook got, or did not: test deliveries, dead letters, replay. */
-import { randomUUID } from 'node:crypto';
 import {
   defineOperation,
   type ExtensionContext,
@@ -31,7 +30,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
         const tenant = row.tid === context.ofInstance ? {} : { tid: row.tid };
         const event = {
           specversion: '1.0',
-          id: randomUUID(),
+          id: request.newId(),
           source: context.issuer,
           type: 'WebhookTested',
           time: new Date(context.now()).toISOString(),
@@ -70,10 +69,14 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       async handle(request) {
         const { id, tid } = await found(request);
         const wanted = request.body.deliveries && new Set(request.body.deliveries);
-        const letters = await context.collection(deadLetters, tid).find('byWebhook', [id]);
-        const chosen = letters.filter((letter) => wanted?.has(letter.id) ?? true);
-        if (wanted && chosen.length < wanted.size) throw new IdpError('not_found');
-        for (const letter of chosen) (await context.deliver(REPLAY, { tid, id: letter.id })).release();
+        // A letter is gone once the receiver takes it.
+        const chosen = await request.remember('letters', async () => {
+          const letters = await context.collection(deadLetters, tid).find('byWebhook', [id]);
+          const found = letters.map((letter) => letter.id).filter((letter) => wanted?.has(letter) ?? true);
+          if (wanted && found.length < wanted.size) throw new IdpError('not_found');
+          return found;
+        });
+        for (const letter of chosen) (await context.deliver(REPLAY, { tid, id: letter })).release();
         return { replayed: chosen.length };
       },
     }),

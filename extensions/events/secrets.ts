@@ -4,7 +4,7 @@ import { newWebhookSecret } from './signature.js';
 
 /** Secrets of webhooks: encrypted where they are kept. */
 export interface Secrets {
-  make(webhookId: string): { readonly secret: string; readonly sealed: string };
+  make(webhookId: string, secret?: string): { readonly secret: string; readonly sealed: string };
   /** The live ones, the newest first. @throws IdpError `undecipherable` */
   open(webhook: Pick<WebhookRow, 'id' | 'secrets'>): readonly string[];
 }
@@ -12,8 +12,7 @@ export interface Secrets {
 export function createSecrets(context: Pick<ExtensionContext, 'seal'>): Secrets {
   const seal = context.seal('events webhook secret');
   return {
-    make(webhookId) {
-      const secret = newWebhookSecret();
+    make(webhookId, secret = newWebhookSecret()) {
       return { secret, sealed: seal.seal(webhookId, secret) };
     },
     open: ({ id, secrets }) => secrets.map((sealed) => seal.open(id, sealed)),

@@ -16,6 +16,7 @@ import { deliveryOperationsAt } from './deliveries.js';
 import { deadLetters, positions, type WebhookFields, type WebhookRow } from './records.js';
 import { form, patch, Webhook, WebhookWithSecret } from './schemas.js';
 import type { Secrets } from './secrets.js';
+import { newWebhookSecret } from './signature.js';
 import { paramsOf, type Request, read, webhooksOf, write } from './webhook-requests.js';
 
 /** Webhooks of a tenant. Each event of the tenant is posted to all of them. */
@@ -180,7 +181,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       answer: WebhookWithSecret,
       async handle(request) {
         const { id } = await found(request);
-        const { secret, sealed } = secrets.make(id);
+        const { secret, sealed } = secrets.make(id, await request.remember('secret', newWebhookSecret));
         const next = (row: WebhookRow) => ({
           ...row,
           secrets: [sealed, ...row.secrets.slice(0, 1)],

@@ -105,7 +105,8 @@ export const invitationOperations = (): readonly Operation[] => [
       await checkPrivileges(request, await users.get(userId), input.link === true);
       const id = newId();
       const before = isRetry ? await invitations.get(id) : undefined;
-      return answerOf(before ?? (await invitations.create(userId, { ...input, id })));
+      // An invitation that is not accepted is created again, because its row is written before the document of the person who is invited.
+      return answerOf(before?.status === 'accepted' ? before : await invitations.create(userId, { ...input, id }));
     },
   }),
   defineOperation({

@@ -1,4 +1,5 @@
 /** Resets in the admin API, for who helps people. */
+import { randomUUID } from 'node:crypto';
 import { defineErrors, defineOperation, type ExtensionContext, IdpError, type Operation } from '../../lib/extension-door.js';
 import { type DueReset, RESET } from './records.js';
 
@@ -28,7 +29,7 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       const address = directory.accounts.emailOf(person);
       if (address === undefined) throw new IdpError('email_required');
       const vouchedBy = await directory.means.voucher(params.tid, person);
-      const due: DueReset = { oid: user.id, requestId: newId(), by, vouchedBy, address };
+      const due: DueReset = { oid: user.id, requestId: newId(), mailing: randomUUID(), by, vouchedBy, address };
       (await deliver(RESET, { ...due })).release();
     },
   }),

@@ -45,6 +45,8 @@ export const NOTICE = 'passwords.notice';
 export interface DueReset {
   readonly oid: string;
   readonly requestId: string;
+  /** Names the delivery, because a request that is run again enqueues another one. */
+  readonly mailing: string;
   readonly clientId?: string;
   readonly uid?: string;
   readonly locale?: string;

@@ -154,7 +154,13 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
     const minutes = await throttle.request(ref.id, ctx.ip);
     if (minutes !== undefined || !context.mail) return messages.often(ctx, await lookOf(found), minutes ?? 1);
     if (!(await throttle.isTooMany(ref.id))) {
-      const due: DueReset = { oid: ref.id, requestId: randomUUID(), ...(clientId && { clientId }), ...(uid && { uid }) };
+      const due: DueReset = {
+        oid: ref.id,
+        requestId: randomUUID(),
+        mailing: randomUUID(),
+        ...(clientId && { clientId }),
+        ...(uid && { uid }),
+      };
       (await deliver(RESET, { ...due })).release();
     }
     await messages.sentAgain(ctx, await lookOf(found), tenant.name);

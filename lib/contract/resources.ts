@@ -35,6 +35,11 @@ export interface OperationRequest<Params = Readonly<Record<string, string>>, Que
   readonly directory: Directory;
   /** Ids for new records, the first, the second …: the same ones when a request comes again with its `Idempotency-Key`. */
   newId(index?: number): string;
+  /**
+   * Returns a JSON value that is the same when the request comes again with its `Idempotency-Key`: what `make` returned first. Use it for what an answer has and
+   * records do not, such as a secret, and call it before the write. The value is kept encrypted for a day.
+   */
+  remember<Value>(name: string, make: () => Awaitable<Value>): Promise<Value>;
   /** Whether a request with the same `Idempotency-Key` came before and was not answered: it may have written what {@link newId} names. */
   readonly isRetry: boolean;
   /** @throws IdpError `precondition_failed` where `If-Match` asks for another state of the record, by what is answered of it. */

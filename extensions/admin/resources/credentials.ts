@@ -1,4 +1,5 @@
 /** Clients and API resources: both authenticate with secrets that the service makes, shows once, and keeps two of. */
+import { randomBytes } from 'node:crypto';
 import {
   ADMIN_API,
   type ApiResource,
@@ -28,6 +29,9 @@ const warnings = Type.Optional(
   }),
 );
 
+/** 256 bits, as base64url. */
+const newSecret = (): string => randomBytes(32).toString('base64url');
+
 type Holder = Client | ApiResource;
 
 /** @param secretOf the secrets that creations made in this process, until they are answered. */
@@ -37,12 +41,16 @@ function holders<Row extends Holder>(
     'name' | 'noun' | 'path' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval' | 'understood'
   > & {
     readonly title: string;
-    readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
+    readonly create: (
+      directory: Directory,
+      input: never,
+      makeSecret: () => Promise<string>,
+    ) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
     readonly service: (
       directory: Directory,
     ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
-    /** Makes a secret. @param check gets the record before the write, and throws if it is not the version that was compared */
-    readonly rotate: (directory: Directory, id: string, check: (row: Row) => void) => Promise<{ readonly secret: string }>;
+    /** Gives the record a secret. @param check gets the record before the write, and throws if it is not the version that was compared */
+    readonly rotate: (directory: Directory, id: string, secret: string, check: (row: Row) => void) => Promise<unknown>;
   },
 ): readonly Operation[] {
   const { title, create, service, rotate, guard, always = [], form: given = form({}) } = options;
@@ -63,14 +71,14 @@ function holders<Row extends Holder>(
       changeable: options.changeable ?? members,
       isRemovable: true,
       outsideTag: ['secret', 'warnings'],
-      service({ directory }) {
+      service({ directory, remember }) {
         const all = service(directory);
         return {
           ...(all as object),
           // The admin API itself has no record.
           get: async (id: string) => (id === ADMIN_API ? undefined : ((await all.get(id)) as Row | undefined)),
           async create(input: never) {
-            const { row, secret: made } = await create(directory, input);
+            const { row, secret: made } = await create(directory, input, () => remember('secret', newSecret));
             return { ...row, ...(made !== undefined && { secret: made }) };
           },
         };
@@ -87,10 +95,11 @@ function holders<Row extends Holder>(
         const { id } = request.params as { readonly id: string };
         const row = (await service(request.directory).get(id)) as Row | undefined;
         if (!row) throw new IdpError('not_found');
-        const { secret: made } = await writeJudged(
+        const made = await request.remember('secret', newSecret);
+        await writeJudged(
           row,
           (judged) => guard?.(request as never, judged, {}),
-          (check) => rotate(request.directory, id, check),
+          (check) => rotate(request.directory, id, made, check),
         );
         return { secret: made };
       },
@@ -132,11 +141,11 @@ export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
     // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
     guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
     service: (directory) => directory.clients,
-    async create(directory, input) {
-      const { client, secret: made } = await directory.clients.create(input);
+    async create(directory, input, makeSecret) {
+      const { client, secret: made } = await directory.clients.create(input, makeSecret);
       return { row: client, secret: made };
     },
-    rotate: (directory, id, check) => directory.clients.rotateSecret(id, undefined, check),
+    rotate: (directory, id, secret, check) => directory.clients.rotateSecret(id, secret, check),
   });
 
 export const apiResources = holders<ApiResource>({
@@ -147,9 +156,9 @@ export const apiResources = holders<ApiResource>({
   form: recordForms.apiResource,
   always: ['introspects', 'status'],
   service: (directory) => directory.apiResources,
-  async create(directory, input) {
-    const { apiResource, secret: made } = await directory.apiResources.create(input);
+  async create(directory, input, makeSecret) {
+    const { apiResource, secret: made } = await directory.apiResources.create(input, makeSecret);
     return { row: apiResource, secret: made };
   },
-  rotate: (directory, id, check) => directory.apiResources.rotateSecret(id, undefined, check),
+  rotate: (directory, id, secret, check) => directory.apiResources.rotateSecret(id, secret, check),
 });

@@ -235,9 +235,12 @@ export function createMeansChecks({ artifact, now }: Pick<ExtensionContext, 'art
           const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
           const users = found.users.filter((_, index) => isAllowed[index]);
           const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
-          await (await check(request, found, true, users.length > 0 ? users : found.users))?.();
+          const confirmation = await check(request, found, true, users.length > 0 ? users : found.users);
           const hasMoreElsewhere = left.users.some(({ person }) => !administrator.administers(person.tid));
-          return { items: shownTo(request, { ...found, users }), left: shownTo(request, left), hasMoreElsewhere };
+          const items = shownTo(request, { ...found, users });
+          const answer = await request.remember('answer', () => ({ items, left: shownTo(request, left), hasMoreElsewhere }));
+          await confirmation?.();
+          return answer;
         },
       }),
     ],

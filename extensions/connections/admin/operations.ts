@@ -131,11 +131,12 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         checkOperator(request, request.body);
         await checkPrivileges(request);
         const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
-        const known = request.isRetry && request.body.id === undefined ? await collection(connections, place.tid).get(place.id) : undefined;
-        if (known) return view(known);
+        const createdAt = await request.remember('createdAt', () => new Date(context.now()).toISOString());
+        const known = request.isRetry ? await collection(connections, place.tid).get(place.id) : undefined;
+        if (known?.createdAt === createdAt) return view(known);
         const given = described(request.body, context);
         await checkReferences(place, given);
-        return view(await writes.create(place, given, request.body.clientSecret, await writerOf(request)));
+        return view(await writes.create({ ...place, createdAt }, given, request.body.clientSecret, await writerOf(request)));
       },
     }),
     defineOperation({

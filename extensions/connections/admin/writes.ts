@@ -14,9 +14,15 @@ export interface Place {
   readonly id: string;
 }
 
+/** The place of a new connection. */
+export interface NewPlace extends Place {
+  /** ISO 8601. @default now */
+  readonly createdAt?: string;
+}
+
 export interface ConnectionWrites {
   /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
-  create(place: Place, given: Described, clientSecret: string | undefined, writer: Writer): Promise<Connection>;
+  create(place: NewPlace, given: Described, clientSecret: string | undefined, writer: Writer): Promise<Connection>;
   /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
   update(place: Place, patch: Readonly<Record<string, unknown>>, writer: Writer): Promise<Connection>;
   setSecret(place: Place, clientSecret: string, by: Attribution): Promise<Connection>;
@@ -64,19 +70,18 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
   };
 
   return {
-    async create(place, given, clientSecret, { by, vouchedBy }) {
+    async create({ createdAt = new Date(context.now()).toISOString(), ...place }, given, clientSecret, { by, vouchedBy }) {
       const { id } = place;
       if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
       checkAuth(given, clientSecret !== undefined);
-      const now = new Date(context.now()).toISOString();
       const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
       const fields = await withMeans(id, {
         ...given,
         ...secret,
         ...vouchersOf(given, vouchedBy),
         keys: [],
-        createdAt: now,
-        updatedAt: now,
+        createdAt,
+        updatedAt: createdAt,
       });
       await takeDomains(context, book, place, given.domains);
       try {

@@ -67,9 +67,13 @@ export const apiResourceDefaults: Pick<ApiResourceFields, 'introspects' | 'statu
 export interface ApiResources {
   /**
    * Without a `secret` of its own it gets one, shown this once.
+   * @param makeSecret returns a secret that nobody can guess
    * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id, or a scope has an owner.
    */
-  create(input: ApiResourceInput): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
+  create(
+    input: ApiResourceInput,
+    makeSecret?: () => Promise<string>,
+  ): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
   get(id: string): Promise<ApiResource | undefined>;
   /** What {@link get} answers, if it is at hand. */
   peek(id: string): ApiResource | undefined;
@@ -112,13 +116,13 @@ export function createApiResources(context: DirectoryContext): ApiResources {
     find: (page) => collections.apiResources.find({}, page),
     list: createStatusList<ApiResource>(context, 'apiResources', collections.apiResources),
 
-    async create(input) {
+    async create(input, makeSecret = async () => newSecret()) {
       checkInput(apiResourceInput, input);
       checkDescribed(input.scopeDescriptions, input.scopes);
       const { id, secret: ownSecret, ...given } = input;
       checkOwnSecret(ownSecret, context);
       checkSharedId(id, context);
-      const secret = ownSecret ?? newSecret();
+      const secret = ownSecret ?? (await makeSecret());
       const record = newRecord(now, id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const raised = withEvents(record, event('ApiResourceCreated', id));
       const apiResource = await context.sharedIds

@@ -103,9 +103,10 @@ export const clientDefaults: Omit<ClientFields, 'name'> = {
 export interface Clients {
   /**
    * A client that authenticates with a secret gets one, unless it brings its own: `secret` is shown this once.
+   * @param makeSecret returns a secret that nobody can guess
    * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id.
    */
-  create(input: ClientInput): Promise<{ readonly client: Client; readonly secret?: string }>;
+  create(input: ClientInput, makeSecret?: () => Promise<string>): Promise<{ readonly client: Client; readonly secret?: string }>;
   get(id: string): Promise<Client | undefined>;
   /** What {@link get} answers, if it is at hand. */
   peek(id: string): Client | undefined;
@@ -162,13 +163,13 @@ export function createClients(context: DirectoryContext): Clients {
     find: (page) => collections.clients.find({}, page),
     list: createStatusList<Client>(context, 'clients', collections.clients),
 
-    async create(input) {
+    async create(input, makeSecret = async () => newSecret()) {
       checkInput(clientInput, input);
       checkBranding(input.styles, '/styles');
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
       checkSharedId(id, context);
-      const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
+      const issued = own === undefined && usesSecret(given.metadata ?? {}) ? await makeSecret() : undefined;
       const secret = own ?? issued;
       const client = newRecord(now, id, {
         ...clientDefaults,

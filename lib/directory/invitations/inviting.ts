@@ -82,7 +82,7 @@ export function createInviting(
       const client = await checked(input, { email: mailable(person.email) });
       const row = rowFor(input, client, { personId: person.id, userId });
       const vouchedBy = await voucherFor(context, tid, person);
-      const { release, withdraw } = await announce(row.id, input);
+      const { release, withdraw, mailing } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       let replaced: string | undefined;
       try {
@@ -91,7 +91,11 @@ export function createInviting(
           if (user.status !== 'invited') throw new IdpError('user_not_invited');
           if (user.invitation?.id === invitation.id) return current;
           replaced = user.invitation?.id;
-          const next = { ...current, user: { ...user, invitation: openInvitation(invitation, vouchedBy) }, updatedAt: new Date(now()) };
+          const next = {
+            ...current,
+            user: { ...user, invitation: openInvitation(invitation, vouchedBy, mailing) },
+            updatedAt: new Date(now()),
+          };
           const invited = pendingEvent(now, 'UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
           const ended =
             replaced === undefined ? [] : [pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
@@ -115,11 +119,11 @@ export function createInviting(
       const userId = idFor(personInput.user.id);
       const row = rowFor(input, client, { personId, userId });
       const vouchedBy = await voucherFor(context, tid);
-      const { release, withdraw } = await announce(row.id, input);
+      const { release, withdraw, mailing } = await announce(row.id, input);
       const invitation = await insert(row).catch(refusedWith(withdraw));
       try {
         const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
-        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy));
+        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy, mailing));
         release();
         return { person: person as PersonWithUser, invitation: viewOf(invitation, now()) };
       } catch (error) {
@@ -140,8 +144,8 @@ const refusedWith =
     throw error;
   };
 
-const openInvitation = ({ id, send, expiresAt }: Invitation, vouchedBy: Voucher): UserInvitation => ({
-  ...{ id, serial: 1, expiresAt, send },
+const openInvitation = ({ id, send, expiresAt }: Invitation, vouchedBy: Voucher, mailing: string): UserInvitation => ({
+  ...{ id, serial: 1, expiresAt, send, mailing },
   vouchedBy,
 });
 

@@ -43,15 +43,26 @@ export function createOpenInvitations(
     async resend(id) {
       const row = await requireRow(id);
       const person = await createPersonRows(context, tid).get(row.personId);
+      const { once } = context.by;
+      // An earlier run of the request made the link, and enqueued its mail.
+      if (once && person?.user?.invitation?.id === id && person.user.invitation.once === once.id) return shown(id);
       checkSending(rules, { email: mailable(person?.email) });
       const serial = (person?.user?.invitation?.serial ?? 0) + 1;
       const vouchedBy = await voucherFor(context, tid, person);
-      const { release } = await settling.announce({ id, serial, by: context.by });
+      const { release, mailing } = await settling.announce({ id, serial, by: context.by });
       await change(row, (open, current) => {
         checkSending(rules, { email: mailable(current.email) });
         // Somebody else resends it at the same time: theirs is as good.
         if (open.serial >= serial) return current;
-        const invitation = { id, serial, expiresAt: expiryOf(rules, now()), send: true, vouchedBy };
+        const invitation = {
+          id,
+          serial,
+          expiresAt: expiryOf(rules, now()),
+          send: true,
+          mailing,
+          ...(once && { once: once.id }),
+          vouchedBy,
+        };
         return { ...current, user: { ...current.user, invitation }, updatedAt: new Date(now()) };
       });
       release();

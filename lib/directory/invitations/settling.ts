@@ -4,6 +4,7 @@ import type { Delivery, Invitation, Person } from '../../store/records/records.j
 import type { Credentials } from '../accounts/credentials.js';
 import { PATIENCE_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
+import { newId } from '../identifiers.js';
 import type { MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
@@ -21,6 +22,8 @@ export interface InvitationWork {
   readonly isNew?: true;
   /** The link to send. */
   readonly serial?: number;
+  /** Names the work. The link is sent by the work that the person's document names, because a request that is run again enqueues other work for the link. */
+  readonly mailing?: string;
   /** The offer of an acceptance. */
   readonly credentialId?: string;
   /** Who has the link sent. */
@@ -37,10 +40,15 @@ export interface DueInvitation {
 /** Registers the sender of invitations; it rejects when the mail was not taken. */
 export type OnInvitationDue = (send: (due: DueInvitation) => Promise<void>) => void;
 
+/** Work that is enqueued, with its name. */
+export interface Announced extends Enqueued {
+  readonly mailing: string;
+}
+
 /** Brings what is kept beside the person's document in line with it. */
 export interface Settling {
   /** Enqueues the work before the write that it is about, so that a crash leaves nothing half done. */
-  announce(work: InvitationWork): Promise<Enqueued>;
+  announce(work: Omit<InvitationWork, 'mailing'>): Promise<Announced>;
   /** The invitation as its person's document says by now. */
   settle(id: string): Promise<Invitation | undefined>;
   readonly onDue: OnInvitationDue;
@@ -76,7 +84,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
   }
 
   async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
-    const { id, isNew = false, serial, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
+    const { id, isNew = false, serial, mailing, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
     const isEarly = now() - delivery.createdAt.getTime() < PATIENCE_MS;
     const invitation = await settle(id);
     const person = invitation && (await personOf(invitation));
@@ -94,7 +102,8 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       return;
     }
     const open = user?.invitation;
-    if (serial === undefined || open?.id !== id || open.serial !== serial || open.expiresAt.getTime() <= now()) return;
+    if (serial === undefined || open?.id !== id || open.serial !== serial || open.mailing !== mailing) return;
+    if (open.expiresAt.getTime() <= now()) return;
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
     const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
@@ -104,7 +113,10 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
 
   return {
     settle,
-    announce: async (data) => deliveries.enqueue([{ kind: KIND, data: { ...data } }]),
+    async announce(data) {
+      const mailing = newId();
+      return { ...(await deliveries.enqueue([{ kind: KIND, data: { ...data, mailing } }])), mailing };
+    },
     onDue: (send) => deliveries.handle(KIND, (delivery) => work(delivery, send)),
   };
 }

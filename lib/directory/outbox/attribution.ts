@@ -5,6 +5,7 @@ import type { CheckedCollection } from '../../store/records/checked-directory.js
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import type { Collections } from '../context.js';
 import { checkInput, inputSchema, line } from '../input.js';
+import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from './write-once.js';
 
 /** A CloudEvents attribute: one line, without control characters. @see CloudEvents 1.0 §2.3 */
 const attribute = () => Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
@@ -13,41 +14,50 @@ const attribution = inputSchema({
   act: Type.Optional(attribute()),
   requestId: Type.Optional(attribute()),
   metadata: Type.Optional(inputSchema({ ClientId: attribute(), ClientName: line() })),
+  once: Type.Optional(inputSchema({ id: attribute(), isRetry: Type.Boolean() })),
 });
 
 /** @throws IdpError `invalid_record` for what no event can carry. */
 export const checkAttribution = (by: Attribution): void => checkInput(attribution, by);
 
 /** The event, with who made the change. */
-export const attributedEvent = (event: PendingEvent, { metadata, ...attributes }: Attribution): PendingEvent => ({
+export const attributedEvent = (event: PendingEvent, { metadata, once: _, ...attributes }: Attribution): PendingEvent => ({
   ...event,
   ...attributes,
   data: metadata === undefined ? event.data : { ...event.data, metadata },
 });
 
-/** The collections, with who makes their changes: each event that a write adds says so. */
-export const attributedCollections = (collections: Collections, by: Attribution): Collections =>
-  Object.fromEntries(
-    Object.entries(collections).map(([name, rows]) => [name, attributed(rows as CheckedCollection<Row>, by)]),
+/** The collections, with who makes their changes: each event that a write adds says so. A write that an earlier run of the request made is not made again. */
+export function attributedCollections(collections: Collections, by: Attribution): Collections {
+  const isLogged: IsLogged = (id) => collections.events.has({ byEvent: [id] });
+  return Object.fromEntries(
+    Object.entries(collections).map(([name, rows]) => [name, attributed(name, rows as CheckedCollection<Row>, by, isLogged)]),
   ) as unknown as Collections;
+}
 
-/** The next form of a row, whose added events say who made the change. */
-export function attributedRow<R extends Row>(next: Unsaved<R>, before: R | undefined, by: Attribution): Unsaved<R> {
+/** The next form of a row, whose added events say who made the change. @param write whose ids the events have */
+export function attributedRow<R extends Row>(next: Unsaved<R>, before: R | undefined, by: Attribution, write?: MarkedWrite): Unsaved<R> {
   const { pendingEvents } = next as Partial<Outboxed>;
   if (!Array.isArray(pendingEvents)) return next;
   const kept: unknown = (before as Partial<Outboxed> | undefined)?.pendingEvents;
   const known = new Set(Array.isArray(kept) ? kept.map((event: Partial<PendingEvent> | null) => event?.id) : []);
-  return { ...next, pendingEvents: pendingEvents.map((event: PendingEvent) => (known.has(event.id) ? event : attributedEvent(event, by))) };
+  let index = 0;
+  const added = (event: PendingEvent): PendingEvent => attributedEvent(write ? { ...event, id: write.eventId(index++) } : event, by);
+  return { ...next, pendingEvents: pendingEvents.map((event: PendingEvent) => (known.has(event.id) ? event : added(event))) };
 }
 
-function attributed<R extends Row>(rows: CheckedCollection<R>, by: Attribution): CheckedCollection<R> {
-  const changed = (change: (row: R) => Unsaved<R>) => (row: R) => {
+function attributed<R extends Row>(name: string, rows: CheckedCollection<R>, by: Attribution, isLogged: IsLogged): CheckedCollection<R> {
+  const changed = (change: (row: R) => Unsaved<R>, write?: MarkedWrite) => (row: R) => {
     const next = change(row);
-    return next === row ? row : attributedRow(next, row, by);
+    return next === row ? row : attributedRow(next, row, by, write);
   };
+  const marked = (id: string) => markedWrite(by.once, [name, id], isLogged);
   return {
     ...rows,
-    insert: (row) => rows.insert(attributedRow(row, undefined, by)),
+    insert(row) {
+      const write = marked(row.id);
+      return insertOnce(rows, row.id, () => rows.insert(attributedRow(row, undefined, by, write)), write);
+    },
     retire: (id, events, isMeant) =>
       rows.retire(
         id,
@@ -55,7 +65,10 @@ function attributed<R extends Row>(rows: CheckedCollection<R>, by: Attribution):
         isMeant,
       ),
     put: (row) => rows.put(attributedRow(row, undefined, by)),
-    update: (id, change) => rows.update(id, changed(change)),
+    update(id, change) {
+      const write = marked(id);
+      return updateOnce(rows, id, changed(change, write), write);
+    },
     upsert: (id, change) =>
       rows.upsert(id, (row, isUnreadable) =>
         row ? changed((current) => change(current, isUnreadable))(row) : attributedRow<R>(change(undefined, isUnreadable), undefined, by),

@@ -30,6 +30,8 @@ export type ResetState = LinkState | 'unconfirmed';
 export interface ResetRequest {
   /** Names the request: the same one again answers the same link. */
   readonly requestId: string;
+  /** Names the delivery that asks, each time that the delivery is made. Of several deliveries of one request, one gets the link. */
+  readonly mailing?: string;
   /** Whose look the pages have. */
   readonly clientId?: string;
   /** The sign-in that the request was made in. */
@@ -135,7 +137,7 @@ export function createPasswordResets({
     read: links.read,
     open,
 
-    async begin(userId, { requestId, clientId, uid, by, vouchedBy, address }) {
+    async begin(userId, { requestId, mailing, clientId, uid, by, vouchedBy, address }) {
       const account = await accounts.findByOid(userId);
       if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
       if (!by && !(await credentials.isSet(userId))) return undefined;
@@ -147,6 +149,7 @@ export function createPasswordResets({
         const passwordReset: PasswordReset = {
           serial: (row.user.passwordReset?.serial ?? 0) + 1,
           requestId,
+          ...(mailing === undefined ? {} : { mailing }),
           expiresAt: new Date(now() + lifetimeSeconds * 1000),
           ...(clientId === undefined ? {} : { clientId }),
           ...(uid === undefined ? {} : { uid }),
@@ -159,7 +162,7 @@ export function createPasswordResets({
       });
       if (by) context.nudge();
       const reset = person?.user?.passwordReset;
-      if (!hasUser(person) || !reset || reset.requestId !== requestId) return undefined;
+      if (!hasUser(person) || !reset || reset.requestId !== requestId || reset.mailing !== mailing) return undefined;
       const to = accountEmailOf(person);
       const ref = { id: userId, serial: reset.serial };
       if (to === undefined || stateOf(ref, reset, { ...account, person }, now()) !== 'pending') return undefined;

@@ -16,6 +16,7 @@ import type { Keyring } from '../../store/keyring.js';
 import type { Client, KeyRing, StoredSigningKey } from '../../store/records/records.js';
 import { newRecord } from '../input.js';
 import { attributedRow, checkAttribution } from '../outbox/attribution.js';
+import { markedWrite, updateOnce } from '../outbox/write-once.js';
 import { checkAnnounced, dueAt, promoted, promotionAt, type RotationPolicy, replaced, soundRing, withoutRemoved } from './key-states.js';
 
 /** A key without its private part. Keys that the options give have no times. */
@@ -52,6 +53,8 @@ export interface KeyRotation {
 export interface KeyRotationOptions {
   readonly rows: Collection<KeyRing>;
   readonly clients: Collection<Client>;
+  /** Whether the log has the event. */
+  readonly isLogged: (eventId: string) => Promise<boolean>;
   /** To be called after a write. */
   readonly changed: () => Promise<void>;
   /** After a write that left events. */
@@ -74,7 +77,18 @@ const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
 
 const order: readonly StoredSigningKey['state'][] = ['active', 'next', 'retiring'];
 
-export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy, logger, now }: KeyRotationOptions): KeyRotation {
+export function createKeyRotation({
+  rows,
+  clients,
+  isLogged,
+  changed,
+  nudge,
+  keyring,
+  lease,
+  policy,
+  logger,
+  now,
+}: KeyRotationOptions): KeyRotation {
   const make = createMaker(keyring, now);
   let isSealedAnew = false;
   let unreadable: readonly string[] = [];
@@ -163,7 +177,8 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
   }
 
   async function write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
-    await rows.update(RING, (row) => attributedRow(change(soundRing(row)), row, by));
+    const write = markedWrite(by.once, ['signingKeys', RING], isLogged);
+    await updateOnce(rows, RING, (row) => attributedRow(change(soundRing(row)), row, by, write), write);
     await changed();
     nudge();
   }
@@ -197,7 +212,8 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
 
     async rotate({ now: isUrgent = false, by = {} } = {}) {
       checkAttribution(by);
-      if (!isUrgent) checkAnnounced(await ring(), policy, now());
+      // An earlier run of the request may have replaced the keys.
+      if (!isUrgent && !by.once?.isRetry) checkAnnounced(await ring(), policy, now());
       const at = new Date(now());
       const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(at)]);
       await write((row) => {

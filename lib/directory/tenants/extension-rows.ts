@@ -10,6 +10,7 @@ import { isPendingEvent } from '../../store/records/row-checks.js';
 import { newId } from '../identifiers.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from '../outbox/write-once.js';
 import {
   type ExtensionCollection,
   type ExtensionRows,
@@ -66,9 +67,19 @@ export interface ExtensionDataParts {
 export function createExtensionData({ store, collections, events: declaredEvents, now, nudge }: ExtensionDataParts): ExtensionData {
   const declared = new Map(collections.map((collection) => [collection.name, collection]));
   const keptRows = ({ name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
+  const isLogged: IsLogged = (id) => store.collection<EventRecord>('events').has({ byEvent: [id] });
+  /** The write of events to a row, if the request of the first event may be run again. */
+  const markedBy = ({ name }: ExtensionCollection, id: string, [event]: readonly RowEvent[]) =>
+    markedWrite(event?.by?.once, [name, id], isLogged);
 
   /** The row with the events in it, where the collection has events. */
-  function withRaised<R extends KeptRow>({ name, events }: ExtensionCollection, row: R, tid: string, raised: readonly RowEvent[]): R {
+  function withRaised<R extends KeptRow>(
+    { name, events }: ExtensionCollection,
+    row: R,
+    tid: string,
+    raised: readonly RowEvent[],
+    write?: MarkedWrite,
+  ): R {
     if (!events && raised.length > 0) throw new TypeError(`the collection ${name} has no events`);
     if (!events) return row;
     for (const { type } of raised) if (!declaredEvents.has(type)) throw new TypeError(`no extension declares the event ${type}`);
@@ -77,8 +88,9 @@ export function createExtensionData({ store, collections, events: declaredEvents
       ? kept
       : withEvents(
           kept,
-          ...raised.map(({ id, type, data, by = {} }) => {
+          ...raised.map(({ id: given, type, data, by = {} }, index) => {
             const event = pendingEvent(now, type, tid === OF_INSTANCE ? undefined : tid, data);
+            const id = given ?? write?.eventId(index);
             return attributedEvent(id === undefined ? event : { ...event, id }, by);
           }),
         );
@@ -112,7 +124,8 @@ export function createExtensionData({ store, collections, events: declaredEvents
       async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
         const own = checkedMembers(collection, members);
         const fresh = { ...own, id, tid } as KeptRow;
-        const insert = () => scope.insert(withRaised(collection, fresh, tid, events));
+        const write = markedBy(collection, id, events);
+        const insert = () => insertOnce(scope, id, () => scope.insert(withRaised(collection, fresh, tid, events, write)), write);
         const row = collection.events
           ? ((await insert().catch(IdpError.unless('conflict'))) ?? (await replaceRemainder(collection, fresh, events)) ?? (await insert()))
           : await insert();
@@ -125,7 +138,9 @@ export function createExtensionData({ store, collections, events: declaredEvents
         events: readonly RowEvent[] | ((before: object) => readonly RowEvent[]) = [],
       ) {
         let isRaised = false;
-        const row = await scope.update(id, (current) => {
+        // Events that depend on the row are those of a change that is none the second time.
+        const write = typeof events === 'function' ? undefined : markedBy(collection, id, events);
+        const changeRow = (current: KeptRow) => {
           const before = shown(current);
           const next = change(before);
           const raised = typeof events === 'function' ? events(before) : events;
@@ -139,8 +154,9 @@ export function createExtensionData({ store, collections, events: declaredEvents
             version: current.version,
             tid,
           }) as KeptRow;
-          return withRaised(collection, { ...members, ...outboxed }, tid, raised);
-        });
+          return withRaised(collection, { ...members, ...outboxed }, tid, raised, write);
+        };
+        const row = await updateOnce(scope, id, changeRow, write);
         if (isRaised) nudge();
         return shown(row);
       },

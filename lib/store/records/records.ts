@@ -192,6 +192,8 @@ export interface MailedLink {
   readonly serial: number;
   /** The request that it answers: asked again, it is the same link. */
   readonly requestId: string;
+  /** The delivery that mails the link, by the id that its data has. Another delivery of the same request mails nothing. */
+  readonly mailing?: string;
   readonly expiresAt: Date;
   readonly usedAt?: Date;
   /** Whose look its pages have. */
@@ -227,6 +229,10 @@ export interface UserInvitation {
   readonly send: boolean;
   /** Number of times that somebody else fetched the link. A link that was fetched proves no address. */
   readonly fetches?: number;
+  /** The delivery that mails the link, by the id that its data has. */
+  readonly mailing?: string;
+  /** The request that had the link sent again, as {@link WriteOnce} names it. */
+  readonly once?: string;
   /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
   readonly vouchedBy?: Voucher;
 }

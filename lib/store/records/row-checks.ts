@@ -120,7 +120,14 @@ const signIn = record<Required<records.Tenant>['signIn']>({
 const voucher = optional(
   record<records.Voucher>({ by: oneOf('operator', 'person', 'tenant'), tids: optional(texts), permissionIds: optional(texts) }),
 );
-const mailedLink = { serial: count, requestId: text, expiresAt: instant, usedAt: optional(instant), clientId: optional(text) };
+const mailedLink = {
+  serial: count,
+  requestId: text,
+  mailing: optional(text),
+  expiresAt: instant,
+  usedAt: optional(instant),
+  clientId: optional(text),
+};
 const user = record<records.User>({
   id: text,
   userName: text,
@@ -150,6 +157,8 @@ const user = record<records.User>({
       expiresAt: instant,
       send: flag,
       fetches: optional(count),
+      mailing: optional(text),
+      once: optional(text),
       vouchedBy: voucher,
     }),
   ),

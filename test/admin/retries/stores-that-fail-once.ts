@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+import type { CollectionSpec, DirectoryStore } from '../../../lib/store/directory-store.js';
 
 /** `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. */
 export type Way = 'before' | 'after' | 'from';
@@ -39,8 +39,20 @@ export function storesThatFailOnce() {
       },
     });
   const rows = memoryDirectory();
-  const directory: DirectoryStore = { ...rows, collection: (name) => failing(name, rows.collection(name)) };
+  let specs: readonly CollectionSpec[] = [];
+  const directory: DirectoryStore = {
+    ...rows,
+    open(given) {
+      specs = given;
+      return rows.open(given);
+    },
+    collection: (name) => failing(name, rows.collection(name)),
+  };
   return {
+    /** The rows, as no request sees them fail. */
+    rows,
+    /** Names of the collections. */
+    names: () => specs.map(({ name }) => name),
     artifacts: failing('artifacts', memoryArtifacts()),
     directory,
     /** A plan, and the header by which a request has it. */
