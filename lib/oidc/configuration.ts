@@ -1,4 +1,4 @@
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
@@ -19,7 +19,8 @@ import { provenParameter } from './authorize/proven-sign-ins.js';
 import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion, mayListAudiences } from './clients/assertions.js';
-import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
+import { ClientAdapter, clientMetadata, clientOf, createFindRecord, type MetadataOf } from './clients/clients.js';
+import { isOfProfile, isProfileOfAll, isSignedForProfile, MAX_CODE_SECONDS, profileFor, profileMetadata } from './clients/fapi.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { identifierOf } from './clients/pairwise.js';
 import type { OidcParts } from './context.js';
@@ -70,7 +71,7 @@ export function createConfiguration(
 ): Configuration {
   const { options, adapters, claims } = parts;
   const { lifetimes, secure } = options;
-  const clients = new ClientAdapter(createFindRecord(parts));
+  const clients = new ClientAdapter(createFindRecord(parts), createMetadataOf(parts));
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
 
   const policy = createPromptPolicy(parts, accounts);
@@ -80,8 +81,11 @@ export function createConfiguration(
     acrValues: [...offeredLevels(parts.offers.serves('mfa'))],
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: ({ oidc }, payload, header) =>
-      checkClientAssertion(payload, header, { now: epochSeconds(parts.now()), mayBeList: mayListAudiences(options, oidc) }),
+    assertJwtClientAuthClaimsAndHeader(ctx, payload, header) {
+      checkClientAssertion(payload, header, { now: epochSeconds(parts.now()), mayBeList: mayListAudiences(options, ctx.oidc) });
+      if (!isSignedForProfile(ctx, header))
+        throw new errors.InvalidClientAuth('FAPI 2.0 requires PS256, ES256 or EdDSA of the client_assertion');
+    },
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
@@ -115,6 +119,7 @@ export function createConfiguration(
     extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
     features: {
       ...options.features,
+      ...fapiFeature(parts),
       backchannelLogout: { enabled: true },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -150,13 +155,14 @@ export function createConfiguration(
     renderError,
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
-    rotateRefreshToken: true,
+    // @see FAPI 2.0 Security Profile §5.3.2.1-9
+    rotateRefreshToken: (ctx) => !isOfProfile(ctx),
     routes: { ...routes, ...(parts.backchannel && { backchannel_authentication: BACKCHANNEL_PATH }) },
     scopes: [...identityScopes(claims.scopes.keys())],
     subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
     ttl: {
       ...lifetimesOf(parts),
-      AuthorizationCode: lifetimes.code,
+      AuthorizationCode: (ctx: KoaContextWithOIDC) => (isOfProfile(ctx) ? Math.min(lifetimes.code, MAX_CODE_SECONDS) : lifetimes.code),
       Interaction: lifetimes.interaction,
       Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(parts, session),
     } as unknown as NonNullable<Configuration['ttl']>,
@@ -175,6 +181,19 @@ export function createConfiguration(
   };
   const complete = parts.withAdditions(configuration);
   return withoutRefresh(options.configure?.(complete) ?? complete);
+}
+
+/** The feature `fapi`, whose profile is for the clients of the directory. */
+function fapiFeature({ options: { features }, internalClients }: OidcParts): Pick<NonNullable<Configuration['features']>, 'fapi'> {
+  const { fapi } = features;
+  if (!fapi?.enabled || fapi.profile === undefined) return {};
+  return { fapi: { enabled: true, profile: profileFor(fapi.profile, (id) => internalClients.owns(id)) } };
+}
+
+/** The metadata of clients, with what a profile of all clients implies. */
+function createMetadataOf({ options: { features }, internalClients }: Pick<OidcParts, 'options' | 'internalClients'>): MetadataOf {
+  if (!isProfileOfAll(features)) return clientMetadata;
+  return (client) => clientMetadata(client, internalClients.owns(client.id) ? {} : profileMetadata(client, features));
 }
 
 const withoutRefresh = (configuration: Configuration): Configuration => ({

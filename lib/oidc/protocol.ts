@@ -33,6 +33,7 @@ import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
+import { createProfileCheck } from './clients/fapi.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies } from './context.js';
@@ -136,6 +137,7 @@ export function createProtocol(
     : undefined;
   const door = createProviderDoor(parts, scopes, spentTokens, handlers);
   const requestUris = createRequestUris(parts);
+  const checkProfile = createProfileCheck(parts);
   const refusals = createRefusalCount(parts.countWrongSecret);
 
   const answerClient = parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel);
@@ -147,7 +149,10 @@ export function createProtocol(
   const signedIn = createSignedIn(parts, provider, isComplete);
   const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
-    authenticated: (ctx) => noteCaller(ctx, ctx.oidc.client),
+    authenticated(ctx) {
+      noteCaller(ctx, ctx.oidc.client);
+      checkProfile(ctx);
+    },
     token: door.admit,
     grant: door.grant,
     lastSteps: handlers ? { ...door.lastSteps, pushed_authorization_request: createPushedAnswer(parts) } : {},

@@ -9,24 +9,27 @@ import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
+import { createProfileCheck, isOfProfile } from '../clients/fapi.js';
 import { jwtProblem } from '../clients/jwts.js';
 import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
-export const createRequestCheck =
-  ({ offers, directory }: Pick<OidcParts, 'offers' | 'directory'>, scopes: Scopes) =>
-  (ctx: KoaContextWithOIDC): void | Promise<void> => {
+export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory' | 'options'>, scopes: Scopes) => {
+  const { offers, directory } = parts;
+  const checkProfile = createProfileCheck(parts);
+  return (ctx: KoaContextWithOIDC): void | Promise<void> => {
     const { oidc } = ctx;
     const { params, client } = oidc;
     const carried = carriedOf(ctx, oidc);
     const record = clientOf(client);
     if (!carried || !client || !params || !record) return;
+    checkProfile(ctx);
     checkLengths(params);
     if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
     checkKept(ctx);
-    if (carried.plainPkce) checkPlainAllowed(record);
+    if (carried.plainPkce) checkPlainAllowed(record, isOfProfile(ctx));
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record, scopes.known(ctx));
@@ -40,6 +43,7 @@ export const createRequestCheck =
     if (!parseAcrValues(acrValues).impersonate) return refusing;
     return Promise.resolve(refusing).then(() => checkActing(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
   };
+};
 
 /** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
 const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;

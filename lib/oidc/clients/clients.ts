@@ -50,14 +50,17 @@ export type FindClient = (id: string) => Awaitable<ProviderClient | undefined>;
 /** Clients as metadata. Secrets never pass: they are compared against their hashes. */
 export class ClientAdapter implements Adapter {
   readonly #find: FindRecord;
+  readonly #metadataOf: MetadataOf;
 
-  constructor(find: FindRecord) {
+  /** @param metadataOf default: {@link clientMetadata} */
+  constructor(find: FindRecord, metadataOf: MetadataOf = clientMetadata) {
     this.#find = find;
+    this.#metadataOf = metadataOf;
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
     const record = await this.#find(id);
-    return record && (isClient(record) ? clientMetadata(record) : apiResourceMetadata(record));
+    return record && (isClient(record) ? this.#metadataOf(record) : apiResourceMetadata(record));
   }
 
   async upsert(): Promise<void> {}
@@ -71,11 +74,15 @@ export class ClientAdapter implements Adapter {
 /** oidc-provider demands a secret of confidential clients; this one matches nothing. */
 export const noSecret = randomBytes(32).toString('base64url');
 
-/** A client's record as oidc-provider takes it. */
-export const clientMetadata = (client: Client): AdapterPayload => ({
+/** The metadata of a client, as oidc-provider takes it. */
+export type MetadataOf = (client: Client) => AdapterPayload;
+
+/** A client's record as oidc-provider takes it. @param defaults of members that the record does not have */
+export const clientMetadata = (client: Client, defaults: Readonly<Record<string, unknown>> = {}): AdapterPayload => ({
   response_types: responseTypesOf(client.metadata) as ResponseType[],
   grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,
+  ...defaults,
   // oidc-provider adds members to the keys.
   ...structuredClone(client.metadata),
   client_id: client.id,

@@ -58,8 +58,9 @@ function reasonForChallenge({ oidc }: KoaContextWithOIDC, client: Client): strin
   return clientOf(client)?.requirePkce ? 'requirePkce is true for the client' : undefined;
 }
 
-/** @throws InvalidRequest for the method `plain` of a client that can hash. */
-export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>): void {
+/** @param isRefused by the profile of the client @throws InvalidRequest for the method `plain` of a client that can hash. */
+export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>, isRefused: boolean): void {
+  if (isRefused) throw new errors.InvalidRequest('FAPI 2.0 requires code_challenge_method S256');
   if (!allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
 }
 

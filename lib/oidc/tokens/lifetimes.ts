@@ -4,6 +4,7 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../times/node-time.js';
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
+import { isOfProfile } from '../clients/fapi.js';
 import type { OidcParts } from '../context.js';
 
 interface TokenModel {
@@ -51,7 +52,9 @@ export function lifetimesOf({
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const at = epochSeconds(now());
       const left = (token.iiat ?? at) + absolute - at;
-      return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);
+      // A token that does not rotate cannot be given a later end when it is used.
+      const idle = ctx && isOfProfile(ctx) ? absolute : (own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle);
+      return withinGrant(Math.max(1, Math.min(idle, left)), ctx, grant);
     },
     // Set by whoever makes the grant: it knows the session and whether the grant outlives it.
     Grant: () => lifetimes.refreshTokenAbsolute,

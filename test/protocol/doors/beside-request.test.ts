@@ -224,7 +224,7 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
     expectAlone(await respond({ ...plain, ...evil, request_uri: json.request_uri }));
   });
 
-  test.each(['1.0 Final', '2.0'] as const)('FAPI %s', async (profile) => {
+  test.each(['1.0 Final'] as const)('FAPI %s; under 2.0 requests are pushed', async (profile) => {
     const other = await startIdp({ features: { fapi: { enabled: true, profile } } });
     await other.idp.directory.clients.create({
       ...client.record,

@@ -286,10 +286,8 @@ describe('FAPI: PKCE is required whatever the record says', () => {
   };
   const wanting = { error: 'invalid_request', error_description: expect.stringMatching(/code_challenge.*PKCE.*fapi/) };
 
-  test.each<['1.0 Final' | '2.0', boolean]>([
-    ['2.0', true],
-    ['1.0 Final', false],
-  ])('FAPI %s: pushed, and in the URL: %s', async (profile, isRequiredInUrl) => {
+  // Profile 2.0 refuses this client: clients/fapi-2 has its rules.
+  test.each<['1.0 Final', boolean]>([['1.0 Final', false]])('FAPI %s: pushed, and in the URL: %s', async (profile, isRequiredInUrl) => {
     const own = await startIdp({
       features: { fapi: { enabled: true, profile } },
       seed: { ...testSeed, clients: [...testSeed.clients, lax] },
