@@ -135,9 +135,12 @@ describe('Special claims: a linked user', () => {
     const { tid } = await accountOf('alice@globex.test');
     const { agent } = await obtainTokens(service.issuer, acmeAlice);
     expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('account_selection_required');
+    // The name of a linked account of another tenant is not a name here; that of the parent is (test/linked-accounts/parent-names).
+    const { tid: acme } = await accountOf('alice@acme.test');
     const refused = await signIn(
       new Agent(),
-      authorizeUrl(service.issuer, { acr_values: `tenant:${tid}`, code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+      authorizeUrl(service.issuer, { acr_values: `tenant:${acme}`, code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+      'alice@globex.test',
     );
     expect([refused.status, refused.location]).toEqual([400, undefined]);
     const { tokens } = await obtainTokens(service.issuer, { ...globexAlice, acr_values: `tenant:${tid}` });
