@@ -74,15 +74,23 @@ const LEASE_MS = 10_000;
 /** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
-  const options = resolveOptions(
+  const given = resolveOptions(
     input,
     process.env,
     await findProblems(input, { extensions: standard, claims: standardClaims({ initialsAsPicture: false }) }),
   );
+  const throwAway = () => [randomBytes(32).toString('base64url')] as const;
+  const [madeSalt] = throwAway();
+  const options = given.subjectSalt === undefined && !given.production ? { ...given, subjectSalt: madeSalt } : given;
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
-  const notice = developmentNotice(options);
+  const notice = developmentNotice(given);
   if (notice) logger.warn({ issuer }, notice);
+  if (options.subjectSalt === undefined)
+    logger.info(
+      { issuer },
+      'Discovery does not list the subject type pairwise, because the option subjectSalt is missing. Set subjectSalt to a secret of at least 16 characters to have pairwise clients.',
+    );
 
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const { artifacts, now, store } = await openStores(options, extensions, logger, {
@@ -90,7 +98,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     directory: memoryDirectory,
   });
   const extensionRows = createRowsOfExtensions(extensions, { store, nudge: () => directory.outbox.nudge(), now });
-  const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });

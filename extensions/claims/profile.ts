@@ -43,7 +43,7 @@ export const profileClaims = ({ initialsAsPicture }: ProfileOptions) =>
       picture: {
         scope: 'profile',
         type: 'string',
-        description: 'URL of a picture, if there is one',
+        description: 'URL of a picture, or the initials of a person without one',
         value: ({ person }) => person.pictureUrl ?? (initialsAsPicture ? text(initials(person)) : undefined),
       },
     },

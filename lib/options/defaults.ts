@@ -36,7 +36,7 @@ export const defaults = {
   claims: [],
   claimMapping: {},
   oid: 'linked',
-  initialsAsPicture: false,
+  initialsAsPicture: true,
   extensions: [],
   logger: warningsToConsole,
   lifetimes: {

@@ -54,6 +54,9 @@ const insecureDefaults: readonly InsecureDefault[] = [
   },
 ];
 
+/** Production does without a salt, so it is no insecure default. */
+const madeSalt = { path: ['subjectSalt'], loss: 'the salt was made now, so pairwise identifiers will change with a restart' } as const;
+
 /** Everything in the options, which may be wrong in other ways as well, that production must not run with. */
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
@@ -80,11 +83,12 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
 export function developmentNotice(options: ResolvedOptions): string | undefined {
   const inUse = insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(options, path), options));
   if (inUse.length === 0) return undefined;
-  const width = Math.max(...inUse.map(({ path }) => path.join('.').length));
+  const lost = [...inUse, ...(options.subjectSalt === undefined ? [madeSalt] : [])];
+  const width = Math.max(...lost.map(({ path }) => path.join('.').length));
   return boxed([
     `${options.issuer} runs with development defaults, which NODE_ENV=production refuses:`,
     '',
-    ...inUse.map(({ path, loss }) => `${path.join('.').padEnd(width)}  ${loss}`),
+    ...lost.map(({ path, loss }) => `${path.join('.').padEnd(width)}  ${loss}`),
   ]);
 }
 

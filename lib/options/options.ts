@@ -262,7 +262,7 @@ export interface IdentityProviderOptions {
   /**
    * Secret of at least 16 characters that pairwise subject identifiers are derived from. Changing it changes every one of them; no
    * other key does.
-   * @default none: no client is pairwise
+   * @default in production none: no client is pairwise; elsewhere made at start
    * @see OpenID Connect Core §8.1
    */
   readonly subjectSalt?: string;
@@ -297,8 +297,9 @@ export interface IdentityProviderOptions {
    */
   readonly oid?: 'linked' | 'always';
   /**
-   * Whether `picture` of a person without one is their initials. Applications show it as an image, because it is a URL by OpenID Connect Core §5.1.
-   * @default false
+   * Whether `picture` of a person without one is their initials, as the service specification says. OpenID Connect Core §5.1 has a URL there: set `false` for
+   * applications that show `picture` as an image, and for the certification of OpenID Connect.
+   * @default true
    */
   readonly initialsAsPicture?: boolean;
   /** Extensions, after the standard ones. @default [] */

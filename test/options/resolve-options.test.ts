@@ -265,7 +265,7 @@ describe('what comes out', () => {
       claims: [],
       claimMapping: {},
       oid: 'linked',
-      initialsAsPicture: false,
+      initialsAsPicture: true,
       extensions: [],
       logger: defaults.logger,
       lifetimes: {

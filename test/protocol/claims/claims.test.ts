@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import { defineClaims } from 'tenant-idp';
 import { type Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../../support/client/agent.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
+import { startIdp } from '../../support/service/idp.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -78,6 +79,7 @@ async function defaultTable() {
       given_name: 'Alice',
       name: 'Alice Adams',
       preferred_username: 'alice@acme.test',
+      picture: 'AA',
     },
     email: {
       email: 'alice@acme.test',
@@ -135,6 +137,7 @@ describe('Default claims', () => {
       given_name: 'Bob',
       name: 'Bob Brown',
       preferred_username: 'bob@globex.test',
+      picture: 'BB',
       email: 'bob@globex.test',
       email_verified: true,
       phone_number_verified: false,
@@ -166,6 +169,16 @@ describe('Default claims', () => {
       company_name: 'Globex North',
       picture: 'https://pictures.test/bob.png',
     });
+  });
+
+  test('Default claims: picture is the initials of a person without a picture, and absent with initialsAsPicture: false', async () => {
+    expect(await userinfoOf(alice, 'openid profile')).toMatchObject({ picture: 'AA' });
+    const plain = await startIdp({ initialsAsPicture: false });
+    const { tokens } = await obtainTokens(plain.issuer, { scope: 'openid profile' });
+    const { json } = await endpointsOf(plain.issuer).userinfo(tokens.access_token);
+    await plain.close();
+    expect(json).toMatchObject({ name: 'Alice Adams' });
+    expect(json).not.toHaveProperty('picture');
   });
 
   test('Default claims: userinfo tells what is true now, not what was at sign-in', async () => {

@@ -53,6 +53,7 @@ describe('4.11 the endpoint', () => {
       given_name: 'Carol',
       family_name: 'Clark',
       preferred_username: 'carol@acme.test',
+      picture: 'CC',
       email: 'carol@acme.test',
       email_verified: false,
     });

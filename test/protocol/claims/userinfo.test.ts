@@ -25,7 +25,7 @@ test('4.7 GET and POST answer the same JSON object: the claims of the granted sc
 });
 
 test.each([
-  ['profile', ['name', 'given_name', 'family_name', 'preferred_username']],
+  ['profile', ['name', 'given_name', 'family_name', 'preferred_username', 'picture']],
   ['email', ['email', 'email_verified', 'secondary_emails']],
   ['phone', ['phone_number', 'phone_number_verified']],
   ['address', []],

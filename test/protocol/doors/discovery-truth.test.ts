@@ -1,7 +1,10 @@
 /** Section 4.1, discovery: whatever a list says works is tried and works; what is not in it is refused. */
 import { createHash, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { createIdentityProvider } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
 import { assertionType } from '../../support/client/assertions.js';
 import { membersOf } from '../../support/client/authorization-response.js';
@@ -9,8 +12,10 @@ import { CIBA_GRANT, callsTo, cibaClient } from '../../support/client/ciba/call-
 import { credentialsOf, endpointsOf } from '../../support/client/endpoints.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
 import { startIdp } from '../../support/service/idp.js';
+import { keepLog } from '../../support/service/kept-log.js';
+import { testKeys } from '../../support/service/keys.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
-import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { redirectUri } from '../../support/service/seed.js';
 import { codeOf } from '../../support/service/test-directory.js';
 import { type IdpInUse, useIdp } from '../../support/service/use-idp.js';
 
@@ -140,17 +145,47 @@ describe('4.1 subject_types_supported', () => {
     expect(own).not.toBe(shared);
   });
 
-  test('4.1 public alone without one: a pairwise client is none', async () => {
-    const { clients } = testSeed;
-    const one = await startIdp({
-      subjectSalt: undefined,
-      seed: { ...testSeed, clients: clients.filter(({ id }) => id !== 'pairwise') },
-    } as never);
-    expect((await discovery(one)).subject_types_supported).toEqual(['public']);
-    const metadata = { redirect_uris: [redirectUri], subject_type: 'pairwise' };
-    const late = { id: 'late', name: 'Late', secret: 'late-secret', metadata, allowedScopes: ['openid'] };
-    await expect(one.idp.directory.clients.create(late)).rejects.toMatchObject({ details: { path: '/metadata/subject_type' } });
-    await one.close();
+  test('4.1 outside production, a salt is made where none is given: pairwise works', async () => {
+    const one = await startIdp({ subjectSalt: undefined } as never);
+    try {
+      expect((await discovery(one)).subject_types_supported).toEqual(['public', 'pairwise']);
+      const [shared, own] = [await subFor(one, 'web'), await subFor(one, 'pairwise')];
+      expect(own).toEqual(expect.any(String));
+      expect(own).not.toBe(shared);
+      expect(await subFor(one, 'pairwise')).toBe(own);
+    } finally {
+      await one.close();
+    }
+  });
+
+  test('4.1 in production, public alone without one: a pairwise client is none, and the log says why', async () => {
+    const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
+    const { logger, lines } = keepLog();
+    const before = process.env.NODE_ENV;
+    process.env.NODE_ENV = 'production';
+    try {
+      const one = await createIdentityProvider({
+        issuer: 'https://login.example.com',
+        artifacts: lasting(memoryArtifacts()),
+        directory: lasting(memoryDirectory()),
+        keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
+        cookies: { keys: ['c'.repeat(32)] },
+        trustProxy: false,
+        logger,
+      });
+      const told = lines.filter(({ message }) => message.includes('subjectSalt'));
+      expect(told).toEqual([expect.objectContaining({ level: 'info', message: expect.stringContaining('pairwise') })]);
+      const { port } = (await one.listen(0, '127.0.0.1')).address() as AddressInfo;
+      const answer = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`);
+      expect(await answer.json()).toMatchObject({ subject_types_supported: ['public'] });
+      const metadata = { redirect_uris: ['https://rp.test/cb'], subject_type: 'pairwise' };
+      const late = { id: 'late', name: 'Late', secret: 's'.repeat(32), metadata, allowedScopes: ['openid'] };
+      await expect(one.directory.clients.create(late)).rejects.toMatchObject({ details: { path: '/metadata/subject_type' } });
+      await one.close();
+    } finally {
+      if (before === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = before;
+    }
   });
 });
 

@@ -236,7 +236,7 @@ async function readAccounts(directory: BareProviderOptions['directory'], salt: s
       given_name: givenName,
       name: `${givenName} ${familyName}`,
       preferred_username: user.userName,
-      picture: person.pictureUrl,
+      picture: person.pictureUrl ?? `${givenName}`.charAt(0) + `${familyName}`.charAt(0),
       email: person.email,
       email_verified: user.emailVerified,
       secondary_emails:
