@@ -38,12 +38,24 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     if (isForCode && getsRefreshToken(client, asked)) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
+    // Libraries add prompt=consent to offline_access by themselves. It asks for no page that the client's record does not ask for.
+    if (!record.requireConsent && asked.includes('offline_access')) params.prompt = withoutConsent(params.prompt);
     const acrValues = params.acr_values as string | undefined;
     const refusing = checkAuthenticationRequirements(acrValues, offers);
     if (!parseAcrValues(acrValues).impersonate) return refusing;
     return Promise.resolve(refusing).then(() => checkActing(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
   };
 };
+
+function withoutConsent(prompt: unknown): unknown {
+  if (typeof prompt !== 'string') return prompt;
+  return (
+    prompt
+      .split(' ')
+      .filter((each) => each !== '' && each !== 'consent')
+      .join(' ') || undefined
+  );
+}
 
 /** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
 const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { administer, adminSeed, adminToken } from '../../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
@@ -112,6 +112,41 @@ test('design §6: prompt=consent asks again', async () => {
   const { agent, page } = await carol();
   await decide(agent, page, 'allow');
   expect(isQuestion(await ask(agent, { scope: 'openid email', prompt: 'consent' }))).toBe(true);
+});
+
+describe('OpenID Connect Core §11: prompt=consent beside offline_access', () => {
+  const request = { client_id: 'web', scope: 'openid offline_access', prompt: 'consent' };
+  const ways: Record<string, (agent: Agent, more: Record<string, string>) => Promise<Answer>> = {
+    GET: (agent, more) => ask(agent, { ...request, ...more }),
+    POST: async (agent, more) => agent.follow(await agent.post(`${service.issuer}/connect/authorize`, fieldsOf({ ...request, ...more }))),
+    PAR: async (agent, more) => {
+      const headers = { authorization: basic('web', 'web-secret') };
+      const { json } = await postForm(`${service.issuer}/connect/par`, fieldsOf({ ...request, ...more }), headers);
+      return ask(agent, { client_id: 'web', request_uri: json.request_uri });
+    },
+  };
+  const fieldsOf = (more: Record<string, string>) => Object.fromEntries(new URL(url(more)).searchParams);
+
+  test.each(Object.keys(ways))('shows no page for a client that needs no consent: %s', async (way) => {
+    const agent = new Agent();
+    await signIn(agent, url({ client_id: 'web' }), 'carol@acme.test', 'carol');
+    const respond = ways[way] as (typeof ways)[string];
+    expect((await respond(agent, {})).location).toContain('code=');
+    // The other prompts are still asked, and without offline_access the page is shown.
+    expect((await respond(agent, { prompt: 'login consent' })).body).toContain('name="identifier"');
+    expect(isQuestion(await respond(agent, { scope: 'openid' }))).toBe(true);
+  });
+
+  test('shows no page after the sign-in that it began with', async () => {
+    expect((await signIn(new Agent(), url(request), 'carol@acme.test', 'carol')).location).toContain('code=');
+  });
+
+  test('shows the page for a client that needs consent', async () => {
+    const { agent, page } = await carol();
+    await decide(agent, page, 'allow');
+    await decide(agent, await ask(agent, { scope: 'openid offline_access' }), 'allow');
+    expect(isQuestion(await ask(agent, { scope: 'openid offline_access', prompt: 'consent' }))).toBe(true);
+  });
 });
 
 test('design §6: offline_access is asked for like any other', async () => {
