@@ -4,24 +4,27 @@ import type { Settings } from './settings.js';
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 
-/** What `admin.ts` may do: all that the admin API can. */
-const adminScopes = [
-  'tenants',
-  'subsidiaries',
-  'persons',
-  'users',
-  'links',
-  'sessions',
-  'groups',
-  'permissions',
-  'clients',
+/** Scopes of the admin API that `admin.ts` has: all of them. */
+export const adminScopes = [
   'api-resources',
-  'keys',
+  'clients',
+  'connections',
+  'factors',
+  'groups',
+  'impersonations',
   'invitations',
+  'keys',
+  'links',
+  'permissions',
+  'persons',
+  'sessions',
+  'subsidiaries',
+  'tenants',
+  'users',
   'webhooks',
 ]
   .flatMap((name) => [`idp.${name}:read`, `idp.${name}:write`])
-  .concat('idp.events:read');
+  .concat('idp.events:read', 'idp.exports:read');
 
 export const createSeed = ({ web, adminSecret }: Pick<Settings, 'web' | 'adminSecret'>): Seed => ({
   tenants: [

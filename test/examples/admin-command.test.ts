@@ -1,9 +1,16 @@
 /** `dist/examples/production/admin.js`: the admin API from a shell, as an operator scripts it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { adminScopes } from '../../examples/production/seed.js';
 import { administratorSecret, administratorSeed, tenantIdOf } from '../admin-client/administrator.js';
 import { runExample } from '../support/service/example.js';
 import { useIdp } from '../support/service/use-idp.js';
+
+interface Document {
+  readonly components: {
+    readonly securitySchemes: { readonly accessToken: { readonly flows: { readonly clientCredentials: { readonly scopes: object } } } };
+  };
+}
 
 const sent: unknown[] = [];
 const service = useIdp({ seed: administratorSeed, mail: { send: async (message) => sent.push(message) } });
@@ -20,6 +27,11 @@ async function admin(args: readonly string[], env: Record<string, string> = {}, 
 }
 
 describe('what an operator scripts', () => {
+  test('may do all that the admin API can', async () => {
+    const document = (await (await fetch(`${service.issuer}/idp/api/v1/openapi.json`)).json()) as Document;
+    expect(adminScopes.toSorted()).toEqual(Object.keys(document.components.securitySchemes.accessToken.flows.clientCredentials.scopes));
+  });
+
   test('creates a person with a user, lists, links and unlinks', async () => {
     const globex = await tenantIdOf(service.idp, 'Globex');
     const create = (tenant: string) =>
