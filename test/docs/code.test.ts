@@ -1,5 +1,6 @@
 /** The code blocks of the documentation, and the examples of the API: each compiles as it stands, so no name in it is undefined; and those that serve do. */
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -16,7 +17,9 @@ const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
 );
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
 /** Those that need no other server. */
-const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !/from '(ioredis|node:test)'/.test(code));
+const serving = codeBlocks.filter(
+  ({ code }) => /listen\(3000[,)]/.test(code) && !/from '(ioredis|node:test|tenant-idp\/testing)'/.test(code),
+);
 
 const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
 
@@ -120,7 +123,7 @@ describe('the code of the documentation', () => {
 
     test.each(blocks)('$name: block $index', async ({ index }) => {
       const { port = 0, source = '' } = bases[index] ?? {};
-      expect(source).toContain(`listen(${port})`);
+      expect(source).toMatch(new RegExp(`listen\\(${port}[,)]`));
       const [, issuer = ''] = source.match(/issuer: '([^']+)'/) ?? [];
       const base = `http://localhost:${port}${new URL(issuer).pathname.replace(/\/$/, '')}`;
       const discovery = await program!.answer(`${base}/.well-known/openid-configuration`);
@@ -129,12 +132,24 @@ describe('the code of the documentation', () => {
     });
   });
 
-  test('docs/claims.md: the block that prints a claim prints what it says', async () => {
-    const { code = '' } = codeBlocks.find(({ path, code: text }) => path === 'docs/claims.md' && text.includes('console.log')) ?? {};
-    const file = join(folder, 'prints.mjs');
-    await writeFile(file, compiled(code));
-    const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
-    expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
+  test('prints something, wherever a block is a program', () => {
+    const programs = codeBlocks.filter(({ code }) => /\bawait /.test(code.replace(/^export .*[\s\S]*/m, '')) && !/^export /m.test(code));
+    expect(programs.length).toBeGreaterThan(25);
+    // A test has an outcome, and the client of a browser leaves the page.
+    const silent = programs.filter(({ code }) => !/console\.log\(|assert|signinRedirect/.test(code));
+    expect(silent.map(({ path, section, code }) => [path, section, code])).toEqual([]);
+  });
+
+  const printing = codeBlocks.filter(({ code }) => /console\.log\(.*\); \/\/ /.test(code) && !/https:|tenant-idp\/adapters/.test(code));
+  test.each(printing)('$path, $section: the block prints what it says', async ({ code }) => {
+    const source = code.replace(/\b3000\b/g, String(await freePort()));
+    const program = run(join(folder, `prints-${randomUUID()}.mjs`), compiled(source));
+    const said = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, text]) => text);
+    try {
+      expect((await program.printed(said.length)).slice(0, said.length)).toEqual(said);
+    } finally {
+      program.end();
+    }
   });
 
   test('docs/embed.md: the test of a host passes, and fails for a wrong password', async () => {
@@ -173,6 +188,8 @@ const compiled = (source: string): string => typescript.transpileModule(source, 
 interface Program {
   /** Of its server, which is waited for. */
   answer(url: string): Promise<Response>;
+  /** At least so many lines of its output on stdout. @throws if it ended with fewer */
+  printed(lines: number): Promise<readonly string[]>;
   end(): void;
 }
 
@@ -180,7 +197,9 @@ interface Program {
 function run(file: string, source: string): Program {
   writeFileSync(file, source);
   let output = '';
+  let shown = '';
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.on('data', (data: Buffer) => (shown += data.toString()));
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
   return {
     answer: (url) =>
@@ -188,6 +207,14 @@ function run(file: string, source: string): Program {
         if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${output}`);
         return fetch(url, { redirect: 'manual' }).catch(() => undefined);
       }) as Promise<Response>,
+    printed: (lines) =>
+      until(
+        () => {
+          if (child.exitCode) throw new Error(`ended with ${child.exitCode}: ${output}`);
+          return shown.split('\n').slice(0, -1);
+        },
+        (found) => found.length >= lines || child.exitCode !== null,
+      ),
     end: () => void child.kill(),
   };
 }
