@@ -88,7 +88,8 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     const { documents } = instances.of(ctx);
     const isDocument = documents.isAt(ctx.path);
     if (isDocument && (await documents.answer(ctx))) return;
-    if (ctx.req.headers['content-encoding'] !== undefined && ctx.is('application/x-www-form-urlencoded')) await decode(ctx);
+    const isCompressed = ctx.req.headers['content-encoding'] !== undefined && Boolean(ctx.is('application/x-www-form-urlencoded'));
+    if (isCompressed) await decode(ctx);
     const preparing = scopes.prepare(ctx);
     if (preparing instanceof Promise) await preparing;
     const answer = plainAnswers.get(ctx.path);
@@ -96,9 +97,9 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
-    // `readForm`, which reads the form of a confirmation, refuses a broken form itself.
+    // `readForm`, which reads compressed forms and the form of a confirmation, refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
-    if (ctx.method === 'POST' && !isConfirmed) refuseBrokenForm(ctx.req);
+    if (ctx.method === 'POST' && !isConfirmed && !isCompressed) refuseBrokenForm(ctx.req);
     const changing = before(ctx);
     if (changing !== undefined) {
       await changing;

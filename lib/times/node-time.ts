@@ -25,3 +25,6 @@ export const nodeSeconds = (): number => epochSeconds(Date.now());
  * ```
  */
 export const secondsAhead = (now: () => number): number => Math.round((Date.now() - now()) / 1000);
+
+/** Returns an instant of this node's clock in the time that all nodes share. Both are seconds since the epoch. */
+export const inSharedTime = (nodeInstant: number, now: () => number): number => nodeInstant - secondsAhead(now);

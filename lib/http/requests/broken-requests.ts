@@ -1,19 +1,25 @@
 import type { Middleware } from 'koa';
 import { isPercentEncoded } from '../../text/decode.js';
 
+/** A scheme with more than one space, or a tab, after it. */
+const spaced = /^([!-~]+)(?: [ \t]+|\t[ \t]*)/;
+
 /** Characters of a query. @see RFC 3986 §3.4 */
 const ascii = /^[!-~]*$/;
 
 /**
- * Refuses a query that a decoder would repair, and credentials that a program in front may read differently.
+ * Refuses a query that a decoder would repair, and credentials that a program in front may read differently. Leaves one space after the scheme of credentials,
+ * because oidc-provider accepts no other form. @see RFC 9110 §11.4
  * @throws Error with status 400 that says what to do
  */
 export const refuseBroken: Middleware = (ctx, next) => {
   const { querystring, req } = ctx;
+  const { authorization } = req.headers;
   if (!ascii.test(querystring) || !isPercentEncoded(querystring))
     refuse('the query is not UTF-8 in percent-encoding: encode every character outside ASCII, and a percent sign as %25');
-  if (req.headers.authorization !== undefined && headerCount(req.rawHeaders, 'authorization') > 1)
+  if (authorization !== undefined && headerCount(req.rawHeaders, 'authorization') > 1)
     refuse('there is more than one Authorization header: send one');
+  if (authorization !== undefined && spaced.test(authorization)) req.headers.authorization = authorization.replace(spaced, '$1 ');
   return next();
 };
 

@@ -4,7 +4,7 @@ import { IdpError } from '../../errors.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
-import { secondsAhead } from '../../times/node-time.js';
+import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -48,7 +48,10 @@ const PAGE = 100;
  */
 export function createUserSessions(parts: OidcParts): Sessions {
   const { artifacts, directory, now } = parts;
-  const inSharedTime = <A extends Ending>(artifact: A): A => ({ ...artifact, expiresAt: artifact.expiresAt - secondsAhead(now) * 1000 });
+  const withSharedTime = <A extends Ending>(artifact: A): A => ({
+    ...artifact,
+    expiresAt: inSharedTime(artifact.expiresAt / 1000, now) * 1000,
+  });
 
   async function accountOf({ tid, userId }: UserRef) {
     const account = await directory.accounts.findByOid(userId);
@@ -110,8 +113,8 @@ export function createUserSessions(parts: OidcParts): Sessions {
     if (userId === undefined) return {};
     const { sessions, grants } = await recordsOf(userId);
     return {
-      sessions: sessions.map(inSharedTime).map(described),
-      grants: grants.map(inSharedTime).map(({ value, expiresAt }) => {
+      sessions: sessions.map(withSharedTime).map(described),
+      grants: grants.map(withSharedTime).map(({ value, expiresAt }) => {
         const { clientId, login } = JSON.parse(value) as GrantRecord;
         return { clientId, expiresAt: new Date(expiresAt), ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }) };
       }),
@@ -131,7 +134,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
         const { login } = JSON.parse(value) as GrantRecord;
         return !isOver(account, login?.authTime, login, login?.session);
       });
-      return [...inBrowsers.map(inSharedTime).map(described), ...byThemselves.map(inSharedTime).flatMap(describedGrant)].sort(
+      return [...inBrowsers.map(withSharedTime).map(described), ...byThemselves.map(withSharedTime).flatMap(describedGrant)].sort(
         (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
       );
     },

@@ -2,7 +2,7 @@ import { compactVerify, decodeProtectedHeader } from 'jose';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../directory/index.js';
 import { decodeUtf8 } from '../../text/decode.js';
-import { secondsAhead } from '../../times/node-time.js';
+import { inSharedTime } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
@@ -57,11 +57,15 @@ export const audiencesOf = (
 const tokenRoutes = new Set(['introspection', 'revocation']);
 const WRAPPED = 'jwt~';
 
-/** oidc-provider refuses what looks like a JWT at these endpoints; ours may be one, and any other is just unknown. */
-export const wrapToken = (route: string, parameters: Record<string, string | string[] | undefined>) =>
-  tokenRoutes.has(route) && typeof parameters.token === 'string' && parameters.token.includes('.')
-    ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
-    : parameters;
+/** Returns the token in a parameter that has a copied `Authorization` header or white space around the token. No token has white space in it. */
+export const tokenIn = (parameter: string): string => parameter.trim().replace(/^(?:bearer|dpop)\s+/i, '') || parameter;
+
+/** Wraps the token, because oidc-provider refuses what looks like a JWT at these endpoints. Ours may be one, and any other is just unknown. */
+export function wrapToken(route: string, parameters: Record<string, string | string[] | undefined>) {
+  if (!tokenRoutes.has(route) || typeof parameters.token !== 'string') return parameters;
+  const token = tokenIn(parameters.token);
+  return { ...parameters, token: token.includes('.') ? WRAPPED + Buffer.from(token).toString('base64url') : token };
+}
 
 export const isSigned = (value: string): boolean => value.startsWith(WRAPPED) || value.includes('.');
 
@@ -130,7 +134,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         ...confirmationOf(token),
         jti: token.jti,
         iat: token.iat,
-        exp: token.exp === undefined ? undefined : token.exp - secondsAhead(parts.now),
+        exp: token.exp === undefined ? undefined : inSharedTime(token.exp, parts.now),
       };
       const key = signingKeyFor(client, keys(ctx));
       return signedJwt(key, 'at+jwt', payload);

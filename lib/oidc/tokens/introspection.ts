@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
-import { secondsAhead } from '../../times/node-time.js';
+import { inSharedTime } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
@@ -80,7 +80,7 @@ export const createIntrospectionPolicy =
     token.aud = description.aud;
     token.scope = description.scope;
     // The record has `exp` in the time of this node's clock.
-    if (token.exp !== undefined) token.exp -= secondsAhead(now);
+    if (token.exp !== undefined) token.exp = inSharedTime(token.exp, now);
     if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
     return true;
   };
@@ -120,7 +120,7 @@ export const createIntrospect =
       active: true,
       ...description.members,
       client_id: token.clientId,
-      exp: token.exp === undefined ? undefined : token.exp - secondsAhead(now),
+      exp: token.exp === undefined ? undefined : inSharedTime(token.exp, now),
       iat: token.iat,
       sid: token.sid,
       iss: options.issuer,

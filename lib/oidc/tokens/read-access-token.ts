@@ -1,5 +1,5 @@
 import type { ReadAccessToken } from '../../contract/bearer.js';
-import { secondsAhead } from '../../times/node-time.js';
+import { inSharedTime } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import { isRefused } from '../accounts/impersonation.js';
 import type { GrantRecord } from '../accounts/login-context.js';
@@ -40,6 +40,6 @@ export const createReadAccessToken =
       ...(account && { account }),
       ...(login && { login }),
       ...(typeof grantId === 'string' && { grantId }),
-      expiresAt: new Date((Number(exp) - secondsAhead(now)) * 1000),
+      expiresAt: new Date(inSharedTime(Number(exp), now) * 1000),
     };
   };

@@ -75,6 +75,31 @@ export const differences: readonly Difference[] = [
         : undefined,
   },
   {
+    what: 'An `Authorization` header with more than one space after the scheme',
+    ours: 'is read like one with a single space',
+    bare: '400 `invalid_request`',
+    reason: 'RFC 9110 §11.4 allows it',
+    settle: (bare, ours, { request }) =>
+      /^\S+ [ \t]/.test(`${request.headers.authorization ?? ''}`) &&
+      bare.status === 400 &&
+      (isPage(bare) || /authorization header/.test(`${members(bare).error_description}`))
+        ? ours
+        : undefined,
+  },
+  {
+    what: 'A token with `Bearer` before it or white space around it, at introspection and revocation',
+    ours: 'is the token',
+    bare: 'is unknown',
+    reason: 'no token has white space in it, so it means one thing',
+    settle: (bare, ours, { request, form }) =>
+      (isTo(request, 'introspect') || isTo(request, 'revo')) &&
+      /\s/.test(form.get('token') ?? '') &&
+      isInactive(bare) &&
+      members(ours).active === true
+        ? ours
+        : undefined,
+  },
+  {
     what: 'A grant type or response type that the client is not registered for',
     ours: '`unauthorized_client`',
     bare: '`invalid_request`',

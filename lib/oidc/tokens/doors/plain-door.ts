@@ -17,6 +17,7 @@ import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.
 import { noteCaller } from '../../clients/authentication.js';
 import { callerOf, clientOf, type FindClient } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
+import { tokenIn } from '../access-token-jwt.js';
 import type { TokenResponse } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
@@ -93,7 +94,7 @@ export function createPlainDoor({ parts: { adapters, now }, handlers, findClient
       const token = call?.fields.token;
       if (!token) return false;
       const { caller, unit } = call;
-      return send(ctx, await handlers.introspect({ ctx, unit, caller, token }));
+      return send(ctx, await handlers.introspect({ ctx, unit, caller, token: tokenIn(token) }));
     },
 
     async revocation(ctx) {
@@ -101,7 +102,7 @@ export function createPlainDoor({ parts: { adapters, now }, handlers, findClient
       const token = call?.fields.token;
       if (!token) return false;
       const { caller, unit } = call;
-      await handlers.revoke({ ctx, unit, caller, token });
+      await handlers.revoke({ ctx, unit, caller, token: tokenIn(token) });
       await unit.commit();
       ctx.status = 200;
       setHeaders(ctx, readable);
