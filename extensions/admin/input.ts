@@ -29,9 +29,9 @@ function converted(schema: Schema | undefined, value: unknown): unknown {
 }
 
 /** @throws IdpError `unsupported_media_type`, `invalid_request`; `invalid_record` with a pointer to each place that is wrong. */
-export async function bodyOf(ctx: Context, { body }: MountedOperation): Promise<unknown> {
+export async function bodyOf(ctx: Context, { body, respelled = (given) => given }: MountedOperation): Promise<unknown> {
   if (!body) return undefined;
-  const given = await readBody(ctx);
+  const given = respelled(await readBody(ctx));
   const problems = [...hostileParts(given), ...problemsOf(body, given)];
   const [first] = problems;
   if (first) throw new IdpError('invalid_record', { ...first, problems: problems.slice(0, MOST_PROBLEMS) });

@@ -42,8 +42,8 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
       await run();
     } catch (error) {
       if (!(error instanceof RefusedMessage)) throw error;
-      const { reason, place, serviceProviderId: serviceProvider, status } = error;
-      logger.info({ requestId: requestId(ctx), reason, place, serviceProvider }, 'saml.request.refused');
+      const { reason, place, mismatch, serviceProviderId: serviceProvider, status } = error;
+      logger.info({ requestId: requestId(ctx), reason, place, serviceProvider, ...mismatch }, 'saml.request.refused');
       await pages.refused(ctx, reason, status);
     }
   }

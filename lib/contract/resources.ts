@@ -65,6 +65,8 @@ export interface Operation {
   readonly reach?: Reach;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Returns the body in the spelling of its schema, before it is checked. What has no meaning stays as it is. @default the body */
+  readonly respelled?: (body: unknown) => unknown;
   /** Absent: nothing is answered, with 204. */
   readonly answer?: TSchema;
   /** @default 200, or 204 without an answer */

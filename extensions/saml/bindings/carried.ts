@@ -2,6 +2,7 @@
 import type { Binding } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { MessageParameter } from '../messages/send.js';
+import { MAX_RELAY_STATE_BYTES } from '../service-providers/records.js';
 
 /** The signature of a URL. */
 export interface Detached {
@@ -21,9 +22,6 @@ export interface Carried {
   readonly relayState?: string;
   readonly detached?: Detached;
 }
-
-/** Bytes of a `RelayState`. The specification says 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3 */
-export const MAX_RELAY_STATE_BYTES = 2048;
 
 /** @throws RefusedMessage */
 export function checkRelayState(relayState: string | undefined): void {

@@ -63,10 +63,11 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
   const prove = createProve(context);
   const isFirst = createReplayMemory(context, clockSkewSeconds);
 
-  async function serviceProviderOf({ owner }: Entity, issuer: string): Promise<ServiceProvider> {
+  async function serviceProviderOf({ owner, entityId }: Entity, issuer: string): Promise<ServiceProvider> {
     const found = await book.byEntityId(owner, issuer);
-    if (!found) throw new RefusedMessage('unknown_service_provider');
-    return found;
+    if (found) return found;
+    const expected = `the entityID of an active service provider that is registered at ${entityId}`;
+    throw new RefusedMessage('unknown_service_provider', { place: 'Issuer', mismatch: { received: issuer, expected } });
   }
 
   async function received(
@@ -89,7 +90,8 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
     if (!signed && mustBeSigned) throw new RefusedMessage('not_signed');
 
     const read = readers[kind](signed ?? root);
-    if (read.message.issuer !== serviceProvider.entityId) throw new RefusedMessage('signature_reference');
+    if (read.message.issuer !== serviceProvider.entityId)
+      throw new RefusedMessage('signature_reference', { mismatch: { received: read.message.issuer, expected: serviceProvider.entityId } });
     checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
     checkTimes(read, context.now(), clockSkewSeconds);
     // The last of all, because a message that is refused for something else uses up no ID.
@@ -120,8 +122,9 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
 
 /** @see SAML Bindings §3.4.5.2, §3.5.5.2 */
 function checkDestination({ destination }: ReadMessage, url: string, isSigned: boolean): void {
-  if (destination === undefined && isSigned) throw new RefusedMessage('destination_missing');
-  if (destination !== undefined && destination !== url) throw new RefusedMessage('destination_mismatch');
+  const about = { place: 'Destination', mismatch: { received: destination, expected: url } };
+  if (destination === undefined && isSigned) throw new RefusedMessage('destination_missing', about);
+  if (destination !== undefined && destination !== url) throw new RefusedMessage('destination_mismatch', about);
 }
 
 function refusalOf(error: unknown): RefusedMessage | undefined {

@@ -20,6 +20,18 @@ export const secondsLeft = (issuedAt: number, now: number, clockSkewSeconds: num
 /** @param now milliseconds since the epoch @throws RefusedMessage */
 export function checkTimes({ message: { issuedAt }, notOnOrAfter }: ReadMessage, now: number, clockSkewSeconds: number): void {
   const skew = clockSkewSeconds * 1000;
-  if (issuedAt > now + skew || issuedAt < now - skew - MAX_AGE_SECONDS * 1000) throw new RefusedMessage('issue_instant');
-  if (notOnOrAfter !== undefined && now >= notOnOrAfter + skew) throw new RefusedMessage('expired');
+  const earliest = now - skew - MAX_AGE_SECONDS * 1000;
+  if (issuedAt > now + skew || issuedAt < earliest)
+    throw new RefusedMessage('issue_instant', {
+      place: 'IssueInstant',
+      mismatch: { received: timeOf(issuedAt), expected: `${timeOf(earliest)} to ${timeOf(now + skew)}` },
+    });
+  if (notOnOrAfter !== undefined && now >= notOnOrAfter + skew)
+    throw new RefusedMessage('expired', {
+      place: 'NotOnOrAfter',
+      mismatch: { received: timeOf(notOnOrAfter), expected: `after ${timeOf(now - skew)}` },
+    });
 }
+
+/** An instant for the log. A message may have one that no `Date` has. */
+const timeOf = (instant: number): string => (Math.abs(instant) <= 8.64e15 ? new Date(instant).toISOString() : String(instant));

@@ -14,10 +14,10 @@ export const bindingUris = {
   post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
 } as const satisfies Readonly<Record<Binding, string>>;
 
-/** Returns the binding that a URI names, without regard to case. */
+/** Returns the binding that a URI names, without regard to case, or that its last part names: `HTTP-POST`, `post`. */
 export function bindingOf(uri: string | undefined): Binding | undefined {
   const wanted = uri?.trim().toLowerCase();
-  return (['redirect', 'post'] as const).find((name) => bindingUris[name].toLowerCase() === wanted);
+  return (['redirect', 'post'] as const).find((name) => [name, `http-${name}`, bindingUris[name].toLowerCase()].includes(wanted ?? ''));
 }
 
 interface Message {

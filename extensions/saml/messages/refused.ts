@@ -1,4 +1,5 @@
 /** Why a message was not let in: one table, for the page, the log and the documentation. */
+import { MAX_RELAY_STATE_BYTES } from '../service-providers/records.js';
 import { malformations } from '../xml/malformed.js';
 import { badSignatures } from '../xml/signature.js';
 
@@ -9,7 +10,7 @@ export const refusals = {
   parameters_malformed: 'The parameters cannot be decoded.',
   duplicate_parameter: 'A parameter is there twice, or a request and a response are there together.',
   message_missing: 'There is neither `SAMLRequest` nor `SAMLResponse`.',
-  relay_state_too_long: '`RelayState` is longer than 2,048 bytes.',
+  relay_state_too_long: `\`RelayState\` is longer than ${MAX_RELAY_STATE_BYTES.toLocaleString('en')} bytes.`,
   encoding_unsupported: '`SAMLEncoding` is not DEFLATE.',
   base64: 'The message, or its signature, is not in base64.',
   inflate_failed: 'The message is not compressed as DEFLATE says.',
@@ -40,22 +41,39 @@ export const refusals = {
 
 export type Refusal = keyof typeof refusals;
 
-/** A message that is not let in. It holds nothing of the message. */
+/** The part of a message that differs from what is registered here. For the log alone: the page has no text of strangers. */
+export interface Mismatch {
+  /** Undefined for a part that is missing. */
+  readonly received: string | number | undefined;
+  readonly expected: string;
+}
+
+/** A message that is not let in. */
 export class RefusedMessage extends Error {
   override readonly name = 'RefusedMessage';
   /** Of the page: 429 after too many wrong signatures, else 400. */
   readonly status: number;
   /** The element or attribute that is wrong, where one is. */
   readonly place?: string;
+  /** The part that differs, on one line of 200 characters at most. */
+  readonly mismatch?: Readonly<Record<keyof Mismatch, string>>;
   /** Whom it claims to be from, once that is somebody who is registered. */
   serviceProviderId?: string;
 
   constructor(
     readonly reason: Refusal,
-    { place }: { readonly place?: string | undefined } = {},
+    { place, mismatch }: { readonly place?: string | undefined; readonly mismatch?: Mismatch } = {},
   ) {
     super(refusals[reason]);
     this.status = reason === 'too_many_bad_signatures' ? 429 : 400;
     if (place !== undefined) this.place = place;
+    if (mismatch) this.mismatch = { received: shown(mismatch.received), expected: shown(mismatch.expected) };
   }
 }
+
+const shown = (value: string | number | undefined): string =>
+  value === undefined
+    ? 'nothing'
+    : String(value)
+        .slice(0, 200)
+        .replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -17,6 +17,7 @@ import type { ServiceProviderRefresh } from './refresh.js';
 import type { ReadMetadata, Registrar } from './registrar.js';
 import { checkReferences } from './rules.js';
 import { type Form, form, indexed, patch, ServiceProviderItem } from './schemas.js';
+import { respelled } from './spellings.js';
 import type { Place, ServiceProviderWrites } from './writes.js';
 
 export interface Parts {
@@ -102,6 +103,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       path,
       summary: 'Registers a SAML service provider, from its metadata or by hand',
       body: form,
+      respelled,
       answer: ServiceProviderItem,
       status: 201,
       errors: ['conflict', 'impersonation_operator_required', ...ofMetadata],
@@ -140,6 +142,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       path: one,
       summary: 'Changes a SAML service provider; its entityID stays, because people are known to it by that',
       body: patch,
+      respelled,
       answer: ServiceProviderItem,
       errors: ['impersonation_operator_required', ...ofMetadata],
       async handle(request) {

@@ -1,10 +1,9 @@
 /** What a service provider has to be beyond its form, and what becomes of what is left out. */
 import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/extension-door.js';
-import { MAX_RELAY_STATE_BYTES } from '../bindings/carried.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
-import type { ServiceProviderFields } from '../service-providers/records.js';
+import { MAX_RELAY_STATE_BYTES, type ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
 import { claimNames, hasPseudonyms } from './offers.js';
 

@@ -6,11 +6,18 @@ export const errors = defineErrors({
     status: 422,
     description: 'The metadata could not be fetched: its URL has to be public, and answer 200 with at most 512 KB within 5 seconds.',
   },
-  metadata_invalid: { status: 422, description: 'The metadata is none of a service provider that can be registered: `errors` says where.' },
-  metadata_url_missing: { status: 422, description: 'The service provider has no `metadataUrl` to read its metadata from.' },
+  metadata_invalid: {
+    status: 422,
+    description: 'The metadata is none of a service provider that can be registered: correct the places in `errors`.',
+  },
+  metadata_url_missing: {
+    status: 422,
+    description: 'The service provider has no `metadataUrl` to read its metadata from: give it one, or send the metadata.',
+  },
   impersonation_operator_required: {
     status: 403,
-    description: 'Only who administers all tenants lets people who act as others sign in to a service provider.',
+    description:
+      'Only a client that administers all tenants lets people who act as others sign in to a service provider: leave `impersonation` out, or use such a client.',
   },
 });
 

@@ -15,6 +15,9 @@ const uri = () => Type.String({ minLength: 1, maxLength: 1024, pattern: '^[!-~]+
 /** X.509 as DER in base64, without lines. */
 const certificate = () => Type.String({ minLength: 100, maxLength: 16_384, pattern: '^[A-Za-z0-9+/]+={0,2}$' });
 
+/** Bytes of a `RelayState`. The specification says 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3 */
+export const MAX_RELAY_STATE_BYTES = 2048;
+
 export const nameIdFormats = ['persistent', 'transient', 'emailAddress', 'unspecified'] as const;
 export type NameIdFormat = (typeof nameIdFormats)[number];
 
@@ -60,7 +63,7 @@ export const serviceProviderFields = {
   /** The look of the sign-in pages, over that of the tenant. */
   styles: recordForms.client.properties.styles,
   /** A sign-in that begins here, without a request; `relayState` goes along where the link names none. */
-  idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: 2048 })) }, strict),
+  idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: MAX_RELAY_STATE_BYTES })) }, strict),
   /** Seconds until `SessionNotOnOrAfter`; absent: none is said. */
   sessionLifetimeSeconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
   /** `allow`: signs in who acts as somebody else, too. */

@@ -22,6 +22,11 @@ export function acsOf(
         ? all.find(({ index }) => index === acsIndex)
         : // The first that may be the default is it, where none says so. @see SAML Metadata §2.4.4
           (all.find(({ isDefault }) => isDefault) ?? all.find(({ isDefault }) => isDefault === undefined) ?? all[0]);
-  if (!acs) throw new RefusedMessage('acs_not_registered');
-  return acs;
+  if (acs) return acs;
+  const isByUrl = acsUrl !== undefined;
+  const expected = `one of ${all.map(({ url, index }) => (isByUrl ? url : index)).join(', ')}`;
+  throw new RefusedMessage('acs_not_registered', {
+    place: isByUrl ? 'AssertionConsumerServiceURL' : 'AssertionConsumerServiceIndex',
+    mismatch: { received: acsUrl ?? acsIndex, expected },
+  });
 }

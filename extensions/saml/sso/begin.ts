@@ -80,7 +80,13 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
       checkRelayState(given);
       const named = typeof sp === 'string' && sp !== '' ? ((await book.byEntityId(entity.owner, sp)) ?? (await book.get(sp))) : undefined;
       // One of another owner is as unknown as one that does not take it.
-      if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) throw new RefusedMessage('not_idp_initiated');
+      if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) {
+        const expected = `a service provider of ${entity.entityId} with idpInitiated.isAllowed`;
+        throw new RefusedMessage('not_idp_initiated', {
+          place: 'sp',
+          mismatch: { received: typeof sp === 'string' ? sp : undefined, expected },
+        });
+      }
       const relayState = given ?? named.idpInitiated.relayState;
       await signIn(ctx, entity, named, {
         serviceProvider: named.id,

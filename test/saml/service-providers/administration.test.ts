@@ -1,7 +1,7 @@
 /** Issue 17, 2: service providers as records, of the instance or of a tenant. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
-import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
+import { type AdminClient, adminToken, tenantIds } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
 import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
 import { asAdministrator, useSaml } from '../../support/saml/service/administration.js';
@@ -192,5 +192,62 @@ describe('service providers in the admin API', () => {
     expect(events).toEqual(
       types.map((type) => expect.objectContaining({ type, tid: tid.Acme, actor: 'client:acme', data: { AggregateId: json.id } })),
     );
+  });
+});
+
+describe('the names of SAML, and white space around addresses, are read as the names of this service', () => {
+  const nameId = 'urn:oasis:names:tc:SAML:';
+  /** Without the check that the request is of the published document, which has the names of this service alone. */
+  async function send(method: string, path: string, body: object) {
+    const authorization = `Bearer ${await adminToken(service.issuer, 'acme', 'idp.saml-service-providers:write')}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(acme.base + path, { method, headers, body: JSON.stringify(body) });
+    return { status: answer.status, json: (await answer.json()) as Json };
+  }
+  test.each<[string, Json, Json]>([
+    ...['1.1:nameid-format:emailAddress', '2.0:nameid-format:emailAddress', '1.1:nameid-format:EMAILADDRESS '].map(
+      (format): [string, Json, Json] => [
+        format,
+        { nameId: { format: nameId + format, claim: 'email' } },
+        { nameId: { format: 'emailAddress', claim: 'email' } },
+      ],
+    ),
+    ['2.0:persistent', { nameId: { format: ` ${nameId}2.0:nameid-format:persistent` } }, { nameId: { format: 'persistent' } }],
+    ['Transient', { nameId: { format: 'Transient' } }, { nameId: { format: 'transient' } }],
+    ...['urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST', ' HTTP-POST', 'POST'].map((binding): [string, Json, Json] => [
+      binding,
+      { singleLogoutServices: [{ binding, url: ' https://wiki.example/slo\n' }] },
+      { singleLogoutServices: [{ binding: 'post', url: 'https://wiki.example/slo' }] },
+    ]),
+    [
+      'a blank',
+      { assertionConsumerServices: [{ url: 'https://wiki.example/acs ' }] },
+      { assertionConsumerServices: [{ url: 'https://wiki.example/acs', index: 0 }] },
+    ],
+    ...['urn:oasis:names:tc:SAML:2.0:attrname-format:uri', 'URI'].map((format): [string, Json, Json] => [
+      format,
+      { attributes: [{ name: 'mail', claim: 'email', format }] },
+      { attributes: [{ name: 'mail', claim: 'email', format: 'uri' }] },
+    ]),
+  ])('%s', async (_, written, read) => {
+    const signed = given({ signingCertificates: [certificate.pem] });
+    const made = await send('POST', ofAcme(), { ...signed, ...written });
+    expect([made.status, made.json]).toEqual([201, expect.objectContaining(read)]);
+    const { json } = await acme.post(ofAcme(), given({ signingCertificates: [certificate.pem] }));
+    expect(await send('PATCH', `${ofAcme()}/${json.id}`, written)).toMatchObject({ status: 200, json: read });
+  });
+
+  test('a format or binding that is not served is refused with those that are', async () => {
+    const wrong = {
+      nameId: { format: `${nameId}1.1:nameid-format:X509SubjectName` },
+      singleLogoutServices: [{ binding: 'urn:oasis:names:tc:SAML:2.0:bindings:SOAP', url: 'https://wiki.example/slo' }],
+    };
+    const { status, json } = await acme.post(ofAcme(), given({ signingCertificates: [certificate.pem], ...wrong }));
+    const errors = json.errors as { pointer: string; expected: string }[];
+    expect([status, errors.find(({ pointer }) => pointer === '/nameId/format')?.expected]).toEqual([
+      422,
+      expect.stringContaining('emailAddress'),
+    ]);
+    expect(errors.find(({ pointer }) => pointer === '/singleLogoutServices/0/binding')?.expected).toContain('redirect');
   });
 });

@@ -1,7 +1,7 @@
 /** SAML Core §3.2.2: what a service provider is told where nobody is signed in for it, and where it is told nothing. */
 import { describe, expect, test } from '@jest/globals';
-import { Agent, formOf } from '../../support/client/agent.js';
-import { newId } from '../../support/saml/inbound/sent-messages.js';
+import { Agent, formOf, type Json } from '../../support/client/agent.js';
+import { authnRequest, newId, redirectQuery } from '../../support/saml/inbound/sent-messages.js';
 import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
 import { messageIn, travel } from '../../support/saml/service-providers/travel.js';
@@ -157,6 +157,40 @@ describe('told nothing: a page here, with the reason', () => {
     expect(await shown(requestUrl(sp, { attributes: 'AssertionConsumerServiceIndex="7"' }))).toEqual([400, 'acs_not_registered']);
     const told = service.lines.filter(({ message }) => message === 'saml.request.refused');
     expect(told.at(-1)).toMatchObject({ fields: { reason: 'acs_not_registered', serviceProvider: sp.id } });
+  });
+
+  test('the log has the value that came and the one that was expected; the page has neither', async () => {
+    const sp = await open();
+    const { ssoUrl } = sp.idp;
+    const cases: readonly (readonly [string, Partial<Parameters<typeof authnRequest>[0]>, Json])[] = [
+      [
+        'acs',
+        { attributes: 'AssertionConsumerServiceURL="https://evil.test/acs"' },
+        { place: 'AssertionConsumerServiceURL', received: 'https://evil.test/acs', expected: expect.stringMatching(/^one of http:.*acs$/) },
+      ],
+      [
+        'index',
+        { attributes: 'AssertionConsumerServiceIndex="7"' },
+        { place: 'AssertionConsumerServiceIndex', received: '7', expected: 'one of 0' },
+      ],
+      [
+        'destination',
+        { destination: 'https://other-idp.test/sso' },
+        { place: 'Destination', received: 'https://other-idp.test/sso', expected: ssoUrl },
+      ],
+      [
+        'entityID',
+        { issuer: 'https://wrong.test/sp' },
+        { place: 'Issuer', received: 'https://wrong.test/sp', expected: expect.stringContaining(`registered at ${service.issuer}/`) },
+      ],
+    ];
+    for (const [name, given, fields] of cases) {
+      const xml = authnRequest({ id: newId(), issuer: sp.entityId, destination: ssoUrl, attributes: '', body: '', ...given });
+      const { body } = await travel(new Agent(), `${ssoUrl}?${redirectQuery(xml, {})}`);
+      const line = service.lines.findLast(({ message }) => message === 'saml.request.refused');
+      expect([name, line?.fields]).toEqual([name, expect.objectContaining(fields)]);
+      expect([name, /evil\.test|other-idp|wrong\.test/.test(body)]).toEqual([name, false]);
+    }
   });
 
   test('of several addresses, the response goes to the one that the request names, else to the default', async () => {
