@@ -88,6 +88,14 @@ const vouched = Type.Unsafe<Voucher>(
 const Key = Type.Object({ kid: text(), alg: oneOf(keyAlgorithms), x: text(), sealed: text() }, strict);
 export type StoredKey = Static<typeof Key>;
 
+/** Parts of the discovery document that are left out, as the service read it last. */
+export const warnings = optional(
+  Type.Array(Type.Object({ path: text(), reason: text() }, strict), {
+    description: 'Parts of the discovery document that are left out, as the service read it last',
+  }),
+);
+export type Warnings = readonly { readonly path: string; readonly reason: string }[];
+
 const Connection = Type.Object(
   {
     ...connectionFields,
@@ -99,6 +107,7 @@ const Connection = Type.Object(
     vouchedBy: optional(vouched),
     /** Vouchers of the writers of the mapping to groups, one for each entry. */
     groupVouchers: optional(Type.Array(Type.Object({ value: text(), groupId: text(), vouchedBy: optional(vouched) }, strict))),
+    warnings,
     createdAt: text(),
     updatedAt: text(),
   },

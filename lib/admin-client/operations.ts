@@ -129,6 +129,8 @@ export interface Connection {
   /** Its public keys, for `private_key_jwt` */
   readonly jwksUri?: string;
   readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
+  /** Parts of the discovery document that are left out, as the service read it last */
+  readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }

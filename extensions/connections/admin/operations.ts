@@ -27,11 +27,15 @@ import { ConnectionItem, form, patch, secretForm } from './schemas.js';
 import { createWrites, type Place, type Writer } from './writes.js';
 
 export const errors = defineErrors({
-  operator_required: { status: 403, description: 'Only who administers all tenants says the id and the domains of a connection.' },
+  operator_required: {
+    status: 403,
+    description:
+      'Only a client that administers all tenants chooses the id and the domains of a connection: leave them out, or use such a client.',
+  },
   connection_privileged: {
     status: 403,
     description:
-      'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller.',
+      'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller: ask an administrator who may do as much.',
   },
 });
 

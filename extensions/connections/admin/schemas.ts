@@ -1,6 +1,6 @@
 /** What the operations of connections take and answer. */
 import { type Static, Type } from '../../../lib/extension-door.js';
-import { connectionFields as of } from '../records.js';
+import { connectionFields as of, warnings } from '../records.js';
 
 const strict = { additionalProperties: false } as const;
 const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'Never answered' });
@@ -59,6 +59,7 @@ export const ConnectionItem = Type.Object(
     postLogoutRedirectUri: Type.String(),
     jwksUri: Type.Optional(Type.String({ description: 'Its public keys, for `private_key_jwt`' })),
     publicKeys: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+    warnings,
     createdAt: Type.String(),
     updatedAt: Type.String(),
   },

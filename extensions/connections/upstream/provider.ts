@@ -3,9 +3,11 @@
  *
  * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Configuration, CustomFetch } from 'openid-client';
 import { canParseUrl, type ExtensionContext, epochSeconds, isHttpsOrLocal, mismatchIn, secondsAhead } from '../../../lib/extension-door.js';
-import type { Connection } from '../records.js';
+import { type Connection, connections, type Warnings } from '../records.js';
+import { UnusableDocument, usableDocument } from './discovery-document.js';
 import type { ConnectionSecrets } from './secrets.js';
 
 export type OpenidClient = typeof import('openid-client');
@@ -55,7 +57,7 @@ function otherSpelling(issuer: string, error: unknown): string | undefined {
   return typeof stated === 'string' && stated !== issuer && withoutSlash(stated) === withoutSlash(issuer) ? stated : undefined;
 }
 
-export function createProviders({ fetch, now, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
+export function createProviders({ collection, fetch, logger, now, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
   const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
 
   const guarded: CustomFetch = async (url, { method, headers, body }) => {
@@ -76,30 +78,34 @@ export function createProviders({ fetch, now, production }: ExtensionContext, se
 
   async function discovered(connection: Connection): Promise<Provider> {
     const client = await openidClient();
-    const { clientAuth, clientId, issuer } = connection;
+    const { clientId, issuer } = connection;
     /** Settings that correct for the clock of this node, which `openid-client` reads. */
     const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
     const auth = await authOf(client, connection);
     const discover = (at: string) => client.discovery(new URL(at), clientId, metadataNow(), auth, options);
-    const configuration = await discover(issuer).catch((error: unknown) => {
+    const published = await discover(issuer).catch((error: unknown) => {
       const other = otherSpelling(issuer, error);
       if (other === undefined) throw error;
       return discover(other);
     });
-    const { authorization_endpoint: authorize } = configuration.serverMetadata();
-    if (authorize === undefined || !isFit(authorize)) throw new Error(`${issuer} names no https address for ${clientAuth} sign-ins`);
+    const { document, warnings } = usableDocument(published.serverMetadata(), isFit);
+    keepWarnings(connection, warnings);
+    const configured = (): Configuration => {
+      const own = new client.Configuration(document, clientId, metadataNow(), auth);
+      own[client.customFetch] = guarded;
+      own.timeout = TIMEOUT_MS / 1000;
+      for (const prepare of execute) prepare(own);
+      return own;
+    };
 
     let keys: ReturnType<OpenidClient['getJwksCache']>;
     return {
       client,
-      configuration,
+      configuration: configured(),
       async withLatestKeys(run) {
-        const own = new client.Configuration(configuration.serverMetadata(), clientId, metadataNow(), auth);
-        own[client.customFetch] = guarded;
-        own.timeout = TIMEOUT_MS / 1000;
-        for (const prepare of execute) prepare(own);
+        const own = configured();
         if (keys)
           client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, epochSeconds(now()) + secondsAhead(now) - KEYS_AGE_SECONDS) });
         try {
@@ -109,6 +115,21 @@ export function createProviders({ fetch, now, production }: ExtensionContext, se
         }
       },
     };
+  }
+
+  /** Logs parts that are left out, once until they change, and keeps them for the answers of the admin API. Sign-ins do not wait for the write. */
+  function keepWarnings({ id, tid, warnings: before = [] }: Connection, warnings: Warnings): void {
+    if (isDeepStrictEqual(warnings, before)) return;
+    if (warnings.length > 0)
+      logger.warn(
+        { connection: id, warnings },
+        'parts of the discovery document of a provider are left out; the provider has to correct them',
+      );
+    const next = ({ warnings: _, ...row }: Connection) =>
+      ({ ...row, ...(warnings.length > 0 && { warnings: [...warnings] }) }) as Connection;
+    void collection(connections, tid)
+      .update(id, (row) => (isDeepStrictEqual(row.warnings ?? [], warnings) ? row : next(row)))
+      .catch((err: unknown) => logger.info({ err, connection: id }, 'the warnings of a connection could not be kept'));
   }
 
   async function authOf(client: OpenidClient, connection: Connection) {
@@ -152,6 +173,7 @@ export function isProviderUrl(url: string, production: boolean): boolean {
 
 /** Returns why a provider cannot be used, for the log. */
 export function whyUnfit(error: unknown): string {
+  if (error instanceof UnusableDocument) return error.message;
   const mismatch = mismatchIn(error);
   return mismatch === undefined
     ? 'the provider cannot be reached, or its discovery document cannot be used'

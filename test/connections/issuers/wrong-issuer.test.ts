@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
-import { testSeed } from '../support/service/seed.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
+import { testSeed } from '../../support/service/seed.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 /** What providers call themselves, by the path of the connection's issuer. */
 const spelled: Readonly<Record<string, (issuer: string) => unknown>> = {

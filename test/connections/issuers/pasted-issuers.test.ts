@@ -1,11 +1,11 @@
 /** An issuer as it is pasted: with the ending of its discovery document, or with one slash more or less than the provider states. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
-import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
-import { useDocumentHost } from '../support/client/receivers/document-host.js';
-import { useIdp } from '../support/service/use-idp.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
+import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
+import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { useDocumentHost } from '../../support/client/receivers/document-host.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
 
 let plain: UpstreamProvider;
 const service = useIdp(async () => {
