@@ -3,14 +3,14 @@ import { defineErrors, IdpError } from '../../lib/extension-door.js';
 export const errors = defineErrors({
   method_not_allowed: { status: 405, description: 'The resource has no such method; `Allow` lists those that it has.' },
   precondition_failed: { status: 412, description: 'The record is not in the state that `If-Match` names: read it again.' },
-  body_too_large: { status: 413, description: 'The body is larger than 64 KiB.' },
-  idempotency_conflict: { status: 422, description: 'The `Idempotency-Key` was used for another request.' },
+  body_too_large: { status: 413, description: 'The body is larger than 64 KiB: send less in one request.' },
+  idempotency_conflict: { status: 422, description: 'The `Idempotency-Key` was used for another request: send another key.' },
   idempotency_in_progress: {
     status: 409,
     description: 'A request with this `Idempotency-Key` is under way; send it again after the seconds in `Retry-After`.',
   },
-  all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this.' },
-  grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold.' },
+  all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this: use such a client.' },
+  grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold: ask an administrator who holds the permission.' },
   email_unproven: {
     status: 403,
     description:
@@ -27,7 +27,8 @@ export const errors = defineErrors({
   },
   policy_privileged: {
     status: 403,
-    description: 'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller.',
+    description:
+      'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller: ask an administrator who may do as much.',
   },
   rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
 });

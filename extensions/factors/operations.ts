@@ -27,7 +27,10 @@ const Factor = Type.Object(
 );
 
 export const errors = defineErrors({
-  factor_privileged: { status: 403, description: 'The user may do more in the admin API than who would remove the factor.' },
+  factor_privileged: {
+    status: 403,
+    description: 'The user may do more in the admin API than who would remove the factor: ask an administrator who may do as much.',
+  },
 });
 
 const path = '/tenants/{tid}/users/{id}/factors';

@@ -51,7 +51,10 @@ const answerOf = (view: InvitationView) => ({
 });
 
 export const errors = defineErrors({
-  invitee_privileged: { status: 403, description: 'The user may do more in the admin API than who would get hold of the account.' },
+  invitee_privileged: {
+    status: 403,
+    description: 'The user may do more in the admin API than who would get hold of the account: ask an administrator who may do as much.',
+  },
 });
 
 /** Checks the caller, because the bearer of the link can sign in as the user. No user with privileges is linked, because the parent could sign in too. */

@@ -4,10 +4,15 @@ import { defineErrors, defineOperation, type ExtensionContext, IdpError, type Op
 import { type DueReset, RESET } from './records.js';
 
 export const errors = defineErrors({
-  user_privileged: { status: 403, description: 'The user, or one that is linked to it, may do more in the admin API than who asks.' },
+  user_privileged: {
+    status: 403,
+    description:
+      'The user, or one that is linked to it, may do more in the admin API than who asks: ask an administrator who may do as much.',
+  },
   reset_unavailable: {
     status: 409,
-    description: 'The user has no password to reset: it is not active, is linked to a parent, or its tenant does not allow passwords.',
+    description:
+      'The user has no password to reset, because it is not active, is linked to a parent, or its tenant does not allow passwords: invite the user, or reset the password of the parent.',
   },
 });
 

@@ -63,7 +63,12 @@ describe('service specification 4.12: the surface', () => {
     expect([unknown.status, unknown.headers.get('content-type'), unknown.json]).toEqual([
       404,
       'application/problem+json',
-      { type: 'urn:tenant-idp:error:not_found', title: 'There is no such record.', status: 404, code: 'not_found' },
+      {
+        type: 'urn:tenant-idp:error:not_found',
+        title: 'There is no such record: check the id, and the tenant in the path.',
+        status: 404,
+        code: 'not_found',
+      },
     ]);
     const wrong = await root('/tenants/x', { method: 'PUT', body: {} });
     expect([wrong.status, wrong.json.code, wrong.headers.get('allow')?.split(', ').sort()]).toEqual([

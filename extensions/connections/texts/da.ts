@@ -12,11 +12,13 @@ export const da = {
   'connections.reference': 'Reference: {reference}',
   'connections.cancelled.title': 'Du annullerede hos {method}.',
   'connections.failed.title': 'Login med {method} lykkedes ikke',
-  'connections.failed.text': 'Det er ikke din skyld. Prøv igen om lidt.',
+  'connections.failed.text':
+    'Det er ikke din skyld, og ingen blev logget ind. Prøv igen om lidt. Sker det igen, så giv din administrator referencen.',
   'connections.mixUp.title': 'Login med {method} blev stoppet',
-  'connections.mixUp.text': 'Svaret kom ikke derfra, hvor det var ventet. Ingen blev logget ind.',
+  'connections.mixUp.text':
+    'Svaret kom ikke derfra, hvor det var ventet. Ingen blev logget ind. Prøv igen. Sker det igen, så giv din administrator referencen.',
   'connections.over.title': 'Dette trin er ovre',
-  'connections.over.text': 'Svaret fra {method} er brugt før eller tog for lang tid.',
+  'connections.over.text': 'Svaret fra {method} er brugt før eller tog for lang tid. Ingen blev logget ind med det. Prøv igen.',
   'connections.unknown.title': 'Der er ingen konto til dig endnu',
   'connections.unknown.text': 'Du loggede ind hos {method}, men den konto er ikke kendt her. Bed din administrator om adgang til {place}.',
   'connections.wrongTenant.title': 'Du har ikke adgang til {place}',
@@ -27,7 +29,8 @@ export const da = {
   'connections.addressMissing.text':
     '{method} sendte ikke din e-mailadresse. Tillad, at {method} deler den, eller spørg din administrator.',
   'connections.taken.title': 'Der findes allerede en konto med dette navn',
-  'connections.taken.text': 'Den er ikke knyttet til din konto hos {method}, så du kan ikke logge ind på den på denne måde.',
+  'connections.taken.text':
+    'Den er ikke knyttet til din konto hos {method}, så du kan ikke logge ind på den på denne måde. Er den din, så log ind på en anden måde, eller bed din administrator om at knytte den til.',
   'connections.unconfirmed.title': 'Din konto hos {method} skal bekræftes først',
   'connections.unconfirmed.text':
     'En administrator, der ikke havde alle de rettigheder, som kontoen har her, har forbundet den eller ændret forbindelsen. Bed en administrator, der har dem, om at bekræfte den.',
@@ -43,7 +46,8 @@ export const da = {
   'connections.link.here': '{userName}, hos {tenant}',
   'connections.link.submit': 'Knyt konti sammen',
   'connections.link.refused': 'Disse konti kan ikke knyttes sammen',
-  'connections.link.refusedText': 'Man kan ikke logge ind på denne konto med {method}.',
+  'connections.link.refusedText':
+    'Man kan ikke logge ind på denne konto med {method}. Intet blev ændret. Brug en anden konto, eller spørg din administrator.',
   'connections.signedOut.title': 'Du er logget ud',
   'connections.signedOut.text': 'Du kan lukke denne side.',
   'connections.own.title': 'Login hos andre udbydere',

@@ -13,11 +13,14 @@ export const de = {
   'connections.reference': 'Referenz: {reference}',
   'connections.cancelled.title': 'Sie haben bei {method} abgebrochen.',
   'connections.failed.title': 'Die Anmeldung mit {method} hat nicht geklappt',
-  'connections.failed.text': 'Das liegt nicht an Ihnen. Versuchen Sie es gleich noch einmal.',
+  'connections.failed.text':
+    'Das liegt nicht an Ihnen, und niemand wurde angemeldet. Versuchen Sie es gleich noch einmal. Wenn es wieder geschieht, geben Sie Ihrer Administration die Referenz.',
   'connections.mixUp.title': 'Die Anmeldung mit {method} wurde gestoppt',
-  'connections.mixUp.text': 'Die Antwort kam nicht von dort, wo sie erwartet wurde. Niemand wurde angemeldet.',
+  'connections.mixUp.text':
+    'Die Antwort kam nicht von dort, wo sie erwartet wurde. Niemand wurde angemeldet. Versuchen Sie es noch einmal. Wenn es wieder geschieht, geben Sie Ihrer Administration die Referenz.',
   'connections.over.title': 'Dieser Schritt ist vorbei',
-  'connections.over.text': 'Die Antwort von {method} wurde schon verwendet oder hat zu lange gebraucht.',
+  'connections.over.text':
+    'Die Antwort von {method} wurde schon verwendet oder hat zu lange gebraucht. Niemand wurde damit angemeldet. Versuchen Sie es noch einmal.',
   'connections.unknown.title': 'Für Sie gibt es noch kein Konto',
   'connections.unknown.text':
     'Sie sind bei {method} angemeldet, aber dieses Konto ist hier nicht bekannt. Bitten Sie Ihre Administration um Zugang zu {place}.',
@@ -30,7 +33,8 @@ export const de = {
   'connections.addressMissing.text':
     '{method} hat Ihre E-Mail-Adresse nicht übermittelt. Erlauben Sie {method}, sie weiterzugeben, oder fragen Sie Ihren Administrator.',
   'connections.taken.title': 'Ein Konto mit diesem Namen gibt es schon',
-  'connections.taken.text': 'Es ist nicht mit Ihrem Konto bei {method} verbunden, deshalb können Sie sich so nicht daran anmelden.',
+  'connections.taken.text':
+    'Es ist nicht mit Ihrem Konto bei {method} verbunden, deshalb können Sie sich so nicht daran anmelden. Wenn es Ihres ist, melden Sie sich auf einem anderen Weg an, oder bitten Sie Ihre Administration, es zu verbinden.',
   'connections.unconfirmed.title': 'Ihr Konto bei {method} muss erst bestätigt werden',
   'connections.unconfirmed.text':
     'Jemand aus der Administration, dem Berechtigungen des hiesigen Kontos fehlten, hat es verbunden oder die Verbindung geändert. Bitten Sie jemanden aus der Administration mit diesen Berechtigungen, es zu bestätigen.',
@@ -46,7 +50,8 @@ export const de = {
   'connections.link.here': '{userName}, bei {tenant}',
   'connections.link.submit': 'Konten verbinden',
   'connections.link.refused': 'Diese Konten können nicht verbunden werden',
-  'connections.link.refusedText': 'An diesem Konto kann man sich mit {method} nicht anmelden.',
+  'connections.link.refusedText':
+    'An diesem Konto kann man sich mit {method} nicht anmelden. Es wurde nichts geändert. Verwenden Sie ein anderes Konto, oder fragen Sie Ihre Administration.',
   'connections.signedOut.title': 'Sie sind abgemeldet',
   'connections.signedOut.text': 'Sie können diese Seite schließen.',
   'connections.own.title': 'Anmeldung bei anderen Anbietern',

@@ -13,11 +13,13 @@ export const en = {
   'connections.reference': 'Reference: {reference}',
   'connections.cancelled.title': 'You cancelled in {method}.',
   'connections.failed.title': 'Signing in with {method} did not work',
-  'connections.failed.text': 'It is not your fault. Try again in a moment.',
+  'connections.failed.text':
+    'It is not your fault, and nobody was signed in. Try again in a moment. If it happens again, give your administrator the reference.',
   'connections.mixUp.title': 'Signing in with {method} was stopped',
-  'connections.mixUp.text': 'The answer did not come from where it was expected. Nobody was signed in.',
+  'connections.mixUp.text':
+    'The answer did not come from where it was expected. Nobody was signed in. Try again. If it happens again, give your administrator the reference.',
   'connections.over.title': 'This step is over',
-  'connections.over.text': 'The answer of {method} was used before, or took too long.',
+  'connections.over.text': 'The answer of {method} was used before, or took too long. Nobody was signed in by it. Try again.',
   'connections.unknown.title': 'There is no account for you yet',
   'connections.unknown.text':
     'You signed in at {method}, but that account is not known here. Ask your administrator for access to {place}.',
@@ -28,7 +30,8 @@ export const en = {
   'connections.addressMissing.title': 'Your e-mail address is missing',
   'connections.addressMissing.text': '{method} did not send your e-mail address. Allow {method} to share it, or ask your administrator.',
   'connections.taken.title': 'There is an account of this name already',
-  'connections.taken.text': 'It is not connected to your account at {method}, so you cannot sign in to it like this.',
+  'connections.taken.text':
+    'It is not connected to your account at {method}, so you cannot sign in to it like this. If it is yours, sign in to it another way, or ask your administrator to connect it.',
   'connections.unconfirmed.title': 'Your account at {method} must be confirmed first',
   'connections.unconfirmed.text':
     'An administrator who did not hold all permissions of the account here connected it, or changed the connection. Ask an administrator who holds them to confirm it.',
@@ -44,7 +47,8 @@ export const en = {
   'connections.link.here': '{userName}, at {tenant}',
   'connections.link.submit': 'Connect accounts',
   'connections.link.refused': 'These accounts cannot be connected',
-  'connections.link.refusedText': 'This account cannot be signed in to by {method}.',
+  'connections.link.refusedText':
+    'This account cannot be signed in to by {method}. Nothing was changed. Use another account, or ask your administrator.',
   'connections.signedOut.title': 'You are signed out',
   'connections.signedOut.text': 'You can close this page.',
   'connections.own.title': 'Sign-in at other providers',

@@ -13,11 +13,14 @@ export const fi = {
   'connections.reference': 'Viite: {reference}',
   'connections.cancelled.title': 'Keskeytit palvelussa {method}.',
   'connections.failed.title': 'Kirjautuminen palvelulla {method} ei onnistunut',
-  'connections.failed.text': 'Vika ei ole sinussa. Yritä hetken kuluttua uudelleen.',
+  'connections.failed.text':
+    'Vika ei ole sinussa, eikä ketään kirjattu sisään. Yritä hetken kuluttua uudelleen. Jos näin käy uudelleen, anna viite ylläpitäjällesi.',
   'connections.mixUp.title': 'Kirjautuminen palvelulla {method} pysäytettiin',
-  'connections.mixUp.text': 'Vastaus ei tullut sieltä, mistä sitä odotettiin. Ketään ei kirjattu sisään.',
+  'connections.mixUp.text':
+    'Vastaus ei tullut sieltä, mistä sitä odotettiin. Ketään ei kirjattu sisään. Yritä uudelleen. Jos näin käy uudelleen, anna viite ylläpitäjällesi.',
   'connections.over.title': 'Tämä vaihe on ohi',
-  'connections.over.text': 'Palvelun {method} vastaus on jo käytetty, tai se kesti liian kauan.',
+  'connections.over.text':
+    'Palvelun {method} vastaus on jo käytetty, tai se kesti liian kauan. Ketään ei kirjattu sillä sisään. Yritä uudelleen.',
   'connections.unknown.title': 'Sinulla ei ole vielä tiliä',
   'connections.unknown.text':
     'Kirjauduit palveluun {method}, mutta tiliä ei tunneta täällä. Pyydä ylläpitäjältäsi pääsyä kohteeseen {place}.',
@@ -30,7 +33,8 @@ export const fi = {
   'connections.addressMissing.text':
     '{method} ei lähettänyt sähköpostiosoitettasi. Anna palvelulle {method} lupa jakaa se tai kysy järjestelmänvalvojaltasi.',
   'connections.taken.title': 'Tämänniminen tili on jo olemassa',
-  'connections.taken.text': 'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin.',
+  'connections.taken.text':
+    'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin. Jos se on sinun, kirjaudu muulla tavalla tai pyydä ylläpitäjääsi yhdistämään se.',
   'connections.unconfirmed.title': 'Tilisi palvelussa {method} on ensin vahvistettava',
   'connections.unconfirmed.text':
     'Ylläpitäjä, jolla ei ollut kaikkia tilin oikeuksia täällä, liitti sen tai muutti yhteyttä. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan se.',
@@ -46,7 +50,8 @@ export const fi = {
   'connections.link.here': '{userName}, kohteessa {tenant}',
   'connections.link.submit': 'Yhdistä tilit',
   'connections.link.refused': 'Näitä tilejä ei voi yhdistää',
-  'connections.link.refusedText': 'Tähän tiliin ei voi kirjautua palvelulla {method}.',
+  'connections.link.refusedText':
+    'Tähän tiliin ei voi kirjautua palvelulla {method}. Mitään ei muutettu. Käytä toista tiliä tai kysy ylläpitäjältäsi.',
   'connections.signedOut.title': 'Olet kirjautunut ulos',
   'connections.signedOut.text': 'Voit sulkea tämän sivun.',
   'connections.own.title': 'Kirjautuminen muiden palvelujen kautta',

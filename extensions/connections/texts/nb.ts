@@ -12,11 +12,13 @@ export const nb = {
   'connections.reference': 'Referanse: {reference}',
   'connections.cancelled.title': 'Du avbrøt hos {method}.',
   'connections.failed.title': 'Innloggingen med {method} gikk ikke',
-  'connections.failed.text': 'Det er ikke din feil. Prøv igjen om litt.',
+  'connections.failed.text':
+    'Det er ikke din feil, og ingen ble logget inn. Prøv igjen om litt. Skjer det igjen, gi administratoren din referansen.',
   'connections.mixUp.title': 'Innloggingen med {method} ble stanset',
-  'connections.mixUp.text': 'Svaret kom ikke fra der det var ventet. Ingen ble logget inn.',
+  'connections.mixUp.text':
+    'Svaret kom ikke fra der det var ventet. Ingen ble logget inn. Prøv igjen. Skjer det igjen, gi administratoren din referansen.',
   'connections.over.title': 'Dette trinnet er over',
-  'connections.over.text': 'Svaret fra {method} er brukt før, eller tok for lang tid.',
+  'connections.over.text': 'Svaret fra {method} er brukt før, eller tok for lang tid. Ingen ble logget inn med det. Prøv igjen.',
   'connections.unknown.title': 'Det finnes ingen konto for deg ennå',
   'connections.unknown.text':
     'Du logget inn hos {method}, men den kontoen er ikke kjent her. Be administratoren din om tilgang til {place}.',
@@ -28,7 +30,8 @@ export const nb = {
   'connections.addressMissing.text':
     '{method} sendte ikke e-postadressen din. Tillat at {method} deler den, eller spør administratoren din.',
   'connections.taken.title': 'Det finnes allerede en konto med dette navnet',
-  'connections.taken.text': 'Den er ikke knyttet til kontoen din hos {method}, så du kan ikke logge inn på den slik.',
+  'connections.taken.text':
+    'Den er ikke knyttet til kontoen din hos {method}, så du kan ikke logge inn på den slik. Er den din, logg inn på en annen måte, eller be administratoren din om å knytte den til.',
   'connections.unconfirmed.title': 'Kontoen din hos {method} må bekreftes først',
   'connections.unconfirmed.text':
     'En administrator som ikke hadde alle rettighetene til kontoen her, koblet den til eller endret tilkoblingen. Be en administrator som har dem, om å bekrefte den.',
@@ -44,7 +47,8 @@ export const nb = {
   'connections.link.here': '{userName}, hos {tenant}',
   'connections.link.submit': 'Knytt sammen',
   'connections.link.refused': 'Disse kontoene kan ikke knyttes sammen',
-  'connections.link.refusedText': 'Denne kontoen kan ikke logges inn på med {method}.',
+  'connections.link.refusedText':
+    'Denne kontoen kan ikke logges inn på med {method}. Ingenting ble endret. Bruk en annen konto, eller spør administratoren din.',
   'connections.signedOut.title': 'Du er logget ut',
   'connections.signedOut.text': 'Du kan lukke denne siden.',
   'connections.own.title': 'Innlogging hos andre tilbydere',

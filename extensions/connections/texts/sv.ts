@@ -12,11 +12,13 @@ export const sv = {
   'connections.reference': 'Referens: {reference}',
   'connections.cancelled.title': 'Du avbröt hos {method}.',
   'connections.failed.title': 'Inloggningen med {method} fungerade inte',
-  'connections.failed.text': 'Det är inte ditt fel. Försök igen om en stund.',
+  'connections.failed.text':
+    'Det är inte ditt fel, och ingen loggades in. Försök igen om en stund. Händer det igen, ge din administratör referensen.',
   'connections.mixUp.title': 'Inloggningen med {method} stoppades',
-  'connections.mixUp.text': 'Svaret kom inte därifrån det väntades. Ingen loggades in.',
+  'connections.mixUp.text':
+    'Svaret kom inte därifrån det väntades. Ingen loggades in. Försök igen. Händer det igen, ge din administratör referensen.',
   'connections.over.title': 'Det här steget är över',
-  'connections.over.text': 'Svaret från {method} har redan använts, eller tog för lång tid.',
+  'connections.over.text': 'Svaret från {method} har redan använts, eller tog för lång tid. Ingen loggades in med det. Försök igen.',
   'connections.unknown.title': 'Det finns inget konto för dig ännu',
   'connections.unknown.text': 'Du loggade in hos {method}, men det kontot är inte känt här. Be din administratör om åtkomst till {place}.',
   'connections.wrongTenant.title': 'Du har inte åtkomst till {place}',
@@ -28,7 +30,8 @@ export const sv = {
   'connections.addressMissing.text':
     '{method} skickade inte din e-postadress. Tillåt att {method} delar den, eller fråga din administratör.',
   'connections.taken.title': 'Det finns redan ett konto med det här namnet',
-  'connections.taken.text': 'Det är inte kopplat till ditt konto hos {method}, så du kan inte logga in på det så här.',
+  'connections.taken.text':
+    'Det är inte kopplat till ditt konto hos {method}, så du kan inte logga in på det så här. Är det ditt, logga in på ett annat sätt, eller be din administratör att koppla det.',
   'connections.unconfirmed.title': 'Ditt konto hos {method} måste bekräftas först',
   'connections.unconfirmed.text':
     'En administratör som inte hade alla behörigheter som kontot har här kopplade det eller ändrade anslutningen. Be en administratör som har dem att bekräfta det.',
@@ -44,7 +47,8 @@ export const sv = {
   'connections.link.here': '{userName}, hos {tenant}',
   'connections.link.submit': 'Koppla ihop konton',
   'connections.link.refused': 'De här kontona kan inte kopplas ihop',
-  'connections.link.refusedText': 'Det går inte att logga in på det här kontot med {method}.',
+  'connections.link.refusedText':
+    'Det går inte att logga in på det här kontot med {method}. Inget ändrades. Använd ett annat konto, eller fråga din administratör.',
   'connections.signedOut.title': 'Du är utloggad',
   'connections.signedOut.text': 'Du kan stänga den här sidan.',
   'connections.own.title': 'Inloggning hos andra leverantörer',

@@ -21,9 +21,10 @@ export const de = {
   'factors.challenge.unreadable':
     'Einer Ihrer Anmeldefaktoren ist nicht lesbar. Verwenden Sie einen anderen, oder bitten Sie die Administration, ihn zu entfernen.',
   'factors.challenge.again': 'Von vorn beginnen',
-  'factors.passkey.wrong': 'Der Passkey hat nicht funktioniert. Versuchen Sie es noch einmal.',
+  'factors.passkey.wrong': 'Der Passkey hat nicht funktioniert. Versuchen Sie es noch einmal, oder nehmen Sie einen anderen Weg.',
   'factors.passkey.there': 'Dieser Passkey wird schon verwendet.',
-  'factors.passkey.script': 'Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.',
+  'factors.passkey.script':
+    'Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist. Schalten Sie es ein, oder nehmen Sie einen anderen Weg.',
   'factors.enrol.title': 'Zweiten Faktor einrichten',
   'factors.enrol.lead': 'Scannen Sie den Code mit einer Authentifizierungs-App und geben Sie die 6 Ziffern ein, die sie anzeigt.',
   'factors.enrol.ends': 'Sie werden überall sonst abgemeldet. Hier bleiben Sie angemeldet.',

@@ -20,9 +20,10 @@ export const fi = {
   'factors.challenge.often': 'Liian monta väärää koodia. Yritä uudelleen {minutes} min kuluttua.',
   'factors.challenge.unreadable': 'Yhtä kirjautumistunnisteistasi ei voi lukea. Käytä toista, tai pyydä ylläpitäjää poistamaan se.',
   'factors.challenge.again': 'Aloita alusta',
-  'factors.passkey.wrong': 'Avainkoodi ei toiminut. Yritä uudelleen.',
+  'factors.passkey.wrong': 'Avainkoodi ei toiminut. Yritä uudelleen tai käytä toista tapaa.',
   'factors.passkey.there': 'Avainkoodi on jo käytössä.',
-  'factors.passkey.script': 'Avainkoodit vaativat JavaScriptin, joka ei ole käytössä tässä selaimessa.',
+  'factors.passkey.script':
+    'Avainkoodit vaativat JavaScriptin, joka ei ole käytössä tässä selaimessa. Ota se käyttöön tai käytä toista tapaa.',
   'factors.enrol.title': 'Ota käyttöön toinen tunniste',
   'factors.enrol.lead': 'Skannaa koodi todennussovelluksella ja kirjoita sen näyttämät kuusi numeroa.',
   'factors.enrol.ends': 'Sinut kirjataan ulos kaikkialta muualta. Täällä pysyt kirjautuneena.',

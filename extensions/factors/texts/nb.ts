@@ -21,9 +21,9 @@ export const nb = {
   'factors.challenge.unreadable':
     'En av faktorene dine for innlogging kan ikke leses. Bruk en annen, eller be administratoren om å fjerne den.',
   'factors.challenge.again': 'Begynn på nytt',
-  'factors.passkey.wrong': 'Passnøkkelen virket ikke. Prøv igjen.',
+  'factors.passkey.wrong': 'Passnøkkelen virket ikke. Prøv igjen, eller bruk en annen måte.',
   'factors.passkey.there': 'Passnøkkelen er allerede i bruk.',
-  'factors.passkey.script': 'Passnøkler krever JavaScript, som er slått av i denne nettleseren.',
+  'factors.passkey.script': 'Passnøkler krever JavaScript, som er slått av i denne nettleseren. Slå det på, eller bruk en annen måte.',
   'factors.enrol.title': 'Sett opp en ekstra faktor',
   'factors.enrol.lead': 'Skann koden med en autentiseringsapp, og skriv inn de seks sifrene den viser.',
   'factors.enrol.ends': 'Du blir logget ut alle andre steder. Her forblir du innlogget.',

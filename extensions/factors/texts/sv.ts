@@ -21,9 +21,9 @@ export const sv = {
   'factors.challenge.unreadable':
     'En av dina inloggningsfaktorer kan inte läsas. Använd en annan, eller be administratören att ta bort den.',
   'factors.challenge.again': 'Börja om',
-  'factors.passkey.wrong': 'Nyckeln fungerade inte. Försök igen.',
+  'factors.passkey.wrong': 'Nyckeln fungerade inte. Försök igen, eller använd ett annat sätt.',
   'factors.passkey.there': 'Nyckeln används redan.',
-  'factors.passkey.script': 'Nycklar kräver JavaScript, som är avstängt i den här webbläsaren.',
+  'factors.passkey.script': 'Nycklar kräver JavaScript, som är avstängt i den här webbläsaren. Slå på det, eller använd ett annat sätt.',
   'factors.enrol.title': 'Lägg till en andra faktor',
   'factors.enrol.lead': 'Skanna koden med en autentiseringsapp och ange de sex siffror som den visar.',
   'factors.enrol.ends': 'Du loggas ut överallt annars. Här förblir du inloggad.',

@@ -35,7 +35,8 @@ export const da = {
   'invitations.unconfirmed.text':
     'Kontoen hos {tenant} har rettigheder, som en administrator, der lavede eller så dette link, ikke havde. Bed en administrator hos {tenant}, der har dem, om at bekræfte linket eller invitere dig igen.',
   'invitations.unavailable.title': 'Det kan ikke lade sig gøre lige nu',
-  'invitations.unavailable.text': 'Ingen kan logge ind hos {tenant} i øjeblikket. Din invitation gælder stadig; prøv igen senere.',
+  'invitations.unavailable.text':
+    'Ingen kan logge ind hos {tenant} i øjeblikket. Din invitation gælder stadig. Prøv igen senere, og sig det til {tenant}, hvis det varer ved.',
   'invitations.foreign.title': 'Denne formular kan ikke bruges',
   'invitations.foreign.text': 'Den er fra en anden browser, eller den er for gammel. Åbn invitationen igen.',
   'invitations.foreign.again': 'Åbn invitationen',
@@ -53,14 +54,17 @@ export const da = {
   'invitations.create.emailProblem': 'Skriv en e-mailadresse.',
   'invitations.create.passwordProblem': 'Vælg en længere adgangskode, som ikke er din e-mailadresse.',
   'invitations.create.taken': 'Der findes en konto med denne e-mailadresse. Log ind på den i stedet.',
-  'invitations.create.often': 'Der er oprettet for mange konti med denne invitation.',
+  'invitations.create.often':
+    'Der er oprettet for mange konti med denne invitation i dag. Log ind på en konto, du har, eller prøv igen i morgen.',
   'invitations.confirm.title': 'Skal disse konti forbindes?',
   'invitations.confirm.lead': 'Så logger du ind hos {tenant} med din personlige konto.',
   'invitations.confirm.submit': 'Forbind konti',
   'invitations.confirm.another': 'Brug en anden konto',
   'invitations.refused.title': 'Disse konti kan ikke forbindes',
-  'invitations.refused.sameTenant': 'Din personlige konto har allerede en konto hos {tenant}.',
-  'invitations.refused.other': 'Denne personlige konto kan ikke forbindes med en konto hos {tenant}.',
+  'invitations.refused.sameTenant':
+    'Din personlige konto har allerede en konto hos {tenant}. Log ind med den, eller brug en anden personlig konto.',
+  'invitations.refused.other':
+    'Denne personlige konto kan ikke forbindes med en konto hos {tenant}. Brug en anden konto, eller spørg {tenant}.',
   'invitations.refused.policy':
     '{tenant}, eller din personlige kontos organisation, tillader ikke, at dens konti forbindes med andre. Bed {tenant} om en ny invitation.',
   'invitations.done.title': 'Din konto er klar',

@@ -36,7 +36,7 @@ export const de = {
     'Das Konto bei {tenant} hat Berechtigungen, die jemand aus der Administration nicht hatte, der diesen Link erstellt oder gesehen hat. Bitten Sie jemanden aus der Administration von {tenant} mit diesen Berechtigungen, den Link zu bestätigen oder Sie erneut einzuladen.',
   'invitations.unavailable.title': 'Das geht gerade nicht',
   'invitations.unavailable.text':
-    'Bei {tenant} kann sich im Augenblick niemand anmelden. Ihre Einladung gilt weiter; versuchen Sie es später noch einmal.',
+    'Bei {tenant} kann sich im Augenblick niemand anmelden. Ihre Einladung gilt weiter. Versuchen Sie es später noch einmal, und sagen Sie {tenant} Bescheid, wenn es andauert.',
   'invitations.foreign.title': 'Dieses Formular kann nicht benutzt werden',
   'invitations.foreign.text': 'Es stammt aus einem anderen Browser oder ist zu alt. Öffnen Sie die Einladung noch einmal.',
   'invitations.foreign.again': 'Einladung öffnen',
@@ -57,14 +57,17 @@ export const de = {
   'invitations.create.emailProblem': 'Geben Sie eine E-Mail-Adresse ein.',
   'invitations.create.passwordProblem': 'Wählen Sie ein längeres Passwort, das nicht Ihre E-Mail-Adresse ist.',
   'invitations.create.taken': 'Mit dieser E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich dort an.',
-  'invitations.create.often': 'Mit dieser Einladung wurden zu viele Konten angelegt.',
+  'invitations.create.often':
+    'Mit dieser Einladung wurden heute zu viele Konten angelegt. Melden Sie sich an einem Konto an, das Sie haben, oder versuchen Sie es morgen noch einmal.',
   'invitations.confirm.title': 'Diese Konten verknüpfen?',
   'invitations.confirm.lead': 'Dann melden Sie sich bei {tenant} mit Ihrem persönlichen Konto an.',
   'invitations.confirm.submit': 'Konten verknüpfen',
   'invitations.confirm.another': 'Anderes Konto nehmen',
   'invitations.refused.title': 'Diese Konten können nicht verknüpft werden',
-  'invitations.refused.sameTenant': 'Ihr persönliches Konto hat schon ein Konto bei {tenant}.',
-  'invitations.refused.other': 'Dieses persönliche Konto kann nicht mit einem Konto bei {tenant} verknüpft werden.',
+  'invitations.refused.sameTenant':
+    'Ihr persönliches Konto hat schon ein Konto bei {tenant}. Melden Sie sich damit an, oder verwenden Sie ein anderes persönliches Konto.',
+  'invitations.refused.other':
+    'Dieses persönliche Konto kann nicht mit einem Konto bei {tenant} verknüpft werden. Verwenden Sie ein anderes Konto, oder fragen Sie {tenant}.',
   'invitations.refused.policy':
     '{tenant} oder die Organisation Ihres persönlichen Kontos lässt nicht zu, dass ihre Konten verknüpft werden. Bitten Sie {tenant} um eine neue Einladung.',
   'invitations.done.title': 'Ihr Konto ist bereit',

@@ -35,7 +35,8 @@ export const en = {
   'invitations.unconfirmed.text':
     'The account at {tenant} has permissions that an administrator who made or saw this link did not hold. Ask an administrator of {tenant} who holds them to confirm the link, or to invite you again.',
   'invitations.unavailable.title': 'This does not work right now',
-  'invitations.unavailable.text': 'Nobody can sign in to {tenant} at the moment. Your invitation is still good; try again later.',
+  'invitations.unavailable.text':
+    'Nobody can sign in to {tenant} at the moment. Your invitation is still good. Try again later, and tell {tenant} if it lasts.',
   'invitations.foreign.title': 'This form cannot be used',
   'invitations.foreign.text': 'It is from another browser, or it is too old. Open the invitation again.',
   'invitations.foreign.again': 'Open the invitation',
@@ -53,14 +54,16 @@ export const en = {
   'invitations.create.emailProblem': 'Enter an e-mail address.',
   'invitations.create.passwordProblem': 'Choose a longer password that is not your e-mail address.',
   'invitations.create.taken': 'There is an account with this e-mail address. Sign in to it instead.',
-  'invitations.create.often': 'Too many accounts were created with this invitation.',
+  'invitations.create.often':
+    'Too many accounts were created with this invitation today. Sign in to an account that you have, or try again tomorrow.',
   'invitations.confirm.title': 'Link these accounts?',
   'invitations.confirm.lead': 'You then sign in to {tenant} with your personal account.',
   'invitations.confirm.submit': 'Link accounts',
   'invitations.confirm.another': 'Use another account',
   'invitations.refused.title': 'These accounts cannot be linked',
-  'invitations.refused.sameTenant': 'Your personal account has an account at {tenant} already.',
-  'invitations.refused.other': 'This personal account cannot be linked to an account at {tenant}.',
+  'invitations.refused.sameTenant':
+    'Your personal account has an account at {tenant} already. Sign in with that one, or use another personal account.',
+  'invitations.refused.other': 'This personal account cannot be linked to an account at {tenant}. Use another account, or ask {tenant}.',
   'invitations.refused.policy':
     '{tenant}, or the organisation of your personal account, does not let its accounts be linked. Ask {tenant} for another invitation.',
   'invitations.done.title': 'Your account is ready',

@@ -36,7 +36,7 @@ export const fi = {
     'Tilillä organisaatiossa {tenant} on oikeuksia, joita linkin tehneellä tai nähneellä ylläpitäjällä ei ollut. Pyydä organisaation {tenant} ylläpitäjää, jolla ne ovat, vahvistamaan linkki tai kutsumaan sinut uudelleen.',
   'invitations.unavailable.title': 'Tämä ei onnistu juuri nyt',
   'invitations.unavailable.text':
-    'Kukaan ei voi nyt kirjautua palveluun {tenant}. Kutsusi on edelleen voimassa; yritä myöhemmin uudelleen.',
+    'Kukaan ei voi nyt kirjautua palveluun {tenant}. Kutsusi on edelleen voimassa. Yritä myöhemmin uudelleen, ja jos tilanne jatkuu, ota yhteyttä: {tenant}.',
   'invitations.foreign.title': 'Tätä lomaketta ei voi käyttää',
   'invitations.foreign.text': 'Se on toisesta selaimesta tai liian vanha. Avaa kutsu uudelleen.',
   'invitations.foreign.again': 'Avaa kutsu',
@@ -54,14 +54,17 @@ export const fi = {
   'invitations.create.emailProblem': 'Kirjoita sähköpostiosoite.',
   'invitations.create.passwordProblem': 'Valitse pidempi salasana, joka ei ole sähköpostiosoitteesi.',
   'invitations.create.taken': 'Tällä sähköpostiosoitteella on jo tili. Kirjaudu siihen.',
-  'invitations.create.often': 'Tällä kutsulla on luotu liian monta tiliä.',
+  'invitations.create.often':
+    'Tällä kutsulla on luotu tänään liian monta tiliä. Kirjaudu tilille, joka sinulla on, tai yritä huomenna uudelleen.',
   'invitations.confirm.title': 'Yhdistetäänkö nämä tilit?',
   'invitations.confirm.lead': 'Sen jälkeen kirjaudut palveluun {tenant} henkilökohtaisella tililläsi.',
   'invitations.confirm.submit': 'Yhdistä tilit',
   'invitations.confirm.another': 'Käytä toista tiliä',
   'invitations.refused.title': 'Näitä tilejä ei voi yhdistää',
-  'invitations.refused.sameTenant': 'Henkilökohtaisella tililläsi on jo tili: {tenant}.',
-  'invitations.refused.other': 'Tätä henkilökohtaista tiliä ei voi yhdistää tiliin: {tenant}.',
+  'invitations.refused.sameTenant':
+    'Henkilökohtaisella tililläsi on jo tili: {tenant}. Kirjaudu sillä tai käytä toista henkilökohtaista tiliä.',
+  'invitations.refused.other':
+    'Tätä henkilökohtaista tiliä ei voi yhdistää tiliin: {tenant}. Käytä toista tiliä tai kysy neuvoa: {tenant}.',
   'invitations.refused.policy':
     '{tenant} tai henkilökohtaisen tilisi organisaatio ei salli tiliensä yhdistämistä. Pyydä uusi kutsu: {tenant}.',
   'invitations.done.title': 'Tilisi on valmis',

@@ -35,7 +35,8 @@ export const nb = {
   'invitations.unconfirmed.text':
     'Kontoen hos {tenant} har rettigheter som en administrator som laget eller så denne lenken, ikke hadde. Be en administrator hos {tenant} som har dem, om å bekrefte lenken eller invitere deg på nytt.',
   'invitations.unavailable.title': 'Dette går ikke akkurat nå',
-  'invitations.unavailable.text': 'Ingen kan logge inn hos {tenant} for øyeblikket. Invitasjonen gjelder fortsatt; prøv igjen senere.',
+  'invitations.unavailable.text':
+    'Ingen kan logge inn hos {tenant} for øyeblikket. Invitasjonen gjelder fortsatt. Prøv igjen senere, og si fra til {tenant} hvis det varer.',
   'invitations.foreign.title': 'Dette skjemaet kan ikke brukes',
   'invitations.foreign.text': 'Det er fra en annen nettleser, eller det er for gammelt. Åpne invitasjonen igjen.',
   'invitations.foreign.again': 'Åpne invitasjonen',
@@ -53,14 +54,17 @@ export const nb = {
   'invitations.create.emailProblem': 'Skriv inn en e-postadresse.',
   'invitations.create.passwordProblem': 'Velg et lengre passord som ikke er e-postadressen din.',
   'invitations.create.taken': 'Det finnes en konto med denne e-postadressen. Logg inn på den i stedet.',
-  'invitations.create.often': 'Det er opprettet for mange kontoer med denne invitasjonen.',
+  'invitations.create.often':
+    'Det er opprettet for mange kontoer med denne invitasjonen i dag. Logg inn på en konto du har, eller prøv igjen i morgen.',
   'invitations.confirm.title': 'Koble sammen disse kontoene?',
   'invitations.confirm.lead': 'Da logger du inn hos {tenant} med den personlige kontoen din.',
   'invitations.confirm.submit': 'Koble sammen',
   'invitations.confirm.another': 'Bruk en annen konto',
   'invitations.refused.title': 'Disse kontoene kan ikke kobles sammen',
-  'invitations.refused.sameTenant': 'Den personlige kontoen din har allerede en konto hos {tenant}.',
-  'invitations.refused.other': 'Denne personlige kontoen kan ikke kobles til en konto hos {tenant}.',
+  'invitations.refused.sameTenant':
+    'Den personlige kontoen din har allerede en konto hos {tenant}. Logg inn med den, eller bruk en annen personlig konto.',
+  'invitations.refused.other':
+    'Denne personlige kontoen kan ikke kobles til en konto hos {tenant}. Bruk en annen konto, eller spør {tenant}.',
   'invitations.refused.policy':
     '{tenant}, eller organisasjonen til den personlige kontoen din, lar ikke kontoene sine kobles sammen med andre. Be {tenant} om en ny invitasjon.',
   'invitations.done.title': 'Kontoen din er klar',

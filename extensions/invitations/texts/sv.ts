@@ -35,7 +35,8 @@ export const sv = {
   'invitations.unconfirmed.text':
     'Kontot hos {tenant} har behörigheter som en administratör som skapade eller såg länken inte hade. Be en administratör hos {tenant} som har dem att bekräfta länken eller bjuda in dig igen.',
   'invitations.unavailable.title': 'Det går inte just nu',
-  'invitations.unavailable.text': 'Ingen kan logga in hos {tenant} för tillfället. Din inbjudan gäller fortfarande; försök igen senare.',
+  'invitations.unavailable.text':
+    'Ingen kan logga in hos {tenant} för tillfället. Din inbjudan gäller fortfarande. Försök igen senare, och säg till {tenant} om det dröjer.',
   'invitations.foreign.title': 'Det här formuläret kan inte användas',
   'invitations.foreign.text': 'Det är från en annan webbläsare, eller för gammalt. Öppna inbjudan igen.',
   'invitations.foreign.again': 'Öppna inbjudan',
@@ -54,14 +55,17 @@ export const sv = {
   'invitations.create.emailProblem': 'Ange en e-postadress.',
   'invitations.create.passwordProblem': 'Välj ett längre lösenord som inte är din e-postadress.',
   'invitations.create.taken': 'Det finns ett konto med den här e-postadressen. Logga in på det i stället.',
-  'invitations.create.often': 'För många konton har skapats med den här inbjudan.',
+  'invitations.create.often':
+    'För många konton har skapats med den här inbjudan i dag. Logga in på ett konto som du har, eller försök igen i morgon.',
   'invitations.confirm.title': 'Koppla ihop de här kontona?',
   'invitations.confirm.lead': 'Då loggar du in hos {tenant} med ditt personliga konto.',
   'invitations.confirm.submit': 'Koppla ihop',
   'invitations.confirm.another': 'Använd ett annat konto',
   'invitations.refused.title': 'De här kontona kan inte kopplas ihop',
-  'invitations.refused.sameTenant': 'Ditt personliga konto har redan ett konto hos {tenant}.',
-  'invitations.refused.other': 'Det här personliga kontot kan inte kopplas till ett konto hos {tenant}.',
+  'invitations.refused.sameTenant':
+    'Ditt personliga konto har redan ett konto hos {tenant}. Logga in med det, eller använd ett annat personligt konto.',
+  'invitations.refused.other':
+    'Det här personliga kontot kan inte kopplas till ett konto hos {tenant}. Använd ett annat konto, eller fråga {tenant}.',
   'invitations.refused.policy':
     '{tenant}, eller organisationen för ditt personliga konto, tillåter inte att dess konton kopplas ihop med andra. Be {tenant} om en ny inbjudan.',
   'invitations.done.title': 'Ditt konto är klart',

@@ -45,7 +45,8 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.unconfirmed.text':
     'Kontoen har rettigheder, som den administrator, der fik linket sendt eller indtastede adressen, ikke havde. Bed en administrator, der har dem, om at bekræfte linket.',
   'passwords.unavailable.title': 'Det virker ikke lige nu',
-  'passwords.unavailable.text': 'Kontoen kan ikke bruges med dette link i øjeblikket.',
+  'passwords.unavailable.text':
+    'Kontoen kan ikke bruges med dette link i øjeblikket, og intet blev ændret. Spørg din administrator om det.',
   'passwords.stopped.title': 'Denne ændring er stoppet',
   'passwords.stopped.text': 'Intet blev ændret. Log ind, og bed om ændringen igen, hvis du vil skifte adressen.',
   'passwords.unknown.title': 'Dette link virker ikke',
@@ -77,7 +78,8 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.stop.replaced.title': 'Der er en nyere anmodning',
   'passwords.stop.replaced.text': 'Der er siden bedt om en anden adresse. Brug linket i den seneste e-mail for at stoppe det.',
   'passwords.addressTaken.title': 'Denne adresse er i brug',
-  'passwords.addressTaken.text': 'En anden konto hos {tenant} har {address} som brugernavn.',
+  'passwords.addressTaken.text':
+    'En anden konto hos {tenant} har {address} som brugernavn. Din adresse forbliver, som den er. Brug en anden, eller spørg din administrator.',
   'passwords.email.title': 'Skift din e-mailadresse',
   'passwords.email.lead': 'Din adresse hos {tenant} er {address}.',
   'passwords.email.summary': 'Hertil sender vi links til din adgangskode og beskeder om din konto.',

@@ -45,7 +45,8 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.unconfirmed.text':
     'Das Konto hat Berechtigungen, die der Administration fehlten, die diesen Link senden ließ oder die Adresse eingetragen hat. Bitten Sie jemanden aus der Administration mit diesen Berechtigungen, den Link zu bestätigen.',
   'passwords.unavailable.title': 'Das geht gerade nicht',
-  'passwords.unavailable.text': 'Das Konto kann im Moment nicht mit diesem Link verwendet werden.',
+  'passwords.unavailable.text':
+    'Das Konto kann im Moment nicht mit diesem Link verwendet werden, und es wurde nichts geändert. Fragen Sie Ihre Administration danach.',
   'passwords.stopped.title': 'Diese Änderung wurde gestoppt',
   'passwords.stopped.text': 'Nichts wurde geändert. Wenn Sie die Adresse ändern möchten, melden Sie sich an, und fordern Sie es erneut an.',
   'passwords.unknown.title': 'Dieser Link funktioniert nicht',
@@ -79,7 +80,8 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.stop.replaced.text':
     'Seitdem wurde eine andere Adresse angefordert. Verwenden Sie den Link aus der neuesten E-Mail, um das zu stoppen.',
   'passwords.addressTaken.title': 'Diese Adresse wird schon verwendet',
-  'passwords.addressTaken.text': 'Ein anderes Konto bei {tenant} hat {address} als Benutzernamen.',
+  'passwords.addressTaken.text':
+    'Ein anderes Konto bei {tenant} hat {address} als Benutzernamen. Ihre Adresse bleibt, wie sie ist. Verwenden Sie eine andere, oder fragen Sie Ihre Administration.',
   'passwords.email.title': 'E-Mail-Adresse ändern',
   'passwords.email.lead': 'Ihre Adresse bei {tenant} ist {address}.',
   'passwords.email.summary': 'Dorthin senden wir Links für Ihr Passwort und Nachrichten über Ihr Konto.',

@@ -44,7 +44,8 @@ export const en = {
   'passwords.unconfirmed.text':
     'The account has permissions that were not held by the administrator who had this link sent, or who entered the address. Ask an administrator who holds them to confirm the link.',
   'passwords.unavailable.title': 'This does not work right now',
-  'passwords.unavailable.text': 'The account cannot be used with this link at the moment.',
+  'passwords.unavailable.text':
+    'The account cannot be used with this link at the moment, and nothing was changed. Ask your administrator about it.',
   'passwords.stopped.title': 'This change was stopped',
   'passwords.stopped.text': 'Nothing was changed. To change the address, sign in and ask for it once more.',
   'passwords.unknown.title': 'This link does not work',
@@ -76,7 +77,8 @@ export const en = {
   'passwords.stop.replaced.title': 'There is a newer request',
   'passwords.stop.replaced.text': 'Another address was asked for since. Use the link of the latest e-mail to stop that.',
   'passwords.addressTaken.title': 'This address is in use',
-  'passwords.addressTaken.text': 'Another account at {tenant} has {address} as its user name.',
+  'passwords.addressTaken.text':
+    'Another account at {tenant} has {address} as its user name. Your address stays as it is. Use another one, or ask your administrator.',
   'passwords.email.title': 'Change your e-mail address',
   'passwords.email.lead': 'Your address at {tenant} is {address}.',
   'passwords.email.summary': 'Where we send links for your password, and notices about your account.',

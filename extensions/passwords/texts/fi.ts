@@ -45,7 +45,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.unconfirmed.text':
     'Tilillä on oikeuksia, joita ei ollut ylläpitäjällä, joka lähetti linkin tai merkitsi osoitteen. Pyydä ylläpitäjää, jolla ne ovat, vahvistamaan linkki.',
   'passwords.unavailable.title': 'Tämä ei toimi juuri nyt',
-  'passwords.unavailable.text': 'Tiliä ei voi tällä hetkellä käyttää tällä linkillä.',
+  'passwords.unavailable.text': 'Tiliä ei voi tällä hetkellä käyttää tällä linkillä, eikä mitään muutettu. Kysy asiasta ylläpitäjältäsi.',
   'passwords.stopped.title': 'Tämä muutos on pysäytetty',
   'passwords.stopped.text': 'Mitään ei muutettu. Jos haluat vaihtaa osoitteen, kirjaudu ja pyydä sitä uudelleen.',
   'passwords.unknown.title': 'Tämä linkki ei toimi',
@@ -77,7 +77,8 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.stop.replaced.title': 'On olemassa uudempi pyyntö',
   'passwords.stop.replaced.text': 'Sen jälkeen on pyydetty toista osoitetta. Pysäytä se uusimman sähköpostin linkillä.',
   'passwords.addressTaken.title': 'Tämä osoite on käytössä',
-  'passwords.addressTaken.text': 'Toisella tilillä on käyttäjätunnus {address}, {tenant}.',
+  'passwords.addressTaken.text':
+    'Toisella tilillä on käyttäjätunnus {address}, {tenant}. Osoitteesi säilyy ennallaan. Käytä toista osoitetta tai kysy ylläpitäjältäsi.',
   'passwords.email.title': 'Vaihda sähköpostiosoitteesi',
   'passwords.email.lead': 'Osoitteesi on {address}, {tenant}.',
   'passwords.email.summary': 'Tänne lähetämme salasanaasi koskevat linkit ja tiliäsi koskevat ilmoitukset.',

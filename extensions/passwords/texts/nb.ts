@@ -45,7 +45,8 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.unconfirmed.text':
     'Kontoen har rettigheter som ikke administratoren hadde som fikk lenken sendt eller la inn adressen. Be en administrator som har dem, om å bekrefte lenken.',
   'passwords.unavailable.title': 'Dette virker ikke akkurat nå',
-  'passwords.unavailable.text': 'Kontoen kan ikke brukes med denne lenken for øyeblikket.',
+  'passwords.unavailable.text':
+    'Kontoen kan ikke brukes med denne lenken for øyeblikket, og ingenting ble endret. Spør administratoren din om det.',
   'passwords.stopped.title': 'Denne endringen er stoppet',
   'passwords.stopped.text': 'Ingenting ble endret. For å endre adressen, logg inn og be om det på nytt.',
   'passwords.unknown.title': 'Denne lenken virker ikke',
@@ -77,7 +78,8 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.stop.replaced.title': 'Det finnes en nyere forespørsel',
   'passwords.stop.replaced.text': 'Det er siden bedt om en annen adresse. Bruk lenken i den siste e-posten for å stoppe det.',
   'passwords.addressTaken.title': 'Denne adressen er i bruk',
-  'passwords.addressTaken.text': 'En annen konto hos {tenant} har {address} som brukernavn.',
+  'passwords.addressTaken.text':
+    'En annen konto hos {tenant} har {address} som brukernavn. Adressen din forblir som den er. Bruk en annen, eller spør administratoren din.',
   'passwords.email.title': 'Endre e-postadressen din',
   'passwords.email.lead': 'Adressen din hos {tenant} er {address}.',
   'passwords.email.summary': 'Dit vi sender lenker for passordet ditt og varsler om kontoen din.',

@@ -45,7 +45,8 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.unconfirmed.text':
     'Kontot har behörigheter som administratören som lät skicka länken eller angav adressen inte hade. Be en administratör som har dem att bekräfta länken.',
   'passwords.unavailable.title': 'Det här fungerar inte just nu',
-  'passwords.unavailable.text': 'Kontot kan inte användas med den här länken för tillfället.',
+  'passwords.unavailable.text':
+    'Kontot kan inte användas med den här länken för tillfället, och inget ändrades. Fråga din administratör om det.',
   'passwords.stopped.title': 'Den här ändringen har stoppats',
   'passwords.stopped.text': 'Inget ändrades. Logga in och begär ändringen på nytt om du vill ändra adressen.',
   'passwords.unknown.title': 'Den här länken fungerar inte',
@@ -77,7 +78,8 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.stop.replaced.title': 'Det finns en nyare begäran',
   'passwords.stop.replaced.text': 'En annan adress har begärts sedan dess. Använd länken i det senaste e-brevet för att stoppa det.',
   'passwords.addressTaken.title': 'Adressen används redan',
-  'passwords.addressTaken.text': 'Ett annat konto hos {tenant} har {address} som användarnamn.',
+  'passwords.addressTaken.text':
+    'Ett annat konto hos {tenant} har {address} som användarnamn. Din adress förblir som den är. Använd en annan, eller fråga din administratör.',
   'passwords.email.title': 'Ändra din e-postadress',
   'passwords.email.lead': 'Din adress hos {tenant} är {address}.',
   'passwords.email.summary': 'Dit vi skickar länkar för ditt lösenord och meddelanden om ditt konto.',

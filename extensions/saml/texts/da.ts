@@ -6,7 +6,7 @@ export const da = {
   'saml.expired.title': 'Dette trin er forbi',
   'saml.expired.text': 'Det er brugt før, eller tog for lang tid. Begynd forfra fra applikationen.',
   'saml.notSignedIn.title': 'Du blev ikke logget ind',
-  'saml.notSignedIn.text': 'Login i {application} blev ikke til noget.',
+  'saml.notSignedIn.text': 'Login i {application} blev ikke til noget. Begynd forfra fra applikationen.',
   'saml.signedOut.title': 'Du er logget ud',
   'saml.signedOut.text': 'Du kan lukke denne side.',
 };

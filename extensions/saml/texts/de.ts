@@ -6,7 +6,7 @@ export const de = {
   'saml.expired.title': 'Dieser Schritt ist vorbei',
   'saml.expired.text': 'Er wurde schon verwendet oder hat zu lange gedauert. Beginnen Sie in der Anwendung von vorn.',
   'saml.notSignedIn.title': 'Sie wurden nicht angemeldet',
-  'saml.notSignedIn.text': 'Die Anmeldung bei {application} hat nicht stattgefunden.',
+  'saml.notSignedIn.text': 'Die Anmeldung bei {application} hat nicht stattgefunden. Beginnen Sie in der Anwendung von vorn.',
   'saml.signedOut.title': 'Sie sind abgemeldet',
   'saml.signedOut.text': 'Sie können diese Seite schließen.',
 };

@@ -7,7 +7,7 @@ export const en = {
   'saml.expired.title': 'This step is over',
   'saml.expired.text': 'It was used before, or took too long. Start again from the application.',
   'saml.notSignedIn.title': 'You were not signed in',
-  'saml.notSignedIn.text': 'The sign-in to {application} did not happen.',
+  'saml.notSignedIn.text': 'The sign-in to {application} did not happen. Start again from the application.',
   'saml.signedOut.title': 'You are signed out',
   'saml.signedOut.text': 'You can close this page.',
 };

@@ -6,7 +6,7 @@ export const fi = {
   'saml.expired.title': 'Tämä vaihe on ohi',
   'saml.expired.text': 'Se on jo käytetty tai kesti liian kauan. Aloita uudelleen sovelluksesta.',
   'saml.notSignedIn.title': 'Sinua ei kirjattu sisään',
-  'saml.notSignedIn.text': 'Kirjautuminen sovellukseen {application} ei onnistunut.',
+  'saml.notSignedIn.text': 'Kirjautuminen sovellukseen {application} ei onnistunut. Aloita uudelleen sovelluksesta.',
   'saml.signedOut.title': 'Olet kirjautunut ulos',
   'saml.signedOut.text': 'Voit sulkea tämän sivun.',
 };

@@ -93,7 +93,8 @@ export const da: Texts = {
   'continue.submit': 'Fortsæt',
 
   'error.title': 'Noget gik galt',
-  'error.message': 'Vi kunne ikke fuldføre dette. Gå tilbage til applikationen, og prøv igen.',
+  'error.message':
+    'Vi kunne ikke fuldføre dette. Gå tilbage til applikationen, og begynd forfra. Sker det igen, så sig det til dem, der har ansvaret for applikationen.',
   'error.code': 'Kode',
   'error.developer': 'Til udviklere',
   'expired.title': 'Det tog for lang tid at logge ind',

@@ -93,7 +93,8 @@ export const de: Texts = {
   'continue.submit': 'Weiter',
 
   'error.title': 'Etwas ist schiefgelaufen',
-  'error.message': 'Der Vorgang konnte nicht abgeschlossen werden. Kehren Sie zur Anwendung zurück und versuchen Sie es erneut.',
+  'error.message':
+    'Der Vorgang konnte nicht abgeschlossen werden. Kehren Sie zur Anwendung zurück und beginnen Sie von vorn. Wenn es wieder geschieht, sagen Sie den Verantwortlichen der Anwendung Bescheid.',
   'error.code': 'Code',
   'error.developer': 'Für Entwickler',
   'expired.title': 'Die Anmeldung hat zu lange gedauert',

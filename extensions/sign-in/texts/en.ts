@@ -92,7 +92,8 @@ export const en = {
   'continue.submit': 'Continue',
 
   'error.title': 'Something went wrong',
-  'error.message': 'We could not complete this. Go back to the application and try again.',
+  'error.message':
+    'We could not complete this. Go back to the application and start again. If it happens again, tell the people who look after the application.',
   'error.code': 'Code',
   'error.developer': 'For developers',
   'expired.title': 'This sign-in took too long',

@@ -93,7 +93,8 @@ export const fi: Texts = {
   'continue.submit': 'Jatka',
 
   'error.title': 'Jokin meni vikaan',
-  'error.message': 'Toimintoa ei voitu suorittaa. Palaa sovellukseen ja yritä uudelleen.',
+  'error.message':
+    'Toimintoa ei voitu suorittaa. Palaa sovellukseen ja aloita alusta. Jos näin käy uudelleen, kerro siitä sovelluksen ylläpidolle.',
   'error.code': 'Koodi',
   'error.developer': 'Kehittäjille',
   'expired.title': 'Kirjautuminen kesti liian kauan',

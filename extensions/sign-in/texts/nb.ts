@@ -93,7 +93,8 @@ export const nb: Texts = {
   'continue.submit': 'Fortsett',
 
   'error.title': 'Noe gikk galt',
-  'error.message': 'Vi kunne ikke fullføre dette. Gå tilbake til applikasjonen og prøv igjen.',
+  'error.message':
+    'Vi kunne ikke fullføre dette. Gå tilbake til applikasjonen og start på nytt. Skjer det igjen, si fra til dem som har ansvar for applikasjonen.',
   'error.code': 'Kode',
   'error.developer': 'For utviklere',
   'expired.title': 'Innloggingen tok for lang tid',

@@ -93,7 +93,8 @@ export const sv: Texts = {
   'continue.submit': 'Fortsätt',
 
   'error.title': 'Något gick fel',
-  'error.message': 'Vi kunde inte slutföra det här. Gå tillbaka till programmet och försök igen.',
+  'error.message':
+    'Vi kunde inte slutföra det här. Gå tillbaka till programmet och börja om. Händer det igen, säg till dem som ansvarar för programmet.',
   'error.code': 'Kod',
   'error.developer': 'För utvecklare',
   'expired.title': 'Inloggningen tog för lång tid',

@@ -103,7 +103,7 @@ function toProblem({ type, path, message, schema }: ValueError, within: readonly
   if (type !== ValueErrorType.ObjectAdditionalProperties)
     return {
       path: seedPath(...parts),
-      expected: type === ValueErrorType.Kind ? expectedOf(message) : message.charAt(0).toLowerCase() + message.slice(1),
+      expected: expectedOf(message),
     };
   const names = Object.keys(schema.properties as object);
   const didYouMean = nearest(parts.at(-1) ?? '', names);

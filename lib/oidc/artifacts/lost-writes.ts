@@ -19,7 +19,7 @@ export const lateRefusals = {
   respond: ({ key }: LostWrite) =>
     isOfKind(key, 'PushedAuthorizationRequest')
       ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
-      : new errors.LoginRequired('the session ended meanwhile'),
+      : new errors.LoginRequired('the session ended during the request; sign the user in again'),
   /** @see RFC 6749 §5.2 */
   redeem: () => new errors.InvalidGrant('already used'),
   /** @see RFC 7523 §3 */

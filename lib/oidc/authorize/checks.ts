@@ -140,7 +140,7 @@ export function checkAuthenticationRequirements(acrValues: string | undefined, o
 function refuseUnmet(asked: readonly (string | false)[]): void {
   const unmet = asked.filter(Boolean);
   if (unmet.length > 0)
-    throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
+    throw new errors.UnmetAuthenticationRequirements(`acr_values has values that this service does not support: ${unmet.join(', ')}`);
 }
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */

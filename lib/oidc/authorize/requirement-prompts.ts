@@ -25,9 +25,10 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
       // The prompts before this one see to both.
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
-        if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
+        if (found === 'refused') throw new errors.AccessDenied(`the requirement ${name} refuses this sign-in`);
         // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
-        if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
+        if (found === 'open' && session.act)
+          throw new errors.AccessDenied(`the requirement ${name} needs a step of the user, and this sign-in is an impersonation`);
         return found === 'open';
       });
     });

@@ -24,14 +24,15 @@ export const createGrantLoader =
     if (!client || !account || !record) return undefined;
     if (oidc.route === 'resume') checkRegistration(ctx, client);
     if (session.act && oidc.prompts.has('create'))
-      throw new errors.AccessDenied('nobody creates an account while they act as somebody else');
+      throw new errors.AccessDenied('an account cannot be created during an impersonation; end the impersonation first');
     if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
     if (!mayBeOffline(session)) dropOffline(ctx);
 
     const asked = [...oidc.requestParamOIDCScopes];
     const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
     const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
-    if (session.act && scopes.length < asked.length) throw new errors.AccessDenied('nobody allows anything in the name of somebody else');
+    if (session.act && scopes.length < asked.length)
+      throw new errors.AccessDenied('the user has not allowed all scopes, and consent cannot be given during an impersonation');
     const claims = params.claims === undefined ? noClaims : claimsOf(parts, oidc.requestParamClaims, record, consent);
     const resources = resourceScopesOf(ctx, scopes);
     const known = session.grantIdFor(client.clientId);

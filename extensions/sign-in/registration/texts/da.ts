@@ -19,7 +19,7 @@ export const da: Record<keyof typeof en, string> = {
   'sign-in.exists.title': 'Du har allerede en konto',
   'sign-in.exists.text': 'Log ind hos {tenant} med denne e-mailadresse. Har du glemt adgangskoden, kan du vælge en ny der.',
   'sign-in.closed.title': 'Der kan ikke oprettes konti nu',
-  'sign-in.closed.text': '{tenant} lader ikke længere folk oprette konti.',
+  'sign-in.closed.text': '{tenant} lader ikke længere folk oprette konti. Bed {tenant} om en konto.',
   'sign-in.over.title': 'Dette link er brugt eller udløbet',
   'sign-in.over.text': 'Hvis du ikke har en konto endnu, så opret den igen, hvor du logger ind.',
   'sign-in.unknown.title': 'Dette link virker ikke',

@@ -20,7 +20,7 @@ export const de: Record<keyof typeof en, string> = {
   'sign-in.exists.text':
     'Melden Sie sich bei {tenant} mit dieser E-Mail-Adresse an. Wenn Sie das Passwort vergessen haben, können Sie dort ein neues wählen.',
   'sign-in.closed.title': 'Konten können gerade nicht angelegt werden',
-  'sign-in.closed.text': '{tenant} lässt keine neuen Konten mehr anlegen.',
+  'sign-in.closed.text': '{tenant} lässt keine neuen Konten mehr anlegen. Bitten Sie {tenant} um ein Konto.',
   'sign-in.over.title': 'Dieser Link wurde verwendet oder ist abgelaufen',
   'sign-in.over.text': 'Wenn Sie noch kein Konto haben, legen Sie es dort erneut an, wo Sie sich anmelden.',
   'sign-in.unknown.title': 'Dieser Link funktioniert nicht',

@@ -19,7 +19,7 @@ export const en = {
   'sign-in.exists.text':
     'Sign in to {tenant} with this e-mail address. If you have forgotten the password, you can choose a new one there.',
   'sign-in.closed.title': 'Accounts cannot be created now',
-  'sign-in.closed.text': '{tenant} does not let people create accounts any more.',
+  'sign-in.closed.text': '{tenant} does not let people create accounts any more. Ask {tenant} for an account.',
   'sign-in.over.title': 'This link was used, or has expired',
   'sign-in.over.text': 'If you have no account yet, create it once more where you sign in.',
   'sign-in.unknown.title': 'This link does not work',

@@ -19,7 +19,7 @@ export const fi: Record<keyof typeof en, string> = {
   'sign-in.exists.title': 'Sinulla on jo tili',
   'sign-in.exists.text': 'Kirjaudu tällä sähköpostiosoitteella: {tenant}. Jos olet unohtanut salasanan, voit valita siellä uuden.',
   'sign-in.closed.title': 'Tilejä ei voi nyt luoda',
-  'sign-in.closed.text': '{tenant} ei enää salli tilien luomista.',
+  'sign-in.closed.text': '{tenant} ei enää salli tilien luomista. Pyydä tiliä: {tenant}.',
   'sign-in.over.title': 'Tämä linkki on käytetty tai vanhentunut',
   'sign-in.over.text': 'Jos sinulla ei vielä ole tiliä, luo se uudelleen siellä, missä kirjaudut.',
   'sign-in.unknown.title': 'Tämä linkki ei toimi',

@@ -19,7 +19,7 @@ export const nb: Record<keyof typeof en, string> = {
   'sign-in.exists.title': 'Du har allerede en konto',
   'sign-in.exists.text': 'Logg inn hos {tenant} med denne e-postadressen. Har du glemt passordet, kan du velge et nytt der.',
   'sign-in.closed.title': 'Kontoer kan ikke opprettes nå',
-  'sign-in.closed.text': '{tenant} lar ikke lenger folk opprette kontoer.',
+  'sign-in.closed.text': '{tenant} lar ikke lenger folk opprette kontoer. Be {tenant} om en konto.',
   'sign-in.over.title': 'Denne lenken er brukt eller utløpt',
   'sign-in.over.text': 'Hvis du ikke har noen konto ennå, opprett den på nytt der du logger inn.',
   'sign-in.unknown.title': 'Denne lenken virker ikke',

@@ -19,7 +19,7 @@ export const sv: Record<keyof typeof en, string> = {
   'sign-in.exists.title': 'Du har redan ett konto',
   'sign-in.exists.text': 'Logga in hos {tenant} med den här e-postadressen. Har du glömt lösenordet kan du välja ett nytt där.',
   'sign-in.closed.title': 'Konton kan inte skapas nu',
-  'sign-in.closed.text': '{tenant} låter inte längre personer skapa konton.',
+  'sign-in.closed.text': '{tenant} låter inte längre personer skapa konton. Be {tenant} om ett konto.',
   'sign-in.over.title': 'Den här länken har använts eller gått ut',
   'sign-in.over.text': 'Om du inte har något konto än, skapa det på nytt där du loggar in.',
   'sign-in.unknown.title': 'Den här länken fungerar inte',
