@@ -5,6 +5,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../../sup
 import { membersOf } from '../../support/client/authorization-response.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { atUpstream, press, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../../support/sign-in/upstream-provider.js';
+import { CLAIMS } from './newcomers.js';
 
 let upstream: UpstreamProvider;
 let root: AdminClient;
@@ -30,9 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => upstream?.close());
 
-async function signIn(id: Id, person: UpstreamProvider['person']): Promise<Answer> {
+async function signIn(id: Id, person: UpstreamProvider['person'], agent = new Agent()): Promise<Answer> {
   upstream.person = person;
-  const agent = new Agent();
   const request = { code_challenge: createPkce().challenge, code_challenge_method: 'S256', acr_values: `idp:${id}` };
   const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, request)));
   const sent = page.location ? page : await press(agent, page, id);
@@ -102,6 +102,19 @@ test('an invited user with the identity is activated by `sub` alone', async () =
   expect((await root.post(`/tenants/${tid}/persons`, { user })).json).toHaveProperty('id');
   expect(membersOf(await signIn('open', { sub: 'invited-there' }))).toHaveProperty('code');
   expect((await ownerOf('open', 'invited-there'))?.user).toMatchObject({ userName: 'invited', status: 'active' });
+});
+
+test('the page of claimed accounts is shown to a person whose provider sends `sub` alone, and the account is signed in to', async () => {
+  const globex = (await tenantIds(root)).Globex ?? '';
+  const administrator = administer(service.issuer, await adminToken(service.issuer, 'globex'));
+  const user = { userName: 'claimed', externalIdentities: [{ idp: 'open', subject: 'claimed-there' }] };
+  const made = await administrator.post(`/tenants/${globex}/persons`, { user });
+  const agent = new Agent();
+  const page = await signIn('open', { sub: 'claimed-there' }, agent);
+  expect(titleOf(page)).toBe(CLAIMS);
+  const [, choice = ''] = new RegExp(`value="(${made.json.user.id} [^"]+)"`).exec(page.body) ?? [];
+  expect(membersOf(await agent.follow(await agent.submit(page, { choice })))).toHaveProperty('code');
+  expect((await ownerOf('open', 'claimed-there'))?.user).toMatchObject({ userName: 'claimed', status: 'active' });
 });
 
 describe('a connection that requires a verified address', () => {
