@@ -5,8 +5,9 @@ import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
+import { createAttempts } from './composition/attempts.js';
 import { findProblems } from './composition/configuration-problems.js';
-import { createAttempts, createExtensionContexts } from './composition/extension-context.js';
+import { createExtensionContexts } from './composition/extension-context.js';
 import {
   collectionNames,
   createFormAnswers,
@@ -173,7 +174,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showUnderWay: (ctx) => showPage(ctx, { page: 'under-way' }),
     logger,
   });
-  const attempts = createAttempts(artifacts);
+  const { attempts, close: closeAttempts } = createAttempts(artifacts);
+  closing.push(closeAttempts);
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);

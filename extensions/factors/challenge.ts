@@ -130,7 +130,7 @@ export function createChallenge(
         });
       }
       if (name === 'recovery') {
-        const left = await enrolled.recoveryCodes.use(step.owner, step.own, typed);
+        const left = await attempt.check(() => enrolled.recoveryCodes.use(step.owner, step.own, typed));
         if (left === undefined) {
           refused(ctx, step, 'wrong recovery code');
           await attempt.failed();
@@ -139,7 +139,7 @@ export function createChallenge(
         await attempt.succeeded();
         return steps.prove(ctx, step, left <= FEW ? { left } : {});
       }
-      const outcome = await enrolled.useTotp(step.owner, step.own, typed);
+      const outcome = await attempt.check(() => enrolled.useTotp(step.owner, step.own, typed));
       if (outcome !== 'right') {
         refused(ctx, step, `${outcome} code`);
         await attempt.failed();

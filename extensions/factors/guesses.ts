@@ -26,6 +26,8 @@ export type CodeKind = keyof typeof PER_ACCOUNT;
 /** An attempt within the limits, or the limit that it exceeds. */
 export type Attempt =
   | {
+      /** Checks the code. An attempt whose check throws does not count, because the store was unavailable. */
+      readonly check: <Outcome>(check: () => Promise<Outcome>) => Promise<Outcome>;
       /** Takes the attempt back. */
       readonly succeeded: () => Promise<void>;
       /** Raises the event if the attempt reached a limit. */
@@ -46,9 +48,18 @@ export function createGuesses({ attempts, emit }: Pick<ExtensionContext, 'attemp
     /** Counts an attempt. @param challenge names the sign-in, @param owner the user whose factors they are. */
     async begin(challenge: string, owner: Account, kind: CodeKind): Promise<Attempt> {
       const counted: (() => Promise<unknown>)[] = [];
+      const giveBack = async () => void (await Promise.allSettled(counted.splice(0).map((each) => each())));
+      const orGiveBack = async <Outcome>(run: () => Promise<Outcome>): Promise<Outcome> => {
+        try {
+          return await run();
+        } catch (error) {
+          await giveBack();
+          throw error;
+        }
+      };
       const count = async (name: readonly string[], windowMs: number) => {
         const counter = JSON.stringify(name);
-        const { count: reached, resetsAt } = await attempts(counter, windowMs);
+        const { count: reached, resetsAt } = await orGiveBack(() => attempts(counter, windowMs));
         counted.push(() => attempts(counter, windowMs, -1));
         return { reached, resetsAt };
       };
@@ -61,7 +72,8 @@ export function createGuesses({ attempts, emit }: Pick<ExtensionContext, 'attemp
         isLast ||= reached === limit;
       }
       return {
-        succeeded: async () => void (await Promise.all(counted.map((giveBack) => giveBack()))),
+        check: orGiveBack,
+        succeeded: giveBack,
         failed: async () => void (isLast && (await raise(owner))),
       };
     },

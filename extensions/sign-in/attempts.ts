@@ -35,30 +35,49 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
   const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
     const counter = JSON.stringify(name);
     const counted = await attempts(counter, windowMs);
-    return { ...counted, limit, giveBack: async (by = 1) => void (await attempts(counter, windowMs, -by)) };
+    let isGivenBack = false;
+    return {
+      ...counted,
+      limit,
+      async giveBack(by = 1) {
+        if (isGivenBack) return;
+        isGivenBack = true;
+        await attempts(counter, windowMs, -by);
+      },
+    };
   };
-  const countEach = async (names: readonly string[], counted: (name: string) => Promise<Counted>): Promise<Map<string, Counted>> =>
-    new Map(await Promise.all(names.map(async (name) => [name, await counted(name)] as const)));
+  /** Counts each name, into a map that has those that were counted even if another one fails. */
+  const countEach = async (names: readonly string[], into: Map<string, Counted>, counted: (name: string) => Promise<Counted>) => {
+    const outcomes = await Promise.allSettled(names.map(async (name) => void into.set(name, await counted(name))));
+    const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (failed) throw failed.reason;
+  };
   const windowMs = limits.signInWindow * 1000;
 
   return {
     async begin(name, address) {
       const from = addressBlock(address);
-      // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else at the address.
-      const seen = [await count(['name and address', name, from], windowMs, limits.signInFailures)];
-      if (seen.every(isWithin)) seen.push(await count(['address', from], HOUR_MS, limits.signInFailuresPerAddress));
-      let budgets = new Map<string, Counted>();
-      let byOwner = new Map<string, Counted>();
+      const seen: Counted[] = [];
+      try {
+        // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else at the address.
+        seen.push(await count(['name and address', name, from], windowMs, limits.signInFailures));
+        if (seen.every(isWithin)) seen.push(await count(['address', from], HOUR_MS, limits.signInFailuresPerAddress));
+      } catch (error) {
+        await Promise.allSettled(seen.map(({ giveBack }) => giveBack()));
+        throw error;
+      }
+      const budgets = new Map<string, Counted>();
+      const byOwner = new Map<string, Counted>();
       return {
         minutes: seen.every(isWithin) ? undefined : minutesOf(seen),
 
         async countBrowser(browser, owners) {
-          budgets = await countEach(owners, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
+          await countEach(owners, budgets, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
           return new Set(owners.filter((owner) => isWithin(budgets.get(owner))));
         },
 
         async countOwners(owners) {
-          byOwner = await countEach(owners, (owner) => count(['owner', owner], HOUR_MS, limits.signInFailuresPerAccount));
+          await countEach(owners, byOwner, (owner) => count(['owner', owner], HOUR_MS, limits.signInFailuresPerAccount));
           return new Set(owners.filter((owner) => !isWithin(byOwner.get(owner))));
         },
 
@@ -71,7 +90,7 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
         },
 
         async withdrawn() {
-          await Promise.all([...seen, ...budgets.values(), ...byOwner.values()].map(({ giveBack }) => giveBack()));
+          await Promise.allSettled([...seen, ...budgets.values(), ...byOwner.values()].map(({ giveBack }) => giveBack()));
         },
       };
     },

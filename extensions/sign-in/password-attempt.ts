@@ -28,8 +28,7 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
     try {
       return await evaluate(ctx, interaction, form, attempt);
     } catch (error) {
-      // A second failure here would hide the first.
-      await attempt.withdrawn().catch(() => undefined);
+      await attempt.withdrawn();
       if (!IdpError.is(error, 'busy')) throw error;
       return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
     }

@@ -21,8 +21,6 @@ import { browserStateCookie } from '../oidc/sessions/browser-state.js';
 import { pathCookieName } from '../oidc/sessions/cookies.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
-import { hashedKey } from '../store/artifact-key.js';
-import type { ArtifactStore } from '../store/artifact-store.js';
 import { ownContext } from './own-context.js';
 
 export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'csrf' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
@@ -130,14 +128,6 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
   };
   return contextOf;
 }
-
-/** Counters that all nodes share. */
-export const createAttempts =
-  (artifacts: Pick<ArtifactStore, 'hit'>): ExtensionContext['attempts'] =>
-  async (counter, window, by) => {
-    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
-    return { count, resetsAt: new Date(resetsAt) };
-  };
 
 /** Those of the keys that were given; we make one of each. */
 const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>

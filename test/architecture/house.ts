@@ -19,6 +19,7 @@ const rooms: readonly Room[] = [
     files: 'lib/composition/configuration-problems.ts',
     mayImport: ['lib/contract/', 'lib/directory/', 'lib/fetch/', 'lib/oidc/', 'type lib/'],
   },
+  { files: 'lib/composition/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
   { files: 'lib/composition/extension-context.ts', mayImport: ['lib/'] },
   { files: 'lib/composition/link-rules.ts', mayImport: ['lib/directory/', 'type lib/options/'] },
   { files: 'lib/composition/own-context.ts', mayImport: ['type lib/contract/'] },

@@ -4,8 +4,8 @@ import type { RequestListener } from 'node:http';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { CollectionSpec, DirectoryStore } from '../../../lib/store/directory-store.js';
 
-/** `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. */
-export type Way = 'before' | 'after' | 'from';
+/** `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. `hangs`: as `before`, without an answer. */
+export type Way = 'before' | 'after' | 'from' | 'hangs';
 
 export interface Plan {
   readonly at?: { readonly call: number; readonly way: Way };
@@ -33,6 +33,7 @@ export function storesThatFailOnce() {
           const { call = -1, way } = plan.at ?? {};
           const fails = plan.calls.length === call || (way === 'from' && plan.calls.length > call);
           if (!fails) return Reflect.apply(value, target, parameters) as unknown;
+          if (way === 'hangs') return new Promise(() => {});
           if (way === 'after') await Reflect.apply(value, target, parameters);
           throw new Error(`call ${call} of the test fails`);
         };

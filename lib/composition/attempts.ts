@@ -1,0 +1,78 @@
+/** Counters of attempts, which all nodes share. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExtensionContext } from '../contract/extension-context.js';
+import { UnavailableError } from '../errors.js';
+import { hashedKey } from '../store/artifact-key.js';
+import type { ArtifactKey, ArtifactStore } from '../store/artifact-store.js';
+
+/** Milliseconds between two attempts to reach the store, which double up to the longest. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5000];
+/** Maximum count that one counter gets back after an outage, because it is unknown whether a call that failed was counted. */
+const MOST_OF_ONE = 10;
+/** Maximum number of counters that wait for the store. */
+const MOST_COUNTERS = 1000;
+
+interface Owed {
+  readonly window: number;
+  readonly by: number;
+  /** The time at which the window has ended in any case, by `performance.now`. */
+  readonly until: number;
+}
+
+export interface SharedAttempts {
+  readonly attempts: ExtensionContext['attempts'];
+  /** Stops the wait for the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Counts attempts. An attempt that fails because the store is unavailable does not count: once the store answers again, the counter gets back what may have been
+ * counted. A counter never falls below 0, so an outage cannot save up attempts.
+ */
+export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAttempts {
+  const owed = new Map<ArtifactKey, Owed>();
+  const stop = new AbortController();
+  let settling: Promise<void> | undefined;
+
+  /** Waits until the store answers, and gives back what is owed. A call that fails here may have been counted, so it is not repeated. */
+  async function settle(): Promise<void> {
+    for (let pause = FIRST_PAUSE_MS; owed.size > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      await sleep(pause, undefined, { ref: false, signal: stop.signal });
+      for (const [key, { window, by, until }] of owed) {
+        const answered = await artifacts.hit(key, window, 0).catch(() => undefined);
+        if (!answered && performance.now() < until) break;
+        owed.delete(key);
+        if (answered) await artifacts.hit(key, window, -by).catch(() => undefined);
+      }
+    }
+  }
+
+  function owe(key: ArtifactKey, window: number, by: number): void {
+    const before = owed.get(key);
+    if (stop.signal.aborted || (!before && owed.size >= MOST_COUNTERS)) return;
+    owed.set(key, { window, by: Math.min((before?.by ?? 0) + by, MOST_OF_ONE), until: performance.now() + window });
+    settling ??= settle()
+      .catch(() => undefined)
+      .finally(() => {
+        settling = undefined;
+      });
+  }
+
+  return {
+    async attempts(counter, window, by = 1) {
+      const key = hashedKey('Attempts', counter);
+      try {
+        const { count, resetsAt } = await artifacts.hit(key, window, by);
+        return { count, resetsAt: new Date(resetsAt) };
+      } catch (error) {
+        if (by !== 0 && error instanceof UnavailableError) owe(key, window, Math.abs(by));
+        throw error;
+      }
+    },
+    async close() {
+      stop.abort();
+      owed.clear();
+      await settling;
+    },
+  };
+}
