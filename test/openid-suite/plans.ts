@@ -1,0 +1,273 @@
+/** Plans of the OpenID Foundation's conformance suite: the service, the clients and the pages that they need, as data. */
+import { randomUUID } from 'node:crypto';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { IdentityProviderOptions } from 'tenant-idp';
+
+/** Where both sides are. */
+export interface Sides {
+  /** The issuer, as the suite reaches it. */
+  readonly issuer: string;
+  /** The suite, as browsers reach it. */
+  readonly suite: string;
+}
+
+export interface Plan {
+  /** For the command line, and the alias of the plan: `redirect_uris` have it. */
+  readonly id: string;
+  readonly planName: string;
+  readonly variant: Readonly<Record<string, string>>;
+  /** Options of the service, besides issuer and seed. */
+  readonly options: Partial<IdentityProviderOptions>;
+  /** What the suite's form asks for. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Clients of the seed. */
+  readonly clients: readonly SuiteClient[];
+  /** Whether each module asks for a person of its own, because the service limits how often a person is asked. */
+  readonly isPersonPerModule?: boolean;
+}
+
+export interface SuiteClient {
+  readonly id: string;
+  readonly name: string;
+  readonly secret?: string;
+  readonly email: 'first';
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly allowedScopes: readonly string[];
+}
+
+/** People of the suite: one for browsers, and one for each module that asks for people elsewhere. */
+export const PEOPLE = 60;
+export const userNameOf = (index: number): string => `person${index}@suite.test`;
+
+const scopes = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'];
+const people = Array.from({ length: PEOPLE }, (_, index) => ({
+  givenName: 'Person',
+  familyName: String(index),
+  email: userNameOf(index),
+  user: { userName: userNameOf(index), devPassword: 'person' },
+}));
+
+/** @returns the seed of a plan. */
+export const seedOf = ({ clients }: Pick<Plan, 'clients'>): NonNullable<IdentityProviderOptions['seed']> =>
+  ({ tenants: [{ name: 'Suite', persons: people }], clients }) as never;
+
+/** What the suite's browser does on the pages of a sign-in. */
+const browserAt = (issuer: string) => [
+  {
+    match: `${issuer}/connect/authorize*`,
+    tasks: [
+      {
+        task: 'Name',
+        match: `${issuer}/idp/interaction/*`,
+        optional: true,
+        commands: [
+          ['text', 'id', 'identifier', userNameOf(0), 'optional'],
+          ['click', 'class', 'button', 'optional'],
+        ],
+      },
+      {
+        task: 'Password',
+        match: `${issuer}/idp/interaction/*`,
+        optional: true,
+        commands: [
+          ['text', 'id', 'password', 'person', 'optional'],
+          ['click', 'class', 'button', 'optional'],
+        ],
+      },
+    ],
+  },
+];
+
+const urlsOf = ({ suite }: Sides, id: string) => ({
+  redirect_uris: [`${suite}/test/a/${id}/callback`, `${suite}/test/a/${id}/callback?dummy1=lorem&dummy2=ipsum`],
+  post_logout_redirect_uris: [`${suite}/test/a/${id}/post_logout_redirect`],
+  backchannel_logout_uri: `${suite}/test/a/${id}/backchannel_logout`,
+  frontchannel_logout_uri: `${suite}/test/a/${id}/frontchannel_logout`,
+});
+
+type ResponseType = 'code' | 'id_token' | 'id_token token' | 'code id_token' | 'code token' | 'code id_token token';
+
+/** Plans of OpenID Connect, whose clients have secrets. */
+function connectPlan(
+  sides: Sides,
+  id: string,
+  planName: string,
+  responseTypes: readonly ResponseType[],
+  variant: Record<string, string>,
+): Plan {
+  const clientOf = (name: string) => {
+    const client = `${id}-${name}`;
+    return { client_id: client, client_secret: `${client}-${randomUUID()}` };
+  };
+  const [client, client2, clientSecretPost] = [clientOf('first'), clientOf('second'), clientOf('post')];
+  const isForCode = responseTypes.some((type) => type.includes('code'));
+  const isForToken = responseTypes.some((type) => type !== 'code');
+  return {
+    id,
+    planName,
+    variant,
+    options: { initialsAsPicture: false },
+    config: {
+      alias: id,
+      description: `tenant-idp: ${id}`,
+      server: { discoveryUrl: `${sides.issuer}/.well-known/openid-configuration` },
+      client,
+      client2,
+      client_secret_post: clientSecretPost,
+      browser: browserAt(sides.issuer),
+    },
+    clients: [client, client2, clientSecretPost].map(({ client_id: clientId, client_secret: secret }) => ({
+      id: clientId,
+      name: clientId,
+      secret,
+      email: 'first',
+      metadata: {
+        ...urlsOf(sides, id),
+        response_types: [...responseTypes],
+        grant_types: [...(isForCode ? ['authorization_code', 'refresh_token'] : []), ...(isForToken ? ['implicit'] : [])],
+      },
+      allowedScopes: scopes,
+    })),
+  };
+}
+
+const discovered = { server_metadata: 'discovery', client_registration: 'static_client' };
+const hybrid: readonly ResponseType[] = ['code id_token', 'code token', 'code id_token token'];
+const logout = { response_type: 'code', client_registration: 'static_client' };
+
+export const connectPlans = (sides: Sides): readonly Plan[] => [
+  connectPlan(sides, 'config', 'oidcc-config-certification-test-plan', ['code'], {}),
+  connectPlan(sides, 'basic', 'oidcc-basic-certification-test-plan', ['code'], discovered),
+  connectPlan(sides, 'implicit', 'oidcc-implicit-certification-test-plan', ['id_token', 'id_token token'], discovered),
+  connectPlan(sides, 'hybrid', 'oidcc-hybrid-certification-test-plan', hybrid, discovered),
+  connectPlan(sides, 'formpost-basic', 'oidcc-formpost-basic-certification-test-plan', ['code'], discovered),
+  connectPlan(sides, 'formpost-implicit', 'oidcc-formpost-implicit-certification-test-plan', ['id_token', 'id_token token'], discovered),
+  connectPlan(sides, 'formpost-hybrid', 'oidcc-formpost-hybrid-certification-test-plan', hybrid, discovered),
+  connectPlan(sides, 'rp-logout', 'oidcc-rp-initiated-logout-certification-test-plan', ['code'], logout),
+  connectPlan(sides, 'back-channel', 'oidcc-backchannel-rp-initiated-logout-certification-test-plan', ['code'], logout),
+  connectPlan(sides, 'front-channel', 'oidcc-frontchannel-rp-initiated-logout-certification-test-plan', ['code'], logout),
+  connectPlan(sides, 'session', 'oidcc-session-management-certification-test-plan', ['code'], logout),
+];
+
+/** A client that signs, with the two halves of its key. */
+async function signingClient(id: string, alg: 'PS256' | 'ES256') {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const named = { alg, use: 'sig', kid: id };
+  const [own, shown]: [JWK, JWK] = [
+    { ...(await exportJWK(privateKey)), ...named },
+    { ...(await exportJWK(publicKey)), ...named },
+  ];
+  return { id, forSuite: { client_id: id, scope: 'openid profile', jwks: { keys: [own] } }, jwks: { keys: [shown] } };
+}
+
+interface FapiSettings {
+  readonly id: string;
+  readonly planName: string;
+  readonly variant: Readonly<Record<string, string>>;
+  readonly alg: 'PS256' | 'ES256';
+  readonly options: Partial<IdentityProviderOptions>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly isPersonPerModule?: boolean;
+}
+
+/** Plans of FAPI, whose clients sign. */
+async function fapiPlan(
+  sides: Sides,
+  { id, planName, variant, alg, options, metadata, config = {}, ...more }: FapiSettings,
+): Promise<Plan> {
+  const [first, second] = await Promise.all([signingClient(`${id}-first`, alg), signingClient(`${id}-second`, alg)]);
+  return {
+    ...more,
+    id,
+    planName,
+    variant,
+    options,
+    config: {
+      alias: id,
+      description: `tenant-idp: ${id}`,
+      server: { discoveryUrl: `${sides.issuer}/.well-known/openid-configuration` },
+      client: first.forSuite,
+      client2: second.forSuite,
+      resource: { resourceUrl: `${sides.issuer}/connect/userinfo` },
+      browser: browserAt(sides.issuer),
+      ...config,
+    },
+    clients: [first, second].map(({ id: clientId, jwks }) => ({
+      id: clientId,
+      name: clientId,
+      email: 'first',
+      metadata: { token_endpoint_auth_method: 'private_key_jwt', jwks, ...metadata },
+      allowedScopes: scopes,
+    })),
+  };
+}
+
+const fapi2: Partial<IdentityProviderOptions> = { features: { fapi: { enabled: true, profile: '2.0' } } };
+const fapi2Variant = {
+  client_auth_type: 'private_key_jwt',
+  sender_constrain: 'dpop',
+  authorization_request_type: 'simple',
+  openid: 'openid_connect',
+  fapi_profile: 'plain_fapi',
+};
+
+export function fapiPlans(sides: Sides): Promise<readonly Plan[]> {
+  const redirected = (id: string) => ({
+    redirect_uris: urlsOf(sides, id).redirect_uris,
+    grant_types: ['authorization_code', 'refresh_token'],
+  });
+  const signed = (id: string, mode: string): FapiSettings => ({
+    id,
+    planName: 'fapi2-message-signing-final-test-plan',
+    variant: { ...fapi2Variant, fapi_request_method: 'signed_non_repudiation', fapi_response_mode: mode },
+    alg: 'PS256',
+    options: fapi2,
+    metadata: { ...redirected(id), require_signed_request_object: true },
+  });
+  const plans: readonly FapiSettings[] = [
+    {
+      id: 'fapi2',
+      planName: 'fapi2-security-profile-final-test-plan',
+      variant: fapi2Variant,
+      alg: 'PS256',
+      options: fapi2,
+      metadata: redirected('fapi2'),
+    },
+    signed('fapi2-signed', 'plain_response'),
+    signed('fapi2-jarm', 'jarm'),
+    {
+      id: 'ciba',
+      planName: 'fapi-ciba-id1-test-plan',
+      variant: {
+        client_auth_type: 'private_key_jwt',
+        fapi_ciba_profile: 'plain_fapi',
+        ciba_mode: 'poll',
+        client_registration: 'static_client',
+      },
+      alg: 'PS256',
+      options: { assertionAudience: 'token-endpoint' },
+      metadata: {
+        grant_types: ['urn:openid:params:grant-type:ciba', 'refresh_token'],
+        backchannel_token_delivery_mode: 'poll',
+        backchannel_authentication_request_signing_alg: 'PS256',
+        token_endpoint_auth_signing_alg: 'PS256',
+        id_token_signed_response_alg: 'ES256',
+      },
+      config: { automated_ciba_approval_url: `${sides.issuer}/suite/ciba?auth_req_id={auth_req_id}&action={action}` },
+      isPersonPerModule: true,
+    },
+  ];
+  return Promise.all(plans.map((settings) => fapiPlan(sides, settings)));
+}
+
+export const allPlans = async (sides: Sides): Promise<readonly Plan[]> => [...connectPlans(sides), ...(await fapiPlans(sides))];
+
+/** The configuration of a plan for one of its modules. @param index of the module */
+export function configFor({ config, isPersonPerModule }: Plan, index: number): Readonly<Record<string, unknown>> {
+  if (!isPersonPerModule) return config;
+  const hint = { hint_type: 'login_hint', hint_value: userNameOf(1 + (index % (PEOPLE - 1))) };
+  const client = { ...(config.client as object), ...hint };
+  const client2 = { ...(config.client2 as object), ...hint };
+  return { ...config, client, client2 };
+}
