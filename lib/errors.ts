@@ -110,7 +110,10 @@ export const errorTable = {
     status: 500,
     description: 'A value that is kept encrypted cannot be read: put its secret back into `keys.encryption`, unless the value was altered.',
   },
-  record_unreadable: { status: 500, description: 'A stored record is not of its form, so it is left out: fix it in the store.' },
+  record_unreadable: {
+    status: 409,
+    description: 'A stored record is malformed, so it is left out: write its malformed members anew, or remove the record.',
+  },
   keys_given: { status: 409, description: 'The signing keys are given by the options: rotate them in `keys.signing`.' },
   key_not_announced: { status: 409, description: 'The next signing key was published too recently: it can sign from `details.from` on.' },
   busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },

@@ -13,6 +13,7 @@ import {
   type LeftOutItem,
   type Middleware,
   type MountedOperation,
+  type OperationRequest,
   readablePage,
 } from '../../lib/extension-door.js';
 import { administratorOf, checkReach, countRequest } from './administrators.js';
@@ -20,16 +21,18 @@ import { errors, withPointers } from './errors.js';
 import { createOnce, type Once, type Outcome } from './idempotency.js';
 import { bodyOf, queryOf } from './input.js';
 import { filled } from './resources/shape/forms.js';
+import { explained, recordsOf, unreadableOf } from './unreadable.js';
 
 /** Routes of the operations, below the API's base. */
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
   const once = createOnce(context);
   const carried = createCarried(context);
-  for (const operation of context.operations()) {
+  const operations = context.operations();
+  for (const operation of operations) {
     const path = base + operation.path.replace(/\{(\w+)\}/g, ':$1');
     router.register(path, [operation.method], [
       context.bearer(ADMIN_API, operation.scope),
-      run(context, operation, { once, carried }, base),
+      run(context, operation, { once, carried, records: recordsOf(operation, operations) }, base),
     ] as never);
   }
 }
@@ -37,9 +40,11 @@ export function operationRoutes(router: Router, context: ExtensionContext, base:
 interface Parts {
   readonly once: Once;
   readonly carried: Carried;
+  /** Records that the path names. */
+  readonly records: ReturnType<typeof recordsOf>;
 }
 
-function run(context: ExtensionContext, operation: MountedOperation, { once, carried }: Parts, base: string): Middleware {
+function run(context: ExtensionContext, operation: MountedOperation, { once, carried, records }: Parts, base: string): Middleware {
   return async function runOperation(context_) {
     const ctx = context_ as Context;
     const { accessToken } = ctx.state as BearerState;
@@ -55,7 +60,7 @@ function run(context: ExtensionContext, operation: MountedOperation, { once, car
         const by = { actor: administrator.actor, requestId: context.requestId(ctx), ...(writeOnce && { once: writeOnce }) };
         const directory = context.directory.as(by, administrator);
         const request = { params, query, body, administrator, by, directory, ...attempt, checkMatch: checkMatch(ctx), ctx };
-        const answer: unknown = await operation.handle(request as never);
+        const answer = await handled(operation, request);
         const sent = carried(operation, answer);
         const { answer: schema, status = schema ? 200 : 204 } = operation;
         const location = locationOf(operation, answer, params);
@@ -63,9 +68,21 @@ function run(context: ExtensionContext, operation: MountedOperation, { once, car
       });
       send(ctx, operation, outcome);
     } catch (error) {
-      throw withPointers(error);
+      throw withPointers(await explained(error, { administrator, directory: context.directory, params }, records));
     }
   };
+}
+
+/** Runs the operation. A removal that finds no readable record removes an unreadable one. */
+async function handled(operation: MountedOperation, request: OperationRequest): Promise<unknown> {
+  const { record, removeUnreadable } = operation;
+  try {
+    return await operation.handle(request as never);
+  } catch (error) {
+    if (!record || !removeUnreadable || !IdpError.is(error, 'not_found') || !(await unreadableOf(request, record))) throw error;
+    request.checkMatch({});
+    return removeUnreadable(request as never);
+  }
 }
 
 /** Where what was created is: unless the operation says so, below its own path. */
@@ -101,10 +118,12 @@ type Carried = (operation: MountedOperation, answer: unknown) => unknown;
 
 function createCarried({ logger }: ExtensionContext): Carried {
   const logged = new Set<string>();
-  return ({ method, path, answer: schema }, answer) => {
+  return ({ method, path, record, answer: schema }, answer) => {
     const error = schema && answerProblem(schema, answer);
     if (!error) return answer;
     const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
+    // A member that was not written may be malformed after a change too.
+    if (!readable && record && method !== 'POST') throw new IdpError('record_unreadable', { ...error });
     if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
     const unknown = readable.leftOut.filter((row) => !logged.has(keyOf(path, row)) && logged.size < REMEMBERED);
     for (const row of unknown) logged.add(keyOf(path, row));

@@ -18,7 +18,14 @@ const Problem = Type.Object(
 );
 
 const ofService = (
-  code: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'unsupported_media_type' | 'invalid_record' | 'not_found',
+  code:
+    | 'invalid_request'
+    | 'invalid_token'
+    | 'insufficient_scope'
+    | 'unsupported_media_type'
+    | 'invalid_record'
+    | 'not_found'
+    | 'record_unreadable',
 ) => {
   const { status, message: description } = new IdpError(code);
   return { [code]: { status, description } };
@@ -31,7 +38,7 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
   ...ofService('invalid_token'),
   ...ofService('insufficient_scope'),
   ...(reach === 'instance' ? ofApi('all_tenants_required') : {}),
-  ...(path.includes('{') ? ofService('not_found') : {}),
+  ...(path.includes('{') ? { ...ofService('not_found'), ...ofService('record_unreadable') } : {}),
   ...(body ? { ...ofService('unsupported_media_type'), ...ofService('invalid_record'), ...ofApi('body_too_large') } : {}),
   ...(method === 'POST' ? ofApi('idempotency_conflict', 'idempotency_in_progress') : {}),
   ...(method === 'PATCH' || method === 'DELETE' ? ofApi('precondition_failed') : {}),

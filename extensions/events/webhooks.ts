@@ -13,7 +13,7 @@ import {
 } from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
 import { deliveryOperationsAt } from './deliveries.js';
-import { deadLetters, positions, type WebhookFields, type WebhookRow } from './records.js';
+import { deadLetters, positions, type WebhookFields, type WebhookRow, webhooks } from './records.js';
 import { form, patch, Webhook, WebhookWithSecret } from './schemas.js';
 import type { Secrets } from './secrets.js';
 import { newWebhookSecret } from './signature.js';
@@ -76,6 +76,14 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
     const { id } = paramsOf(request);
     return rowsOf(request).update(id, next, [{ type, data: { AggregateId: id }, by: request.by }]);
   };
+
+  async function remove(request: Request): Promise<void> {
+    const { id, tid = context.ofInstance } = paramsOf(request);
+    await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
+    await context.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
+    const letters = context.collection(deadLetters, tid);
+    for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
+  }
 
   return [
     defineOperation({
@@ -163,14 +171,11 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       method: 'DELETE',
       path: one,
       summary: 'Removes a webhook, and what could not be delivered to it',
+      record: { collection: webhooks.name, param: 'id' },
+      removeUnreadable: remove,
       async handle(request) {
-        const row = await found(request);
-        request.checkMatch(await view(row));
-        const { id, tid } = row;
-        await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
-        await context.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
-        const letters = context.collection(deadLetters, tid);
-        for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
+        request.checkMatch(await view(await found(request)));
+        await remove(request);
       },
     }),
     defineOperation({

@@ -71,6 +71,13 @@ export interface Operation {
   readonly answer?: TSchema;
   /** @default 200, or 204 without an answer */
   readonly status?: 200 | 201 | 202;
+  /**
+   * The stored record that the path names. If the record is unreadable, errors of this operation, and of those below its path, say so in place of `not_found`.
+   * @default none
+   */
+  readonly record?: { readonly collection: string; readonly param: string; readonly index?: string };
+  /** Removes the record of a `DELETE` that was refused with `not_found`, because the record is unreadable. @default such a record is not removed */
+  readonly removeUnreadable?: (request: OperationRequest<never, never, never>) => Awaitable<void>;
   /** Codes of errors of its own, beside those that every operation has. */
   readonly errors?: readonly string[];
   /** Where what was created is, below the API's base. @default with 201, the path and the `id` of the answer */
@@ -92,13 +99,14 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
   : unknown;
 
 interface TypedOperation<Path extends string, Query extends TObject, Body extends TSchema, Answer extends TSchema>
-  extends Omit<Operation, 'path' | 'query' | 'body' | 'answer' | 'location' | 'handle'> {
+  extends Omit<Operation, 'path' | 'query' | 'body' | 'answer' | 'location' | 'handle' | 'removeUnreadable'> {
   readonly path: Path;
   readonly query?: Query;
   readonly body?: Body;
   readonly answer?: Answer;
   readonly location?: (answer: Static<Answer>, params: ParamsOf<Path>) => string;
   readonly handle: (request: OperationRequest<ParamsOf<Path>, Static<Query>, Static<Body>>) => Awaitable<Static<Answer>>;
+  readonly removeUnreadable?: (request: OperationRequest<ParamsOf<Path>, Static<Query>, Static<Body>>) => Awaitable<void>;
 }
 
 /**

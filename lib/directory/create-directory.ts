@@ -1,6 +1,9 @@
 import type { Attribution } from '../events.js';
+import type { Row } from '../store/directory-store.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
+import type { CheckedCollection } from '../store/records/checked-directory.js';
 import { outboxes } from '../store/records/collections.js';
+import { type DamagedRow, withDamaged } from '../store/records/readable-part.js';
 import { nodeTime } from '../times/node-time.js';
 import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
@@ -17,10 +20,10 @@ import { existingScopes } from './clients/client-scopes.js';
 import { createClients, createPkceMethods } from './clients/clients.js';
 import { createConsents } from './clients/consents.js';
 import { createSharedIds } from './clients/shared-ids.js';
-import { type DirectoryContext, openedCollections, type Vouching } from './context.js';
+import { type Collections, type DirectoryContext, openedCollections, type Vouching } from './context.js';
 import { createPasswordRules } from './credentials/password-rules.js';
 import { createPasswords } from './credentials/passwords.js';
-import type { Directory, DirectoryOptions, TenantDirectory } from './directory.js';
+import type { Directory, DirectoryOptions, RecordName, TenantDirectory } from './directory.js';
 import { createGroups } from './groups/groups.js';
 import { createPermissions } from './groups/permissions.js';
 import { createIdpNames } from './idp-names.js';
@@ -179,6 +182,13 @@ export function createDirectory(options: DirectoryOptions): Directory {
     outbox,
     keyCompletion,
     tenantRemoval,
+    async unreadable({ collection, id, index }: RecordName) {
+      const rows = store.collection(collection);
+      if (index === undefined) return rows.unreadable(id);
+      const all = rows.withUnreadable();
+      const [row] = await all.find({ [index]: [id] }, { limit: 1 });
+      return row && rows.unreadable(row.id);
+    },
     problems: () => [...trials.problems(), ...keyCompletion.problems()],
     async close() {
       await keyCompletion.close();
@@ -188,18 +198,39 @@ export function createDirectory(options: DirectoryOptions): Directory {
     },
   };
 
-  const directoryOf = (by: Attribution, vouching: Vouching): Directory => ({
+  const directoryOf = (
+    by: Attribution,
+    vouching: Vouching,
+    over: Pick<DirectoryContext, 'collections' | 'caches'> = context,
+  ): Directory => ({
     ...shared,
     ...createServices(
-      { ...context, by, vouching, collections: attributedCollections(collections, by) },
+      { ...context, ...over, by, vouching, collections: attributedCollections(over.collections, by) },
       { ...shared, personRemovalOver, meansSources, exportOf: personExports.of, settling, links: invitationLinks, rules },
     ),
     as(given, vouchedBy = vouching) {
       checkAttribution(given);
-      return directoryOf({ ...by, ...given }, vouchedBy);
+      return directoryOf({ ...by, ...given }, vouchedBy, over);
     },
+    overDamaged: (row) => directoryOf(by, vouching, showing(context, row)),
   });
   return directoryOf({}, context.vouching);
+}
+
+/** The collections with the readable part of the row in the place of the row, past the caches. */
+function showing({ collections, caches }: DirectoryContext, row: DamagedRow): Pick<DirectoryContext, 'collections' | 'caches'> {
+  const name = row.collection as keyof Collections;
+  const rows = withDamaged(collections[name] as unknown as CheckedCollection<Row>, row, () => caches.changed(name));
+  return {
+    collections: { ...collections, [name]: rows },
+    caches: {
+      ...caches,
+      rows: <R extends Row>(collection: string) =>
+        collection === name
+          ? { get: (id: string) => rows.get(id) as Promise<R | undefined>, peek: () => undefined }
+          : caches.rows<R>(collection),
+    },
+  };
 }
 
 interface ServiceParts

@@ -4,6 +4,8 @@ import type { Logger } from '../logger.js';
 import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
 import type { CheckedDirectory } from '../store/records/checked-directory.js';
+import type { LeftOutRow } from '../store/records/left-out.js';
+import type { DamagedRow } from '../store/records/readable-part.js';
 import type { ApiResource } from '../store/records/records.js';
 import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
@@ -111,6 +113,15 @@ export interface TenantDirectory {
   readonly invitations: Invitations;
 }
 
+/** Where a record is. */
+export interface RecordName {
+  /** A collection of the service or of an extension. */
+  readonly collection: string;
+  readonly id: string;
+  /** The index that finds the record by the id. @default the id is the record's own */
+  readonly index?: string;
+}
+
 /** The durable records and the rules over them. */
 export interface Directory {
   readonly issuer: string;
@@ -132,6 +143,13 @@ export interface Directory {
    * @throws IdpError `invalid_record` for what no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
+  /** Returns what is wrong with an unreadable record; undefined for a sound one, and where there is none. */
+  unreadable(record: RecordName): Promise<LeftOutRow | undefined>;
+  /**
+   * The same services, which find the readable part of one unreadable record: for its removal, or for a change that writes its malformed members anew. Let only
+   * callers use it who may do so whatever the malformed members were.
+   */
+  overDamaged(record: DamagedRow): Directory;
   readonly accounts: Accounts;
   /** Permissions that a caller may grant or reach only if it holds them in the same tenant. */
   readonly privileges: Privileges;

@@ -136,6 +136,9 @@ export function patchSchema(schema: TObject): TObject {
   return Type.Object(Object.fromEntries(properties), strict);
 }
 
+/** What is expected in the place of a member that a schema does not have. */
+const UNKNOWN = 'no member of this name';
+
 /** Where a value is not as it should be. */
 export interface InputProblem {
   /** A JSON pointer. */
@@ -184,7 +187,8 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
  */
 export function answerProblem(schema: TSchema, answer: unknown): InputProblem | undefined {
   const [first] = formProblems(schema, answer);
-  return first;
+  // The name of an unknown member is a value of the record.
+  return first?.expected === UNKNOWN ? { ...first, path: first.path.replace(/\/[^/]*$/, '') } : first;
 }
 
 /** Finds the next error only when it is asked for, because a large value can have thousands. */
@@ -284,7 +288,7 @@ function halfCharacter(text: string, path: string): readonly InputProblem[] {
 export function expectedOf(message: string): string {
   if (message === `Expected kind '${ADDRESS}'`) return 'an e-mail address: a name, @ and a domain';
   if (message === 'Expected required property') return 'a value, which is required';
-  return message === 'Unexpected property' ? 'no member of this name' : message.replace(/^Expected /, '');
+  return message === 'Unexpected property' ? UNKNOWN : message.replace(/^Expected /, '');
 }
 
 /** @throws IdpError `invalid_record` that tells the path (a JSON pointer) and what was expected there, never the value. */

@@ -38,7 +38,7 @@ type Holder = Client | ApiResource;
 function holders<Row extends Holder>(
   options: Pick<
     Parameters<typeof crud<Row>>[0],
-    'name' | 'noun' | 'path' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval' | 'understood'
+    'name' | 'noun' | 'path' | 'record' | 'form' | 'changeable' | 'always' | 'errors' | 'guard' | 'guardRemoval' | 'understood'
   > & {
     readonly title: string;
     readonly create: (
@@ -153,6 +153,7 @@ export const apiResources = holders<ApiResource>({
   noun: 'an API resource',
   title: 'ApiResource',
   path: '/api-resources',
+  record: { collection: 'apiResources' },
   form: recordForms.apiResource,
   always: ['introspects', 'status'],
   service: (directory) => directory.apiResources,

@@ -99,6 +99,7 @@ export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
     name: 'users',
     noun: 'a user',
     path: '/tenants/{tid}/users',
+    record: { collection: 'persons', index: 'byUser', pointer: '/user' },
     item: userItem,
     view: userView,
     query: recordForms.lists.users,

@@ -208,6 +208,8 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       method: 'DELETE',
       path: one,
       summary: 'Removes a connection; identities that were recorded for it open nothing any more',
+      record: { collection: connections.name, param: 'id' },
+      removeUnreadable: (request) => writes.remove(placeOf(request), request.by),
       async handle(request) {
         request.checkMatch(view(await found(request)));
         await writes.remove(placeOf(request), request.by);

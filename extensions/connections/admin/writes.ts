@@ -179,7 +179,8 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
     },
 
     async remove(place, by) {
-      const { domains } = await found(place);
+      // The domains of a connection that cannot be read are free for the next connection that takes them.
+      const { domains = [] } = (await rowsOf(place).get(place.id)) ?? {};
       await rowsOf(place).remove(place.id, event('ConnectionRemoved', place, by));
       book.forget(place.id);
       await directory.idpNames.release(place.id, 'connection');

@@ -185,6 +185,8 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
       method: 'DELETE',
       path: one,
       summary: 'Removes a SAML service provider; nobody signs in to it any more',
+      record: { collection: serviceProviders.name, param: 'id' },
+      removeUnreadable: (request) => writes.remove(placeOf(request), request.by),
       async handle(request) {
         request.checkMatch(view(await found(request)));
         await writes.remove(placeOf(request), request.by);

@@ -142,7 +142,7 @@ const anyRow = (row: object): boolean => {
 /** Returns a JSON Pointer to the first part of a row that is malformed. */
 export function wrongPathOf(collection: ExtensionCollection, row: object): string | undefined {
   const { row: schema, events = false } = collection;
-  if (!anyRow(row)) return '/id';
+  if (!anyRow(row)) return typeof (row as Partial<KeptRow>).tid === 'string' ? '/id' : '/tid';
   const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
   if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined))
     return '/pendingEvents';

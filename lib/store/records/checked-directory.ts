@@ -26,8 +26,13 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
   retire(id: string, events: readonly PendingEvent[], isMeant?: (row: R) => boolean): Promise<boolean>;
   /** With what is left of removed rows: for the dispatcher. */
   withRemoved(): Pick<Collection<R>, 'find' | 'update' | 'remove'>;
-  /** With rows that are left out, of which any member but those of the index may be wrong: for removals, which leave nothing. */
-  withUnreadable(): Pick<Collection<R>, 'find'> & { isReadable(row: R): boolean; problemOf(row: R): UnreadableRow | undefined };
+  /** With rows that are left out, of which any member but those of the index may be malformed: for removals and repairs. What is written is readable. */
+  withUnreadable(): Pick<Collection<R>, 'get' | 'find' | 'update'> & {
+    isReadable(row: R): boolean;
+    problemOf(row: R): UnreadableRow | undefined;
+    /** Returns a JSON Pointer to the first malformed part. Nothing is remembered. */
+    readonly wrongPath: (row: R) => string | undefined;
+  };
 }
 
 export interface CheckedDirectory extends DirectoryStore {
@@ -163,14 +168,20 @@ export function createCheckedDirectory(
 
     const range = (given: Range): Promise<readonly R[]> => naming((isKept) => rangeKept(rows, given, isKept));
 
-    async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+    async function updateAny(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
       checkTexts([id]);
       const update = rows.update(id, (row) => {
-        if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
         const next = change(row);
         return next === row ? row : written(next);
       });
-      const after = await update.catch(failed);
+      return update.catch(failed);
+    }
+
+    async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+      const after = await updateAny(id, (row) => {
+        if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
+        return change(row);
+      });
       return after && known(after);
     }
 
@@ -238,9 +249,15 @@ export function createCheckedDirectory(
         remove: (id, version) => all.remove(id, version),
       }),
       withUnreadable: () => ({
+        get: (id) => rows.get(id),
         find: (where, page) => rows.find(where, page),
+        async update(id, change) {
+          const after = await updateAny(id, change);
+          return after && (isGood(name, after) ? known(after) : after);
+        },
         isReadable: (row) => isGood(name, row),
         problemOf: (row) => problemOf(name, row),
+        wrongPath: (row) => wrongPath(name, row),
       }),
     };
   };

@@ -9,11 +9,15 @@ import {
   viewedOrId,
   writeJudged,
 } from '../../../../lib/extension-door.js';
+import { overDamaged, pointersOf } from '../../unreadable.js';
 import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
 type Params = Readonly<Record<string, string>>;
-export type Request = OperationRequest<Params, Fields, Fields>;
+export type Request = OperationRequest<Params, Fields, Fields> & {
+  /** Whether the services find the readable part of a record that is unreadable. */
+  readonly isDamaged?: true;
+};
 
 /** What every record has. */
 interface Stored {
@@ -60,6 +64,8 @@ interface CrudOptions<Row extends Stored> {
   readonly noun: string;
   /** Of the list: `/tenants/{tid}/groups`. */
   readonly path: string;
+  /** Where the records are. @default the collection by the name of the resource, by their ids */
+  readonly record?: { readonly collection: string; readonly index?: string; readonly pointer?: string };
   /** The parameter that names a record. @default 'id' */
   readonly idParam?: string;
   /** What is answered of a record. */
@@ -110,6 +116,8 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   const tagged = options.outsideTag ? { outsideTag: options.outsideTag } : {};
   const understood = options.understood ?? (({ body }: Request): Understood => ({ body, warnings: [] }));
   const viewAfterWrite = (row: Row, { warnings }: Understood): Fields => view(warnings.length > 0 ? { ...row, warnings } : row);
+  const { pointer = '', ...place } = options.record ?? { collection: name };
+  const record = { ...place, param: idParam };
   const service = (request: Request) => options.service(request) as unknown as Service<Row>;
   const idOf = ({ params }: Request): string => params[idParam] as string;
 
@@ -139,7 +147,9 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   }
 
   /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
-  async function change(request: Request): Promise<Fields> {
+  async function change(asked: Request): Promise<Fields> {
+    const row = await service(asked).get(idOf(asked));
+    const request = row ? asked : await overDamaged(asked, record, guard !== undefined, pointersOf(asked.body, pointer));
     let read: Understood = { body: {}, warnings: [] };
     const membersOf = (row: Row): Fields => {
       read = understood(request, row);
@@ -147,7 +157,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     };
     let judged: Judged | undefined;
     const changed = await writeJudged(
-      await found(request),
+      row ?? (await found(request)),
       async (row) => {
         judged = (await guard?.(request, row, membersOf(row))) ?? undefined;
       },
@@ -162,6 +172,13 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     );
     await judged?.follow?.();
     return viewAfterWrite(changed, read);
+  }
+
+  /** What hangs on the record goes with it, as far as the record can be read. */
+  async function removeUnreadable(request: Request): Promise<void> {
+    const isJudged = guard !== undefined || options.guardRemoval !== undefined;
+    const over = await overDamaged(request, record, isJudged, pointer === '' ? undefined : [pointer]);
+    await service(over).remove(idOf(request));
   }
 
   async function remove(request: Request): Promise<void> {
@@ -217,6 +234,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
       ...read,
       method: 'GET',
       path: one,
+      record,
       summary: `Reads ${noun}`,
       answer: item,
       handle: async (request) => view(await found(request)),
@@ -227,6 +245,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
             ...write,
             method: 'PATCH',
             path: one,
+            record,
             summary: `Changes ${noun}`,
             body: mergeForm(without(changeable, 'id'), always),
             answer: item,
@@ -243,9 +262,11 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
             ...reach(options.removeReach),
             method: 'DELETE',
             path: one,
+            record,
             summary: `Removes ${noun}`,
             ...(options.removeErrors && { errors: options.removeErrors }),
             handle: remove,
+            removeUnreadable,
           }),
         ]
       : []),
@@ -254,7 +275,10 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
 
 const plural = (name: string): string => name.replaceAll('-', ' ');
 
-type AnyOperation = Omit<Operation, 'handle'> & { readonly handle: (request: Request) => unknown };
+type AnyOperation = Omit<Operation, 'handle' | 'removeUnreadable'> & {
+  readonly handle: (request: Request) => unknown;
+  readonly removeUnreadable?: (request: Request) => Promise<void>;
+};
 
 /** An operation of forms that are known at run time alone. */
 const operation = (given: AnyOperation): Operation => given as unknown as Operation;

@@ -1,0 +1,71 @@
+/** Records that cannot be read: who may know of one, and who may remove it or write it anew. */
+import { type Directory, IdpError, type MountedOperation, type Operation, type OperationRequest } from '../../lib/extension-door.js';
+import { errors } from './errors.js';
+
+type Request = Pick<OperationRequest, 'administrator' | 'directory' | 'params'>;
+type RecordOf = NonNullable<Operation['record']>;
+type Unreadable = NonNullable<Awaited<ReturnType<Directory['unreadable']>>>;
+
+/**
+ * Returns the unreadable record that the request names; undefined for one that is readable, that does not exist, or that the caller may not know of. Callers
+ * of all tenants alone know of records whose tenant cannot be read.
+ */
+export async function unreadableOf(
+  { administrator, directory, params }: Request,
+  { collection, param, index }: RecordOf,
+): Promise<Unreadable | undefined> {
+  const { tid, [param]: id = '' } = params;
+  if (tid === undefined ? !administrator.ofAllTenants : !administrator.administers(tid)) return undefined;
+  const record = await directory.unreadable({ collection, id, ...(index !== undefined && { index }) });
+  if (!record || tid === undefined || param === 'tid' || record.tid === tid) return record;
+  const hasTenant = typeof record.tid === 'string' && record.path !== '/tid';
+  return !hasTenant && administrator.ofAllTenants ? record : undefined;
+}
+
+/** Returns the operation's record, and those above it in its path, the nearest first. */
+export const recordsOf = ({ path }: Pick<Operation, 'path'>, all: readonly MountedOperation[]): readonly RecordOf[] =>
+  [...new Map(all.flatMap((each) => (each.record ? [[each.path, each.record] as const] : [])))]
+    .filter(([above]) => path === above || path.startsWith(`${above}/`))
+    .sort(([one], [other]) => other.length - one.length)
+    .map(([, record]) => record);
+
+/** Returns the error with `record_unreadable` in place of `not_found`, if a record that the path names is there and cannot be read. */
+export async function explained(error: unknown, request: Request, records: readonly RecordOf[]): Promise<unknown> {
+  if (!IdpError.is(error, 'not_found')) return error;
+  for (const record of records) {
+    const unreadable = await unreadableOf(request, record);
+    if (unreadable) return new IdpError('record_unreadable', { path: unreadable.path, expected: 'what can be read' }, { cause: error });
+  }
+  return error;
+}
+
+/**
+ * Returns the request over services that find the readable part of the record.
+ * @param isJudged whether what the record gives decides who may do this. Nobody can tell for a malformed record, so only callers of all tenants may then.
+ * @param members JSON Pointers to what the request writes anew. @default all, for a removal
+ * @throws IdpError `not_found`, `all_tenants_required`
+ */
+export async function overDamaged<R extends Request>(
+  request: R,
+  record: RecordOf,
+  isJudged: boolean,
+  members?: readonly string[],
+): Promise<R & { readonly isDamaged: true }> {
+  const unreadable = await unreadableOf(request, record);
+  if (!unreadable) throw new IdpError('not_found');
+  if (isJudged && !request.administrator.ofAllTenants) throw errors('all_tenants_required');
+  const { tid } = request.params;
+  const directory = request.directory.overDamaged({
+    collection: record.collection,
+    id: unreadable.id,
+    ...(tid !== undefined && { tid }),
+    ...(members && { members }),
+  });
+  return { ...request, directory, isDamaged: true };
+}
+
+/** Returns JSON Pointers to what a merge patch writes. */
+export const pointersOf = (patch: unknown, at = ''): readonly string[] =>
+  typeof patch === 'object' && patch !== null && !Array.isArray(patch) && Object.keys(patch).length > 0
+    ? Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`))
+    : [at];

@@ -1,0 +1,89 @@
+/**
+ * The readable part of an unreadable row, for the administrator who removes the row or writes its malformed parts anew. Everybody else sees no row there.
+ */
+import { IdpError } from '../../errors.js';
+import type { Row } from '../directory-store.js';
+import type { CheckedCollection } from './checked-directory.js';
+
+/** An unreadable row that is worked on. */
+export interface DamagedRow {
+  readonly collection: string;
+  readonly id: string;
+  /** The tenant of a row that names none. */
+  readonly tid?: string;
+  /** JSON Pointers to the members that are written anew: only they may be malformed. @default all, because the row is removed */
+  readonly members?: readonly string[];
+}
+
+/** What stands for a malformed part. The first that fits is taken; each gives as little as a value of its kind can give. */
+const blanks: readonly unknown[] = [
+  ...[undefined, '', false, 0, [], {}, new Date(0)],
+  ...['disabled', 'revoked', 'own', 'reference', 'minimal', 'first', 'tenant', 'dead'],
+];
+/** Malformed parts of one row that are blanked. */
+const MOST = 1_000;
+
+/** Returns the row with blank values for its malformed parts; undefined where a part is malformed that is not written anew. */
+export function readablePart<R extends Row>(
+  row: R,
+  { tid, members }: DamagedRow,
+  wrongPath: (row: R) => string | undefined,
+): R | undefined {
+  let part = row;
+  for (let count = 0; count < MOST; count += 1) {
+    const path = wrongPath(part);
+    if (path === undefined) return part;
+    if (members && !members.some((member) => isWithin(path, member) || isWithin(member, path))) return undefined;
+    const values = path === '/tid' && tid !== undefined ? [tid] : blanks;
+    const blanked = values.map((blank) => withPart(part, path, blank)).find((next) => wrongPath(next) !== path);
+    if (!blanked) return undefined;
+    part = blanked;
+  }
+  return undefined;
+}
+
+const isWithin = (path: string, pointer: string): boolean => path === pointer || path.startsWith(`${pointer}/`);
+
+/** Returns the value with another part at the pointer. Undefined takes the part away. */
+function withPart<T>(value: T, pointer: string, part: unknown): T {
+  const [name = '', ...rest] = pointer.slice(1).split('/');
+  const key = name.replaceAll('~1', '/').replaceAll('~0', '~');
+  const inner = (value as Readonly<Record<string, unknown>>)[key];
+  const next = rest.length > 0 ? withPart(inner, `/${rest.join('/')}`, part) : part;
+  if (Array.isArray(value)) return value.flatMap((each, index) => (String(index) !== key ? [each] : next === undefined ? [] : [next])) as T;
+  const { [key]: _, ...others } = value as Readonly<Record<string, unknown>>;
+  return (next === undefined ? others : { ...others, [key]: next }) as T;
+}
+
+/**
+ * The collection with the readable part of the row in the place of the row. A write makes the row readable.
+ * @param written runs after a write, even of a part that does not change
+ */
+export function withDamaged<R extends Row>(
+  rows: CheckedCollection<R>,
+  damaged: DamagedRow,
+  written: () => Promise<void>,
+): CheckedCollection<R> {
+  const all = rows.withUnreadable();
+  const shown = (row: R): R | undefined =>
+    all.isReadable(row) ? row : row.id === damaged.id ? readablePart(row, damaged, all.wrongPath) : undefined;
+  return {
+    ...rows,
+    async get(id) {
+      const row = await all.get(id);
+      return row && shown(row);
+    },
+    find: async (where, page) => (await all.find(where, page)).flatMap((row) => shown(row) ?? []),
+    retire: (id, events, isMeant) => rows.retire(id, events, isMeant && ((row) => isMeant(shown(row) ?? row))),
+    async update(id, change) {
+      const after = await all.update(id, (row) => {
+        const part = shown(row);
+        if (!part) throw new IdpError('record_unreadable', { collection: damaged.collection, id });
+        // The part is written even if nothing else changes, because it is what repairs the row.
+        return change(part);
+      });
+      await written();
+      return after;
+    },
+  };
+}
