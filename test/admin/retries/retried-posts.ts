@@ -14,7 +14,7 @@ import { asAdministrator, samlAdminSeed } from '../../support/saml/service/admin
 import { given } from '../../support/saml/service-providers/given.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';
-import { storesThatFailOnce, type Way } from './stores-that-fail-once.js';
+import { type Failure, storesThatFailOnce } from './stores-that-fail-once.js';
 
 export interface Post extends Write {
   /** Whom the request has a mail sent to, by the address. */
@@ -32,8 +32,11 @@ export interface Sent {
 
 export interface Request {
   readonly post: Post;
+  readonly url: string;
+  /** Headers of the request, but for the token, with a plan of where a store fails. */
+  headers(at?: Failure): Readonly<Record<string, string>>;
   /** Sends the request, again with the same key. @param at where a store fails */
-  send(at?: { readonly call: number; readonly way: Way }): Promise<Sent>;
+  send(at?: Failure): Promise<Sent>;
 }
 
 /** Variants of a POST have a word in parentheses: `POST /clients (twice)`. */
@@ -267,6 +270,8 @@ export function useRetriedPosts() {
       const post = await (known.posts.get(name) as MakePost)();
       return {
         post,
+        url: `${service.issuer}/idp/api/v1${pathOf(operationOf(name), post)}`,
+        headers: (at) => ({ ...stores.plan(at).headers, 'idempotency-key': key }),
         async send(at) {
           const { plan, headers } = stores.plan(at);
           const answer = await root().post(pathOf(operationOf(name), post), post.body, { ...headers, 'idempotency-key': key });

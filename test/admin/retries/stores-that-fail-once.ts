@@ -1,14 +1,25 @@
 /** Stores that fail within one request: at its n-th call, before or after the call is done, or from there on. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { CollectionSpec, DirectoryStore } from '../../../lib/store/directory-store.js';
 
-/** `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. `hangs`: as `before`, without an answer. */
-export type Way = 'before' | 'after' | 'from' | 'hangs';
+/**
+ * `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. `hangs`: as `before`, without an
+ * answer. `hangs after`: it is done, without an answer. `slow`: it is done, and answered after a moment.
+ */
+export type Way = 'before' | 'after' | 'from' | 'hangs' | 'hangs after' | 'slow';
+
+/** Where a store fails: at the n-th call, or at the n-th of this name. */
+export interface Failure {
+  readonly call: number;
+  readonly name?: string;
+  readonly way: Way;
+}
 
 export interface Plan {
-  readonly at?: { readonly call: number; readonly way: Way };
+  readonly at?: Failure;
   /** The calls that were made, by store and method. */
   readonly calls: string[];
   /** Calls are no longer the request's, or the store answers again. */
@@ -16,6 +27,7 @@ export interface Plan {
 }
 
 const HEADER = 'x-test-plan';
+const SLOW_MS = 400;
 
 /** @returns stores, what plans a request, and what wraps the listener of a host so that a request with {@link Plan}'s header has the plan. */
 export function storesThatFailOnce() {
@@ -30,11 +42,16 @@ export function storesThatFailOnce() {
           const plan = current.getStore();
           if (!plan || plan.isOver) return Reflect.apply(value, target, parameters) as unknown;
           plan.calls.push(`${name}.${String(member)}`);
-          const { call = -1, way } = plan.at ?? {};
-          const fails = plan.calls.length === call || (way === 'from' && plan.calls.length > call);
+          const { call = -1, name: failing, way } = plan.at ?? {};
+          const made = `${name}.${String(member)}`;
+          const nth = failing === undefined ? plan.calls.length : plan.calls.filter((one) => one === failing).length;
+          const isMeant = failing === undefined || failing === made;
+          const fails = (isMeant && nth === call) || (way === 'from' && nth > call);
           if (!fails) return Reflect.apply(value, target, parameters) as unknown;
           if (way === 'hangs') return new Promise(() => {});
-          if (way === 'after') await Reflect.apply(value, target, parameters);
+          const done: unknown = way === 'before' || way === 'from' ? undefined : await Reflect.apply(value, target, parameters);
+          if (way === 'hangs after') return new Promise(() => {});
+          if (way === 'slow') return sleep(SLOW_MS, done);
           throw new Error(`call ${call} of the test fails`);
         };
       },
