@@ -176,7 +176,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   });
   const { attempts, close: closeAttempts } = createAttempts(artifacts);
   closing.push(closeAttempts);
-  const countWrongSecret = createCountWrongSecret(attempts);
+  const countWrongSecret = createCountWrongSecret(attempts, now);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
   // They are asked for once there are contexts.

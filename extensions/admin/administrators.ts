@@ -65,8 +65,11 @@ export async function checkReach(
 }
 
 /** Counts a request. @throws IdpError `rate_limited`. */
-export async function countRequest({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>, actor: string): Promise<void> {
+export async function countRequest(
+  { attempts, limits, now }: Pick<ExtensionContext, 'attempts' | 'limits' | 'now'>,
+  actor: string,
+): Promise<void> {
   const { count, resetsAt } = await attempts(`admin ${actor}`, WINDOW_MS);
   if (count <= limits.adminRequestsPerMinute) return;
-  throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt) });
+  throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt, now) });
 }

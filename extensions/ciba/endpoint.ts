@@ -28,14 +28,14 @@ export function createEndpoint(
   requests: Pick<Requests, 'start'>,
   tellBegun: ReturnType<typeof createTellBegun>,
 ): ClientEndpoint {
-  const { attempts, lifetimes, limits, requestId } = context;
+  const { attempts, lifetimes, limits, now, requestId } = context;
   const hints = createHints(context);
 
   /** @throws IdpError `too_many_requests` */
   async function countRequest({ id }: Client): Promise<void> {
     const { count, resetsAt } = await attempts(`ciba requests of ${id}`, MINUTE_MS);
     if (count <= limits.authenticationRequestsPerMinute) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt) });
+    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
   }
 
   async function accountOf(request: ClientRequest, hint: Hint, acrValues: string | undefined): Promise<Account | GrantRefusal> {

@@ -36,7 +36,7 @@ export type Attempt =
   | { readonly isOver: 'challenge' }
   | { readonly minutes: number };
 
-export function createGuesses({ attempts, emit }: Pick<ExtensionContext, 'attempts' | 'emit'>) {
+export function createGuesses({ attempts, emit, now }: Pick<ExtensionContext, 'attempts' | 'emit' | 'now'>) {
   /** Raises `FactorCodesGuessed`, once a day. */
   async function raise(owner: Account): Promise<void> {
     const { id } = owner.person.user;
@@ -68,7 +68,7 @@ export function createGuesses({ attempts, emit }: Pick<ExtensionContext, 'attemp
       let isLast = false;
       for (const { limit, windowMs } of PER_ACCOUNT[kind]) {
         const { reached, resetsAt } = await count(['factors account', kind, String(windowMs), owner.person.user.id], windowMs);
-        if (reached > limit) return { minutes: minutesUntil(resetsAt) };
+        if (reached > limit) return { minutes: minutesUntil(resetsAt, now) };
         isLast ||= reached === limit;
       }
       return {

@@ -12,10 +12,10 @@ const HOUR_MS = 3_600_000;
 /** Links that one user gets in an hour. */
 const MOST_LINKS = 3;
 
-export function createThrottle({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>): Throttle {
+export function createThrottle({ attempts, limits, now }: Pick<ExtensionContext, 'attempts' | 'limits' | 'now'>): Throttle {
   const count = async (of: readonly string[], windowMs: number, limit: number): Promise<number | undefined> => {
     const { count: counted, resetsAt } = await attempts(JSON.stringify(['link', ...of]), windowMs);
-    return counted > limit ? minutesUntil(resetsAt) : undefined;
+    return counted > limit ? minutesUntil(resetsAt, now) : undefined;
   };
   return {
     // First the narrow one: what it refuses does not count against everybody else at the address.

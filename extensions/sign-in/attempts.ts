@@ -31,7 +31,7 @@ export interface Attempt {
 
 const HOUR_MS = 3_600_000;
 
-export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>): Attempts {
+export function createAttempts({ attempts, limits, now }: Pick<ExtensionContext, 'attempts' | 'limits' | 'now'>): Attempts {
   const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
     const counter = JSON.stringify(name);
     const counted = await attempts(counter, windowMs);
@@ -69,7 +69,7 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
       const budgets = new Map<string, Counted>();
       const byOwner = new Map<string, Counted>();
       return {
-        minutes: seen.every(isWithin) ? undefined : minutesOf(seen),
+        minutes: seen.every(isWithin) ? undefined : minutesOf(seen, now),
 
         async countBrowser(browser, owners) {
           await countEach(owners, budgets, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
@@ -108,7 +108,7 @@ const isWithin = (counted: Pick<Counted, 'count' | 'limit'> | undefined): boolea
   counted === undefined || counted.count <= counted.limit;
 
 /** Until the last of those that are beyond their limit begins anew. */
-const minutesOf = (counted: readonly Counted[]): number => {
+const minutesOf = (counted: readonly Counted[], now: () => number): number => {
   const ends = counted.filter((each) => !isWithin(each)).map(({ resetsAt }) => resetsAt.getTime());
-  return minutesUntil(new Date(Math.max(...ends)));
+  return minutesUntil(new Date(Math.max(...ends)), now);
 };

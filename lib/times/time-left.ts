@@ -1,30 +1,30 @@
-import { nodeTime } from './node-time.js';
-
 /** Time until an instant in whole units, never less than one: what `Retry-After` and pages say. A caller that comes back earlier is refused again. */
-const unitsUntil = (at: Date, unitMs: number): number => Math.max(1, Math.ceil((at.getTime() - nodeTime()) / unitMs));
+const unitsUntil = (at: Date, now: () => number, unitMs: number): number => Math.max(1, Math.ceil((at.getTime() - now()) / unitMs));
 
 /**
  * Whole seconds until an instant, one at least, as `Retry-After` has them.
+ * @param now the time that all nodes share, which is `now` of the context
  * @see RFC 9110 §10.2.3
  * @example
  * ```ts
  * import { type ExtensionContext, IdpError, secondsUntil } from 'tenant-idp/extension';
  *
- * async function countLetter({ attempts }: ExtensionContext, address: string): Promise<void> {
+ * async function countLetter({ attempts, now }: ExtensionContext, address: string): Promise<void> {
  *   const { count, resetsAt } = await attempts(`letters.to ${address}`, 3_600_000);
- *   if (count > 5) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt) });
+ *   if (count > 5) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
  * }
  * ```
  */
-export const secondsUntil = (at: Date): number => unitsUntil(at, 1000);
+export const secondsUntil = (at: Date, now: () => number): number => unitsUntil(at, now, 1000);
 
 /**
  * Whole minutes until an instant, one at least, as pages tell people.
+ * @param now the time that all nodes share, which is `now` of the context
  * @example
  * ```ts
- * import { minutesUntil } from 'tenant-idp/extension';
+ * import { type ExtensionContext, minutesUntil } from 'tenant-idp/extension';
  *
- * const wait = (resetsAt: Date): string => `Try again in ${minutesUntil(resetsAt)} minutes.`;
+ * const wait = ({ now }: ExtensionContext, resetsAt: Date): string => `Try again in ${minutesUntil(resetsAt, now)} minutes.`;
  * ```
  */
-export const minutesUntil = (at: Date): number => unitsUntil(at, 60_000);
+export const minutesUntil = (at: Date, now: () => number): number => unitsUntil(at, now, 60_000);

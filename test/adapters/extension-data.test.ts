@@ -63,7 +63,7 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
       expect(await kept.put(`soon ${seconds}`, 2, { lifetimeSeconds: 10 })).toBe(false);
       expect([await kept.read(`soon ${seconds}`), await kept.take(`soon ${seconds}`)]).toEqual([1, 1]);
       expect(await kept.take(`soon ${seconds}`)).toBeUndefined();
-      const before = Date.now();
+      const before = context.now();
       const { resetsAt } = await context.attempts(`soon ${seconds}`, 10_000);
       expect(Math.round((resetsAt.getTime() - before) / 5000)).toBe(2);
     });

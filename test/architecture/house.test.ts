@@ -119,7 +119,6 @@ describe('design §2: the house', () => {
       'lib/store/caches/changes.ts': 'any number that is higher than the one before',
       'lib/store/outages/reachable.ts': 'ends',
       'lib/store/records/extension-artifacts.ts': 'ends',
-      'lib/times/time-left.ts': '`attempts` tells ends by this clock',
     };
     const asking = Object.keys(graph).filter((file) => /\/node-time\.js'/.test(readFileSync(file, 'utf8')));
     expect(asking.sort()).toEqual(Object.keys(reasons).sort());

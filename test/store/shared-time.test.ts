@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { type ExtensionContext, minutesUntil, secondsUntil } from 'tenant-idp/extension';
 import { saml } from 'tenant-idp/extensions/saml';
 import { adminClient, administer, adminScopes, adminToken, tenantIds } from '../support/administration/admin.js';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/client/agent.js';
@@ -57,6 +58,7 @@ describe.each([20, 12, -12, -20])('L6: a node whose clock is %i s ahead of the t
     for (const name of names) expect(near.map(([path]) => path.slice(path.lastIndexOf('.') + 1))).toContain(name);
   };
   const expectLife = ({ iat = 0, exp = 0 }: { iat?: number; exp?: number }, seconds: number) => expect([exp - iat]).toEqual([seconds]);
+  let context: ExtensionContext | undefined;
   const root = async () => administer(service.issuer, await adminToken(service.issuer, 'root', scopes.join(' ')));
 
   beforeAll(async () => {
@@ -85,7 +87,15 @@ describe.each([20, 12, -12, -20])('L6: a node whose clock is %i s ahead of the t
       directory,
       outgoing: callLoopback,
       seed: { ...testSeed, clients: [...told, asserting.seed, signing.record, adminClient('root', ['*'], scopes)] } as never,
-      extensions: [saml({ keys: [{ key, certificate }] })],
+      extensions: [
+        saml({ keys: [{ key, certificate }] }),
+        {
+          name: 'asks-the-time',
+          start(given) {
+            context = given;
+          },
+        },
+      ],
     });
     sp = await startServiceProvider(await describeIdp(service.issuer));
     expect((await (await root()).post('/saml-service-providers', sp.registration())).status).toBe(201);
@@ -147,6 +157,13 @@ describe.each([20, 12, -12, -20])('L6: a node whose clock is %i s ahead of the t
     const logout = decodeJwt(receiver.tokens.at(-1) ?? '');
     expectStamped(logout, 'iat');
     expectLife(logout, 120);
+  });
+
+  test('the end of a window of attempts, and the seconds until then', async () => {
+    const { attempts, now } = context as ExtensionContext;
+    const { resetsAt } = await attempts('of a test', 50_000);
+    expect([Math.round(now() / 1000), Math.round(resetsAt.getTime() / 1000 - shared())]).toEqual([Math.round(shared()), 50]);
+    expect([secondsUntil(resetsAt, now), minutesUntil(resetsAt, now)]).toEqual([50, 1]);
   });
 
   test('signed introspection', async () => {

@@ -6,6 +6,8 @@ import { createSigner } from './certificate.js';
 import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
 const SMALLEST_BITS = 2048;
+/** Milliseconds by which the clock of this node may be off. The time that all nodes share is known once the stores are open. */
+const CLOCK_MS = 60_000;
 
 const derOf = ({ raw }: X509Certificate): string => raw.toString('base64');
 
@@ -58,9 +60,9 @@ export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
       continue;
     }
     if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key beside it');
-    if (Date.parse(certificate.validTo) < Date.now())
+    if (Date.parse(certificate.validTo) < Date.now() - CLOCK_MS)
       at('certificate', `a certificate that is valid; this one ended ${certificate.validTo}`);
-    if (index === 0 && Date.parse(certificate.validFrom) > Date.now())
+    if (index === 0 && Date.parse(certificate.validFrom) > Date.now() + CLOCK_MS)
       at('certificate', `a certificate that is valid; this one begins ${certificate.validFrom}`);
     if (seen.has(certificate.fingerprint256)) at('certificate', 'another certificate than those before it');
     seen.add(certificate.fingerprint256);

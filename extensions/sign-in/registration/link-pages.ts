@@ -174,7 +174,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
       if (!began && !chosen) return;
       const isFullUntil = await countInvited(context, 'accounts', clientId, invited);
       if (isFullUntil) {
-        ctx.set('Retry-After', String(secondsUntil(isFullUntil)));
+        ctx.set('Retry-After', String(secondsUntil(isFullUntil, context.now)));
         return await show(ctx, found, chosen, {}, 'sign-in.confirm.often', 429);
       }
       const registration = registrationIn(context, tid, found);

@@ -106,7 +106,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       const { client, registration: invited } = interaction;
       const isFullUntil = await countInvited(context, 'forms', client.id, invited);
-      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil) }, 429);
+      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil, context.now) }, 429);
       const through = throughOf(invited);
       const input = { givenName, familyName, email, password: formField(ctx, 'password') };
       try {

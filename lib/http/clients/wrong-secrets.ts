@@ -14,9 +14,9 @@ const WINDOW_MS = 60_000;
 type Attempts = (counter: string, window: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;
 
 export const createCountWrongSecret =
-  (attempts: Attempts): CountWrongSecret =>
+  (attempts: Attempts, now: () => number): CountWrongSecret =>
   async (ctx, id) => {
     const { count, resetsAt } = await attempts(JSON.stringify(['secret', id, addressBlock(ctx.ip)]), WINDOW_MS);
     if (count <= LIMIT) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt) });
+    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
   };

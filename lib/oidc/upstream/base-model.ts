@@ -65,6 +65,27 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: 
     });
 }
 
+/**
+ * Refresh tokens that oidc-provider issues say when the first of their line was issued in the time that all nodes share. The constructor of
+ * models/refresh_token.js takes the time of this node's clock only where `iiat` is absent.
+ */
+export function stampFirstIssue({ RefreshToken: { prototype } }: Provider, now: () => number): void {
+  type Stamped = { readonly iat?: number; iiat?: number };
+  const assign = (token: object, value: number | undefined): void =>
+    void Object.defineProperty(token, 'iiat', { value, configurable: true, enumerable: true, writable: true });
+  Object.defineProperty(prototype, 'iiat', {
+    configurable: true,
+    get(this: Stamped) {
+      const issuedAt = this.iat || epochSeconds(now());
+      assign(this, issuedAt);
+      return issuedAt;
+    },
+    set(this: Stamped, value: number | undefined) {
+      assign(this, value);
+    },
+  });
+}
+
 /** The id of the refresh token that follows another. */
 export type SuccessorOf = (refreshToken: string) => string;
 

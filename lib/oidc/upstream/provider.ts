@@ -8,7 +8,7 @@ import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { IdpError } from '../../errors.js';
 import { secondsAhead } from '../../times/node-time.js';
 import { accessTokenClass, type StructuredTokens } from './access-token.js';
-import { type Class, customiseIds, type Payload, type SuccessorOf } from './base-model.js';
+import { type Class, customiseIds, type Payload, type SuccessorOf, stampFirstIssue } from './base-model.js';
 import { type ClientHooks, customiseClient } from './client.js';
 import { customiseGrant, type Held } from './grant.js';
 import { refuseForeignHints, stampSharedTime } from './id-token.js';
@@ -73,6 +73,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   const provider = new HookedProvider(issuer, configuration);
   pinUrlsToIssuer(provider, hooks.addressOf);
   customiseIds(provider, hooks.successorOf, hooks.now);
+  stampFirstIssue(provider, hooks.now);
   customiseClient(provider, hooks.clients);
   customiseGrant(provider, hooks.held);
   allowMoreTypes(provider);

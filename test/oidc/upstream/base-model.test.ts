@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
-import { bare, expectInOrder, hooked } from './pinned.js';
+import { bare, clock, expectInOrder, hooked } from './pinned.js';
 
 describe('records', () => {
   test('IN_PAYLOAD, a static getter, says what a record keeps', () => {
@@ -33,6 +33,27 @@ describe('records', () => {
     expect(record).toMatchObject({ jti: value, format: 'opaque' });
     expect(await hooked[kind].find(value)).toMatchObject({ jti: value, kind });
   });
+
+  test.each([12, -12, 20, -20])(
+    'L6: a refresh token that oidc-provider issues on a node that is %i s off was first issued in the shared time',
+    async (ahead) => {
+      expectInOrder('models/refresh_token.js', 'super(...args);', 'if (!this.iiat) {', 'this.iiat = this.iat || epochTime();', "'iiat',");
+      expectInOrder('actions/grants/refresh_token.js', 'refreshToken = new RefreshToken({', 'iiat: refreshToken.iiat,');
+      const now = clock.now;
+      clock.now = () => Date.now() - ahead * 1000;
+      try {
+        const token = new hooked.RefreshToken({ accountId: 'x', clientId: 'public' });
+        token.expiresIn = 60;
+        const { iat, iiat } = await hooked.RefreshToken.find(await token.save(60));
+        expect([iat, iiat].map((at) => Math.abs(at - clock.now() / 1000) < 2)).toEqual([true, true]);
+      } finally {
+        clock.now = now;
+      }
+      expect(new hooked.RefreshToken({ iat: 7 }).iiat).toBe(7);
+      expect(Object.keys(new hooked.RefreshToken({ iat: 7, iiat: 5 }))).toContain('iiat');
+      expect(new hooked.RefreshToken({ iat: 7, iiat: 5 }).iiat).toBe(5);
+    },
+  );
 
   test('tokens of one grant share its slot', () => {
     const grant = new hooked.Grant({ clientId: 'public', accountId: 'x' }).generateTokenId();

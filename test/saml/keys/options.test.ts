@@ -1,5 +1,5 @@
 /** Issue 17: the options of SAML are checked at start, all at once, by where they are wrong. */
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import Module from 'node:module';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
@@ -143,4 +143,19 @@ describe('keys of the operator', () => {
       clock.mockRestore();
     }
   });
+
+  test.each([12, -12, 20, -20])(
+    'L6: a node whose clock is %i s off takes a certificate that is valid by the time that all nodes share',
+    async (ahead) => {
+      const { validFrom, validTo } = new X509Certificate(pairOf(one).certificate);
+      for (const at of [Date.parse(validFrom), Date.parse(validTo)]) {
+        const clock = jest.spyOn(Date, 'now').mockImplementation(() => at + ahead * 1000);
+        try {
+          expect(await problemsOf({ keys: [pairOf(one)] })).toEqual([]);
+        } finally {
+          clock.mockRestore();
+        }
+      }
+    },
+  );
 });
