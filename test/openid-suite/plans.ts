@@ -135,7 +135,7 @@ const discovered = { server_metadata: 'discovery', client_registration: 'static_
 const hybrid: readonly ResponseType[] = ['code id_token', 'code token', 'code id_token token'];
 const logout = { response_type: 'code', client_registration: 'static_client' };
 
-export const connectPlans = (sides: Sides): readonly Plan[] => [
+const connectPlans = (sides: Sides): readonly Plan[] => [
   connectPlan(sides, 'config', 'oidcc-config-certification-test-plan', ['code'], {}),
   connectPlan(sides, 'basic', 'oidcc-basic-certification-test-plan', ['code'], discovered),
   connectPlan(sides, 'implicit', 'oidcc-implicit-certification-test-plan', ['id_token', 'id_token token'], discovered),
