@@ -24,7 +24,7 @@ const blanks: readonly unknown[] = [
 const MOST = 1_000;
 
 /** Returns the row with blank values for its malformed parts; undefined where a part is malformed that is not written anew. */
-export function readablePart<R extends Row>(
+function readablePart<R extends Row>(
   row: R,
   { tid, members }: DamagedRow,
   wrongPath: (row: R) => string | undefined,
