@@ -67,7 +67,7 @@ export class RefusedMessage extends Error {
     super(refusals[reason]);
     this.status = reason === 'too_many_bad_signatures' ? 429 : 400;
     if (place !== undefined) this.place = place;
-    if (mismatch) this.mismatch = { received: shown(mismatch.received), expected: shown(mismatch.expected) };
+    if (mismatch) this.mismatch = { received: shown(identifying(mismatch.received)), expected: shown(mismatch.expected) };
   }
 }
 
@@ -77,3 +77,7 @@ const shown = (value: string | number | undefined): string =>
     : String(value)
         .slice(0, 200)
         .replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** URIs, numbers and instants identify parties and times. Another text of a stranger may name people, so it is not logged. */
+const identifying = (value: string | number | undefined): string | number | undefined =>
+  typeof value === 'string' && !/^(?:[a-z][a-z0-9+.-]*:|[\d-])/i.test(value) ? 'a text that is no URI' : value;
