@@ -18,7 +18,7 @@ const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
 /** Those that need no other server. */
 const serving = codeBlocks.filter(
-  ({ code }) => /listen\(3000[,)]/.test(code) && !/from '(ioredis|node:test|tenant-idp\/testing)'/.test(code),
+  ({ code }) => /listen\((3000|\{ port: 3000)\b/.test(code) && !/from '(ioredis|node:test|tenant-idp\/testing)'/.test(code),
 );
 
 const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
@@ -123,7 +123,7 @@ describe('the code of the documentation', () => {
 
     test.each(blocks)('$name: block $index', async ({ index }) => {
       const { port = 0, source = '' } = bases[index] ?? {};
-      expect(source).toMatch(new RegExp(`listen\\(${port}[,)]`));
+      expect(source).toMatch(new RegExp(`listen\\((\\{ port: )?${port}\\b`));
       const [, issuer = ''] = source.match(/issuer: '([^']+)'/) ?? [];
       const base = `http://localhost:${port}${new URL(issuer).pathname.replace(/\/$/, '')}`;
       const discovery = await program!.answer(`${base}/.well-known/openid-configuration`);
