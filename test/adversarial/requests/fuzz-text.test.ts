@@ -153,9 +153,9 @@ function readForm(body: Uint8Array): ReadonlyMap<string, readonly string[]> | un
   }
 }
 
-/** The id and the secret of a header, by the letter of RFC 7617 §2 and RFC 6749 §2.3.1. */
+/** The id and the secret of a header, by RFC 7617 §2 and RFC 6749 §2.3.1, with blanks and tabs after the scheme as they are copied. */
 function readBasic(header: string): readonly [id: string, secret: string] | undefined {
-  const [, digits] = /^basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? [];
+  const [, digits] = /^basic[ \t]+([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? [];
   // Padding may be left out, but not be of another length.
   if (digits?.endsWith('=') && digits.length % 4 !== 0) return undefined;
   try {
