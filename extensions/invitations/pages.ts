@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import {
   type ArtifactKind,
   accountName,
+  type Client,
   type ExtensionContext,
   type InvitationState,
   type LinkRef,
@@ -210,13 +211,33 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
       const look = tid === undefined ? {} : await brandingOf(tid, clientId);
       const values = { tenant: look.tenant?.name ?? '' };
       const text = isSignedIn ? 'invitations.done.signedIn' : 'invitations.done.ready';
-      await view(ctx, { ...look, title: 'invitations.done.title', parts: [{ part: 'text', text: { key: text, values } }] });
+      const parts: ViewPart[] = [{ part: 'text', text: { key: text, values } }];
+      const href = look.client && homeOf(look.client);
+      if (href !== undefined)
+        parts.push({ part: 'link', text: { key: 'invitations.done.to', values: { client: look.client?.name ?? '' } }, href });
+      await view(ctx, { ...look, title: 'invitations.done.title', parts });
     },
 
     isOfForm: (ctx: Context, ref: LinkRef, token: unknown): boolean => csrf.check(ctx, formSubject(ref), token),
     isOfConfirmation: (ctx: Context, ref: LinkRef, oid: string, token: unknown): boolean =>
       csrf.check(ctx, confirmSubject(ref, oid), token),
   };
+}
+
+/** Returns where the application of a client begins: its `client_uri`, else the origin of its first https redirect URI; undefined for native clients. */
+function homeOf({ metadata }: Pick<Client, 'metadata'>): string | undefined {
+  const {
+    application_type: type,
+    client_uri: home,
+    redirect_uris: uris = [],
+  } = metadata as {
+    readonly application_type?: string;
+    readonly client_uri?: string;
+    readonly redirect_uris?: readonly string[];
+  };
+  if (type === 'native') return undefined;
+  const first = uris.map((uri) => new URL(uri)).find(({ protocol }) => protocol === 'https:');
+  return home ?? first?.origin;
 }
 
 /** An account, as the page of both has it. */

@@ -70,6 +70,7 @@ export const da = {
   'invitations.done.title': 'Din konto er klar',
   'invitations.done.signedIn': 'Du er logget ind hos {tenant}. Du kan lukke denne side.',
   'invitations.done.ready': 'Du kan logge ind hos {tenant} fra nu af. Du kan lukke denne side.',
+  'invitations.done.to': 'Gå til {client}',
   'invitations.mail.subject': 'Din invitation til {tenant}',
   'invitations.mail.greeting': 'Hej {name},',
   'invitations.mail.toTenant': '{tenant} inviterer dig til en konto.',

@@ -73,6 +73,7 @@ export const de = {
   'invitations.done.title': 'Ihr Konto ist bereit',
   'invitations.done.signedIn': 'Sie sind bei {tenant} angemeldet. Sie können diese Seite schließen.',
   'invitations.done.ready': 'Sie können sich ab jetzt bei {tenant} anmelden. Sie können diese Seite schließen.',
+  'invitations.done.to': 'Zu {client}',
   'invitations.mail.subject': 'Ihre Einladung zu {tenant}',
   'invitations.mail.greeting': 'Guten Tag {name},',
   'invitations.mail.toTenant': '{tenant} lädt Sie zu einem Konto ein.',

@@ -69,6 +69,7 @@ export const en = {
   'invitations.done.title': 'Your account is ready',
   'invitations.done.signedIn': 'You are signed in to {tenant}. You can close this page.',
   'invitations.done.ready': 'You can sign in to {tenant} from now on. You can close this page.',
+  'invitations.done.to': 'Go to {client}',
   'invitations.mail.subject': 'Your invitation to {tenant}',
   'invitations.mail.greeting': 'Hello {name},',
   'invitations.mail.toTenant': '{tenant} invites you to an account.',

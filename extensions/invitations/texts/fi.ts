@@ -70,6 +70,7 @@ export const fi = {
   'invitations.done.title': 'Tilisi on valmis',
   'invitations.done.signedIn': 'Olet kirjautunut: {tenant}. Voit sulkea tämän sivun.',
   'invitations.done.ready': 'Voit tästä lähtien kirjautua: {tenant}. Voit sulkea tämän sivun.',
+  'invitations.done.to': 'Siirry: {client}',
   'invitations.mail.subject': 'Kutsusi: {tenant}',
   'invitations.mail.greeting': 'Hei {name},',
   'invitations.mail.toTenant': '{tenant} kutsuu sinut käyttämään tiliä.',

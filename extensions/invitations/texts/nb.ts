@@ -70,6 +70,7 @@ export const nb = {
   'invitations.done.title': 'Kontoen din er klar',
   'invitations.done.signedIn': 'Du er logget inn hos {tenant}. Du kan lukke denne siden.',
   'invitations.done.ready': 'Du kan logge inn hos {tenant} fra nå av. Du kan lukke denne siden.',
+  'invitations.done.to': 'Gå til {client}',
   'invitations.mail.subject': 'Din invitasjon til {tenant}',
   'invitations.mail.greeting': 'Hei {name},',
   'invitations.mail.toTenant': '{tenant} inviterer deg til en konto.',

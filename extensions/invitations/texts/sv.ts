@@ -71,6 +71,7 @@ export const sv = {
   'invitations.done.title': 'Ditt konto är klart',
   'invitations.done.signedIn': 'Du är inloggad hos {tenant}. Du kan stänga den här sidan.',
   'invitations.done.ready': 'Du kan logga in hos {tenant} från och med nu. Du kan stänga den här sidan.',
+  'invitations.done.to': 'Gå till {client}',
   'invitations.mail.subject': 'Din inbjudan till {tenant}',
   'invitations.mail.greeting': 'Hej {name},',
   'invitations.mail.toTenant': '{tenant} bjuder in dig till ett konto.',
