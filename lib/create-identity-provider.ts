@@ -61,6 +61,7 @@ import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
 import { cookieName } from './oidc/sessions/cookies.js';
 import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
+import { defaults } from './options/defaults.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
@@ -75,11 +76,7 @@ const LEASE_MS = 10_000;
 /** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
-  const given = resolveOptions(
-    input,
-    process.env,
-    await findProblems(input, { extensions: standard, claims: standardClaims({ initialsAsPicture: false }) }),
-  );
+  const given = resolveOptions(input, process.env, await findProblems(input, { extensions: standard, claims: standardClaims(defaults) }));
   const throwAway = () => [randomBytes(32).toString('base64url')] as const;
   const [madeSalt] = throwAway();
   const options = given.subjectSalt === undefined && !given.production ? { ...given, subjectSalt: madeSalt } : given;

@@ -1,16 +1,16 @@
 /** The default claims, in the specification's order. `sub` and `tid` are set by the protocol. */
 import type { ClaimSet } from '../../lib/extension-door.js';
 import { addressClaims } from './address.js';
-import { emailClaims } from './email.js';
+import { type EmailOptions, emailClaims } from './email.js';
 import { orgClaims } from './org.js';
 import { permsClaims } from './perms.js';
 import { phoneClaims } from './phone.js';
 import { type ProfileOptions, profileClaims } from './profile.js';
 import { rolesClaims } from './roles.js';
 
-export const standardClaims = (options: ProfileOptions): readonly ClaimSet[] => [
+export const standardClaims = (options: ProfileOptions & EmailOptions): readonly ClaimSet[] => [
   profileClaims(options),
-  emailClaims,
+  emailClaims(options),
   phoneClaims,
   orgClaims,
   rolesClaims,

@@ -41,7 +41,7 @@ export interface Client {
   readonly requireConsent: boolean;
   readonly accessTokenType: 'reference' | 'jwt';
   readonly idTokenClaims: 'minimal' | 'scopes';
-  readonly email: 'all' | 'first';
+  readonly email?: 'all' | 'first';
   readonly styles?: {
     readonly logoUri?: string;
     readonly faviconUri?: string;
@@ -873,7 +873,7 @@ export interface Operations {
       readonly requireConsent?: boolean;
       readonly accessTokenType?: 'reference' | 'jwt';
       readonly idTokenClaims?: 'minimal' | 'scopes';
-      readonly email?: 'all' | 'first';
+      readonly email?: ('all' | 'first') | null;
       readonly styles?: {
         readonly logoUri?: string | null;
         readonly faviconUri?: string | null;

@@ -36,6 +36,7 @@ export const defaults = {
   claims: [],
   claimMapping: {},
   oid: 'linked',
+  email: 'all',
   initialsAsPicture: true,
   extensions: [],
   logger: warningsToConsole,

@@ -297,6 +297,12 @@ export interface IdentityProviderOptions {
    */
   readonly oid?: 'linked' | 'always';
   /**
+   * Claim `email` of a person with a second address, for clients whose record does not say: `all` is a list of both addresses, as the service specification
+   * says, and `first` is one string, as most libraries need it.
+   * @default 'all'
+   */
+  readonly email?: 'all' | 'first';
+  /**
    * Whether `picture` of a person without one is their initials, as the service specification says. OpenID Connect Core §5.1 has a URL there: set `false` for
    * applications that show `picture` as an image, and for the certification of OpenID Connect.
    * @default true

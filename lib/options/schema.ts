@@ -46,6 +46,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
     claims: listOfNamed('an array of claim sets'),
     claimMapping: mapOf(only(values.checkClaimScope), 'an object of scopes by claim name'),
     oid: oneOf('linked', 'always'),
+    email: oneOf('all', 'first'),
     initialsAsPicture: flag(),
     extensions: listOfNamed('an array of extensions'),
     logger: withMembers('a logger', 'debug()', 'info()', 'warn()', 'error()'),

@@ -30,7 +30,7 @@ describe('at start', () => {
       code: 'extension_conflict',
       problems: [{ path: 'claims.crm.team', expected: expect.stringContaining("'hr'") }],
     });
-    expect(problemsOf([...standardClaims({ initialsAsPicture: false }), set('hr', 'role')])).toMatchObject({
+    expect(problemsOf([...standardClaims({ initialsAsPicture: false, email: 'all' }), set('hr', 'role')])).toMatchObject({
       problems: [{ path: 'claims.hr.role', expected: expect.stringContaining("'roles'") }],
     });
   });
@@ -96,7 +96,7 @@ describe('at start', () => {
   });
 
   test('a mapping of an unknown claim says which one may be meant', () => {
-    expect(problemsOf(standardClaims({ initialsAsPicture: false }), { perms: 'org' })).toMatchObject({
+    expect(problemsOf(standardClaims({ initialsAsPicture: false, email: 'all' }), { perms: 'org' })).toMatchObject({
       code: 'invalid_options',
       problems: [{ path: 'claimMapping.perms', didYouMean: 'perm' }],
     });
@@ -107,7 +107,7 @@ describe("an instance's mapping", () => {
   const everything = claimSubject();
 
   test('moves a claim to another scope', async () => {
-    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), {
+    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), {
       logger,
       mapping: { company_name: 'profile', role: 'staff' },
     });
@@ -118,7 +118,7 @@ describe("an instance's mapping", () => {
   });
 
   test('removes a claim; its scope stays known', async () => {
-    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger, mapping: { perm: false } });
+    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), { logger, mapping: { perm: false } });
     expect(resolver.declarations.map(({ name }) => name)).not.toContain('perm');
     expect(resolver.scopes.get('perms')).toEqual([]);
     expect(await resolver.resolve(everything, new Set(['perms']), 'userinfo')).toEqual({});
@@ -129,7 +129,10 @@ describe("an instance's mapping", () => {
       name: 'avatars',
       claims: { picture: { ...declared, value: () => 'https://a.test/1' } },
     });
-    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false }), own], { logger, mapping: { picture: false } });
+    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false, email: 'all' }), own], {
+      logger,
+      mapping: { picture: false },
+    });
     expect(await resolver.resolve(everything, hr, 'userinfo')).toEqual({ picture: 'https://a.test/1' });
     expect(await resolver.resolve(everything, new Set(['profile']), 'userinfo')).not.toHaveProperty('picture');
   });
@@ -142,7 +145,7 @@ describe("an instance's mapping", () => {
         team: { ...declared, value: () => '2' },
       },
     });
-    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false }), own], { logger });
+    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false, email: 'all' }), own], { logger });
     expect(resolver.declarations.slice(-2)).toEqual([
       { name: 'desk', ...declared, targets: ['userinfo'] },
       { name: 'team', ...declared, targets: claimTargets },

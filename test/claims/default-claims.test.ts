@@ -7,7 +7,7 @@ import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { client, group, person, subsidiary, tenant, user } from '../support/service/records.js';
 import { claimSubject } from '../support/sign-in/claim-subject.js';
 
-const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
+const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), { logger: console });
 
 /** The table of the specification; `sub` and `tid` are the protocol's. */
 const table = [
@@ -126,7 +126,7 @@ describe('Default claims (service specification)', () => {
   });
 
   test('initialsAsPicture: the initials of who has no picture, in upper case, whole characters', async () => {
-    const withInitials = createClaimResolver(standardClaims({ initialsAsPicture: true }), { logger: console });
+    const withInitials = createClaimResolver(standardClaims({ initialsAsPicture: true, email: 'all' }), { logger: console });
     const picture = async (subject: ClaimSubject) => (await withInitials.resolve(subject, new Set(['profile']), 'userinfo')).picture;
     expect(await picture(alone)).toBe('AA');
     expect(await picture(of({ givenName: 'å', familyName: '𝒵ed' }))).toBe('Å𝒵');

@@ -54,7 +54,7 @@ describe('values', () => {
   test('make neither timer nor signal when nothing is awaited', async () => {
     const timer = jest.spyOn(globalThis, 'setTimeout');
     const controller = jest.spyOn(globalThis, 'AbortController');
-    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger });
+    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), { logger });
     await resolver.resolve(subject, new Set(resolver.scopes.keys()), 'userinfo');
     expect(timer).not.toHaveBeenCalled();
     expect(controller).not.toHaveBeenCalled();

@@ -15,7 +15,7 @@ import { declaredOptions } from '../options/declared-options.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { pageAt } from './pages.js';
 
-const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
+const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), { logger: console });
 
 const reference = pageAt('docs/reference.md');
 const claimsPage = pageAt('docs/claims.md');
@@ -58,7 +58,14 @@ describe('the tables of the documentation', () => {
       metadata: { token_endpoint_auth_method: 'none' },
     });
     const documented = reference.table('Clients', 'Field of a client');
-    const absent = { requirePkce: 'unset', allowedTenants: 'all', styles: 'none', postRegistrationUri: 'none', impersonation: '"allow"' };
+    const absent = {
+      requirePkce: 'unset',
+      email: 'unset',
+      allowedTenants: 'all',
+      styles: 'none',
+      postRegistrationUri: 'none',
+      impersonation: '"allow"',
+    };
     const read = documented.map(([field = '', value = '']) => [field, value.replaceAll("'", '"')]);
     const kept = documented.map(([field = '']) => {
       const value = field === 'metadata' ? {} : Reflect.get(client, field);

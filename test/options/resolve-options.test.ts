@@ -265,6 +265,7 @@ describe('what comes out', () => {
       claims: [],
       claimMapping: {},
       oid: 'linked',
+      email: 'all',
       initialsAsPicture: true,
       extensions: [],
       logger: defaults.logger,

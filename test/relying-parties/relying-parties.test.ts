@@ -11,7 +11,15 @@ import { freePort } from '../support/service/example.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 const started: ChildProcess[] = [];
-const service = useIdp({ seed: journeySeed });
+/** Alice has two addresses, so that an application that takes a list for one string is found here. */
+const seed = {
+  ...journeySeed,
+  tenants: journeySeed.tenants.map(({ persons, ...tenant }) => ({
+    ...tenant,
+    persons: persons.map((person) => ({ ...person, secondEmail: 'alice@home.test' })),
+  })),
+};
+const service = useIdp({ seed });
 afterAll(async () => {
   for (const child of started) child.kill();
 });
@@ -70,7 +78,7 @@ describe('D outside relying parties', () => {
 
   test('passport-openidconnect with a nonce, as the page says', async () => {
     const options = { scope: 'profile email', nonce: true };
-    const origin = await startApplication('passport', { path, options, idTokenClaims: 'scopes' });
+    const origin = await startApplication('passport', { path, options, idTokenClaims: 'scopes', email: 'first' });
     const agent = new Agent();
     const answer = await signedIn(agent, await agent.get(`${origin}/login`));
     expect(JSON.parse(answer.body)).toMatchObject(alice);
@@ -86,9 +94,10 @@ describe('D outside relying parties', () => {
 
   byHand('Authlib', ['python3', '-c', 'import authlib, flask, requests'], async () => {
     const command = ['python3', 'test/relying-parties/flask_application.py'];
-    const origin = await startApplication('authlib', { path, command, idTokenClaims: 'scopes' });
+    const origin = await startApplication('authlib', { path, command, idTokenClaims: 'scopes', email: 'first' });
     const agent = new Agent();
-    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject({ name: 'Alice Adams' });
+    const claims = { name: 'Alice Adams', email: 'alice@acme.test' };
+    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject(claims);
   });
 
   byHand('go-oidc', ['go', 'version'], async () => {
@@ -96,9 +105,15 @@ describe('D outside relying parties', () => {
     copyFileSync('test/relying-parties/goidc.go', join(folder, 'main.go'));
     const steps = ['mod init application', 'get github.com/coreos/go-oidc/v3/oidc golang.org/x/oauth2', 'build -o application .'];
     for (const step of steps) execFileSync('go', step.split(' '), { cwd: folder, stdio: 'ignore' });
-    const origin = await startApplication('goidc', { path, command: [join(folder, 'application')], idTokenClaims: 'scopes' });
+    const origin = await startApplication('goidc', {
+      path,
+      command: [join(folder, 'application')],
+      idTokenClaims: 'scopes',
+      email: 'first',
+    });
     const agent = new Agent();
-    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject({ name: 'Alice Adams' });
+    const claims = { name: 'Alice Adams', email: 'alice@acme.test' };
+    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject(claims);
     rmSync(folder, { recursive: true });
   });
 

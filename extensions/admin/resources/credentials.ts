@@ -123,7 +123,7 @@ export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
     form: recordForms.client,
     changeable: form({ ...without(recordForms.client, 'secret').properties, confirm }),
     always: [
-      ...['metadata', 'allowedScopes', 'allowPlainPkce', 'requireConsent', 'accessTokenType', 'idTokenClaims', 'email', 'lifetimes'],
+      ...['metadata', 'allowedScopes', 'allowPlainPkce', 'requireConsent', 'accessTokenType', 'idTokenClaims', 'lifetimes'],
       ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status', 'confirm'],
     ],
     errors: ['grant_exceeds_own', 'means_unconfirmed'],

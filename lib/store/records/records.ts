@@ -362,7 +362,8 @@ export interface Client extends Named {
   readonly requireConsent: boolean;
   readonly accessTokenType: 'reference' | 'jwt';
   readonly idTokenClaims: 'minimal' | 'scopes';
-  readonly email: 'all' | 'first';
+  /** Absent: as the option `email` says. */
+  readonly email?: 'all' | 'first';
   readonly styles?: Branding;
   readonly lifetimes: Lifetimes;
   /** Tenants whose users may sign in, and whom it may ask about; absent: all. */

@@ -260,7 +260,7 @@ const rowChecks: {
     requireConsent: flag,
     accessTokenType: oneOf('reference', 'jwt'),
     idTokenClaims: oneOf('minimal', 'scopes'),
-    email: oneOf('all', 'first'),
+    email: optional(oneOf('all', 'first')),
     styles: optional(branding),
     lifetimes: record<records.Lifetimes>({
       accessToken: seconds,

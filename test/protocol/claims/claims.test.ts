@@ -171,6 +171,25 @@ describe('Default claims', () => {
     });
   });
 
+  test('Default claims: the option email says what it is for clients and API resources that do not say', async () => {
+    const one = await startIdp({ email: 'first' });
+    try {
+      const [account] = await one.idp.directory.accounts.candidates('alice@acme.test');
+      const { persons } = one.idp.tenant(account?.tenant.id ?? '');
+      await persons.update(account?.person.id ?? '', { secondEmail: 'alice@home.test' });
+      const endpoints = endpointsOf(one.issuer);
+      const { tokens } = await obtainTokens(one.issuer, { scope: 'openid email' });
+      const emailNow = async () => (await endpoints.userinfo(tokens.access_token)).json.email;
+      expect(await emailNow()).toBe('alice@acme.test');
+      await one.idp.directory.clients.update('web', { email: 'all' });
+      expect(await emailNow()).toEqual(['alice@acme.test', 'alice@home.test']);
+      await one.idp.directory.clients.update('web', { email: null });
+      expect(await emailNow()).toBe('alice@acme.test');
+    } finally {
+      await one.close();
+    }
+  });
+
   test('Default claims: picture is the initials of a person without a picture, and absent with initialsAsPicture: false', async () => {
     expect(await userinfoOf(alice, 'openid profile')).toMatchObject({ picture: 'AA' });
     const plain = await startIdp({ initialsAsPicture: false });
