@@ -1614,6 +1614,7 @@ export type AdminErrorCode =
   | 'policy_privileged'
   | 'precondition_failed'
   | 'rate_limited'
+  | 'record_unreadable'
   | 'reset_unavailable'
   | 'temporarily_unavailable'
   | 'tenant_name_taken'
