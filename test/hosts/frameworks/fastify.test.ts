@@ -2,8 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { expect, test } from '@jest/globals';
 import fastify from 'fastify';
 import type { IdentityProvider } from 'tenant-idp';
-import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 /** As docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {

@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { IdentityProvider } from 'tenant-idp';
-import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 @Module({})
 class AppModule {}

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { IdentityProvider } from 'tenant-idp';
-import { Agent, basic, postForm } from '../support/client/agent.js';
-import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
-import { startIdp } from '../support/service/idp.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { Agent, basic, postForm } from '../../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
+import { startIdp } from '../../support/service/idp.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 const errors: unknown[] = [];
 

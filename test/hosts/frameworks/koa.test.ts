@@ -5,10 +5,10 @@ import compress from 'koa-compress';
 import mount from 'koa-mount';
 import session from 'koa-session';
 import type { IdentityProvider } from 'tenant-idp';
-import { Agent, authorizeUrl, basic, postForm, signIn } from '../support/client/agent.js';
-import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
-import { startIdp, type TestIdp } from '../support/service/idp.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { Agent, authorizeUrl, basic, postForm, signIn } from '../../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
+import { startIdp, type TestIdp } from '../../support/service/idp.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 interface HostApp {
   readonly errors: unknown[];

@@ -4,8 +4,8 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { expect, test } from '@jest/globals';
 import { Hono } from 'hono';
 import type { IdentityProvider } from 'tenant-idp';
-import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
+import { useIdp } from '../../support/service/use-idp.js';
 
 /** As docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
