@@ -33,9 +33,7 @@ interface Stage {
 }
 
 async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<void> {
-  const stage = await set();
-  // A family whose answer was lost in the outage is to be found alive after it, however slow the machine brings the server back.
-  const service = await patiently(() => startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } }));
+  const { stage, service } = await patiently(() => started(set));
   const load = await patiently(() => startLoad(service.issuer));
   const outages: { readonly from: number; readonly to: number }[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -83,6 +81,18 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
   if (process.env.PROVE) process.stderr.write(`${JSON.stringify(told)}\n`);
   await service.close();
   await stage.end();
+}
+
+/** Starts a service over new stores: each service has another issuer, so a seed that did not end leaves users without a password to the next service. */
+async function started(set: () => Promise<Stage>) {
+  const stage = await set();
+  try {
+    // A family whose answer was lost in the outage is to be found alive after it, however slow the machine brings the server back.
+    return { stage, service: await startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } }) };
+  } catch (error) {
+    await stage.end();
+    throw error;
+  }
 }
 
 /** Tries to set up again, because the store of a busy machine may answer too late before any outage. */
