@@ -119,7 +119,8 @@ for (const [which, hang] of [
   ['directory', true] as const,
 ])
   testTogether(`a service whose ${which} are away${hang ? ' and do not say so' : ''} does not start: it says which store`, async () => {
-    const { down, recover: _, ...stores } = failingStores();
+    const { down, artifacts, directory } = failingStores();
+    const stores = { artifacts, directory };
     Object.assign(down, { hang, [which]: true });
     const store = { ...stores[which], name: `own ${which}` };
     const { error, milliseconds } = (await timed(createIdentityProvider(options({ ...stores, [which]: store })))) as {
