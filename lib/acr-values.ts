@@ -56,6 +56,45 @@ export function parseAcrValues(text: string | undefined): AcrValues {
   };
 }
 
+/** What an authorization request asks of the sign-in, in `acr_values` and in an essential `acr` of the parameter `claims`. */
+export interface RequestedAcr extends AcrValues {
+  /** Levels of which the sign-in has to reach one, as the client wrote them. Undefined: any level, or none. @see OpenID Connect Core §5.5.1.1 */
+  readonly essential?: readonly unknown[];
+}
+
+/**
+ * Parses `acr_values` and an essential `acr` of `claims`. An essential `acr` that lists `mfa` without `pwd` makes a second factor a condition, as `mfa` in
+ * `acr_values` does. oidc-provider drops this `acr` if the request has `acr_values` too, and drops `claims` while the feature `claimsParameter` is off.
+ * @see OpenID Connect Core §5.5.1.1
+ * @example
+ * ```ts
+ * import { requestedAcr } from 'tenant-idp/extension';
+ *
+ * console.log(requestedAcr({ claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }).mfa); // true
+ * ```
+ */
+export function requestedAcr({ acr_values: acrValues, claims }: Readonly<Record<string, unknown>>): RequestedAcr {
+  const acr = parseAcrValues(acrValues as string | undefined);
+  const essential = typeof claims === 'string' ? essentialLevels(claims) : undefined;
+  if (essential === undefined) return acr;
+  const isCondition = essential.includes('mfa') && !essential.includes('pwd');
+  return { ...acr, essential, ...(isCondition ? { mfa: true, prefersMfa: false } : {}) };
+}
+
+/** oidc-provider refuses a `claims` parameter that is malformed, so nothing is read from it here. */
+function essentialLevels(claims: string): readonly unknown[] | undefined {
+  let acr: { readonly essential?: unknown; readonly value?: unknown; readonly values?: unknown } | null | undefined;
+  try {
+    acr = (JSON.parse(claims) as { id_token?: { acr?: typeof acr } } | null)?.id_token?.acr;
+  } catch {
+    return undefined;
+  }
+  if (!acr?.essential || (acr.value === undefined && acr.values === undefined)) return undefined;
+  const { value, values = [value] } = acr;
+  if (!Array.isArray(values)) return [];
+  return value === undefined ? values : values.filter((each) => each === value);
+}
+
 /**
  * Levels of sign-in that `acr` names, the strongest first: each is the member of `amr` that proves it. A sign-in that reached none of them has no
  * `acr`: what somebody else vouched for (`external`) is not known to be any.
@@ -65,6 +104,10 @@ const acrLevels: readonly string[] = ['mfa', 'pwd'];
 
 /** Those that can be reached here. */
 export const offeredLevels = (hasSecondFactor: boolean): readonly string[] => (hasSecondFactor ? acrLevels : ['pwd']);
+
+/** Of the levels, those that answer the request. */
+export const levelsFor = ({ essential }: RequestedAcr, levels: readonly string[]): readonly string[] =>
+  essential === undefined ? levels : levels.filter((level) => essential.includes(level));
 
 export const reachedLevel = (amr: readonly string[] = [], levels: readonly string[] = acrLevels): string | undefined =>
   levels.find((level) => amr.includes(level));

@@ -1,7 +1,7 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
-export { type AcrValues, parseAcrValues } from './acr-values.js';
+export { type AcrValues, parseAcrValues, type RequestedAcr, requestedAcr } from './acr-values.js';
 export type { Awaitable } from './awaitable.js';
 export {
   type ClaimContext,

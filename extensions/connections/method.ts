@@ -5,8 +5,8 @@ import {
   type Interaction,
   type Locale,
   locales,
-  parseAcrValues,
   redirectByGet,
+  requestedAcr,
   type SignInMethod,
 } from '../../lib/extension-door.js';
 import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
@@ -36,7 +36,7 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
   const offered = async ({ tids = [] }: Interaction) => (await book.of(tids)).filter(({ hasButton }) => hasButton);
 
   async function wantsMfa({ parameters, tids }: Interaction): Promise<boolean> {
-    if (parseAcrValues(parameters.acr_values).mfa) return true;
+    if (requestedAcr(parameters).mfa) return true;
     const [only, ...others] = tids ?? [];
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
     return tenant?.signIn?.requireMfa === true;

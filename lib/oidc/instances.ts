@@ -3,7 +3,7 @@
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { offeredLevels, reachedLevel } from '../acr-values.js';
+import { levelsFor, offeredLevels, reachedLevel, requestedAcr } from '../acr-values.js';
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import { noteFeatures } from './authorize/parameters.js';
@@ -68,7 +68,7 @@ function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ..
   const levels = offeredLevels(parts.offers.serves('mfa')).filter((level) => acrValues.has(level));
   const provider = createHookedProvider(options.issuer, configuration, {
     ...hooks,
-    acr: ({ oidc }) => reachedLevel(oidc.session?.amr, levels),
+    acr: (ctx) => reachedLevel(ctx.oidc.session?.amr, levelsFor(requestedAcr(ctx.oidc.params ?? {}), levels)),
   });
   noteFeatures(provider, configuration);
   for (const [name, type] of parts.grantTypes)

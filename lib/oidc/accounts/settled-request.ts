@@ -1,5 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { type AcrValues, parseAcrValues } from '../../acr-values.js';
+import { type RequestedAcr, requestedAcr } from '../../acr-values.js';
 import type { Client } from '../../store/records/records.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
@@ -12,7 +12,7 @@ export interface SettledRequest {
   readonly session: OurSession;
   /** Of the signed-in account; undefined without one that can be used. */
   readonly oid: string | undefined;
-  readonly acr: AcrValues;
+  readonly acr: RequestedAcr;
   /** Tenants whose users may sign in; undefined: any. */
   readonly tids: readonly string[] | undefined;
   readonly params: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export const settledOf = perRequest((ctx: KoaContextWithOIDC): SettledRequest =>
   const { account, client: provided, params = {} } = oidc;
   const session = oidc.session as OurSession;
   const client = clientOf(provided);
-  const acr = parseAcrValues(params.acr_values as string | undefined);
+  const acr = requestedAcr(params);
   return {
     client,
     session,

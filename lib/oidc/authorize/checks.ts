@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { parseAcrValues } from '../../acr-values.js';
+import { levelsFor, offeredLevels, parseAcrValues, requestedAcr } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { LONGEST_URI, scopesOfClient } from '../../directory/index.js';
 import { mayBeKept, mostKept } from '../../http/requests/kept.js';
@@ -17,7 +17,7 @@ import { carriedOf, customLimits } from './parameters.js';
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
 export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory' | 'options'>, scopes: Scopes) => {
-  const { offers, directory } = parts;
+  const { offers, directory, options } = parts;
   const checkProfile = createProfileCheck(parts);
   return (ctx: KoaContextWithOIDC): void | Promise<void> => {
     const { oidc } = ctx;
@@ -40,9 +40,11 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     }
     // Libraries add prompt=consent to offline_access by themselves. It asks for no page that the client's record does not ask for.
     if (!record.requireConsent && asked.includes('offline_access')) params.prompt = withoutConsent(params.prompt);
-    const acrValues = params.acr_values as string | undefined;
-    const refusing = checkAuthenticationRequirements(acrValues, offers);
-    if (!parseAcrValues(acrValues).impersonate) return refusing;
+    const acr = requestedAcr(params);
+    // With `configure`, the host may have levels of its own.
+    if (!options.configure && levelsFor(acr, offeredLevels(offers.serves('mfa'))).length === 0) refuseLevel();
+    const refusing = checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
+    if (!acr.impersonate) return refusing;
     return Promise.resolve(refusing).then(() => checkActing(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
   };
 };
@@ -141,6 +143,11 @@ function refuseUnmet(asked: readonly (string | false)[]): void {
   const unmet = asked.filter(Boolean);
   if (unmet.length > 0)
     throw new errors.UnmetAuthenticationRequirements(`acr_values has values that this service does not support: ${unmet.join(', ')}`);
+}
+
+/** @throws UnmetAuthenticationRequirements where the sign-in cannot reach a level that `claims` makes essential. @see OpenID Connect Core §5.5.1.1 */
+export function refuseLevel(): never {
+  throw new errors.UnmetAuthenticationRequirements('the sign-in reaches no level of the essential acr in claims');
 }
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */

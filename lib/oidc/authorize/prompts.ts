@@ -10,6 +10,7 @@ import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
+import { refuseLevel } from './checks.js';
 import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js';
 
 const { Check, Prompt, base } = interactionPolicy;
@@ -84,6 +85,17 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
       unless(isOfAllowedMethod(ctx), () => signInAgain(ctx, mismatches.method)),
     ),
   );
+  // oidc-provider asks for a sign-in again, after each one, and does not see an `acr` in `claims` beside `acr_values`.
+  for (const check of ['essential_acrs', 'essential_acr']) login?.checks.remove(check);
+  login?.checks.add(
+    new Check('essential_acr', mismatches.level, 'login_required', (ctx) => {
+      const { oid, acr } = settledOf(ctx);
+      // The requirement that serves a second factor asks for it.
+      if (oid === undefined || acr.essential === undefined || (acr.mfa && acr.essential.includes('mfa'))) return false;
+      if (acr.essential.includes(ctx.oidc.acr)) return false;
+      return ctx.oidc.result?.login ? refuseLevel() : true;
+    }),
+  );
   policy.add(
     new Prompt(
       { name: 'select_account', requestable: true },
@@ -122,7 +134,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   if (!features.resourceIndicators?.enabled) consent?.checks.remove('rs_scopes_missing');
   if (!features.claimsParameter?.enabled) {
     consent?.checks.remove('op_claims_missing');
-    for (const check of ['claims_id_token_sub_value', 'essential_acrs', 'essential_acr']) login?.checks.remove(check);
+    login?.checks.remove('claims_id_token_sub_value');
+    login?.checks.remove('essential_acr');
   }
   return policy;
 }
@@ -130,6 +143,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 const refusal = 'people cannot create accounts here';
 
 const mismatches = {
+  level: 'the sign-in reached no level of the essential acr in claims',
   hint: 'id_token_hint and the signed-in account do not match',
   method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows',
   tenant: 'the signed-in account is not of a tenant that may sign in here',
