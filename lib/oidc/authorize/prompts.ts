@@ -8,6 +8,7 @@ import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requireme
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
+import { checkResumed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
 import { refuseLevel } from './checks.js';
@@ -63,6 +64,13 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const login = policy.get('login');
   const consent = policy.get('consent');
 
+  // oidc-provider checks PKCE as a request begins, and not again as it is resumed.
+  login?.checks.add(
+    new Check('challenge', 'code_challenge is missing', 'invalid_request', (ctx) => {
+      checkResumed(ctx);
+      return false;
+    }),
+  );
   // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
   login?.checks.add(
     new Check('account_gone', 'the account of the session cannot be used', 'login_required', (ctx) => {

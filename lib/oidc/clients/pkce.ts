@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Context } from 'koa';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Logger } from '../../logger.js';
 import { createBounded } from '../../store/caches/bounded.js';
@@ -27,11 +28,7 @@ const MOST_LOGGED = 10_000;
 export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] {
   const logged = createBounded<true>({ max: MOST_LOGGED });
   return (ctx, client) => {
-    const reason = reasonForChallenge(ctx, client);
-    if (reason !== undefined)
-      throw new errors.InvalidRequest(
-        `code_challenge is missing: send code_challenge and code_challenge_method=S256 (PKCE), because ${reason}`,
-      );
+    requireChallenge(ctx, client);
     const { requirePkce } = clientOf(client) ?? {};
     if (requirePkce === undefined && !ctx.oidc.params?.nonce && !logged.has(client.clientId)) {
       logged.set(client.clientId, true);
@@ -39,6 +36,22 @@ export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] 
     }
     return false;
   };
+}
+
+/** @throws InvalidRequest for a request for a code without a challenge, where PKCE is required. */
+function requireChallenge({ oidc }: KoaContextWithOIDC, client: Client): void {
+  const reason = reasonForChallenge(oidc, client);
+  if (reason === undefined) return;
+  throw new errors.InvalidRequest(
+    `code_challenge is missing: send code_challenge and code_challenge_method=S256 (PKCE), because ${reason}`,
+  );
+}
+
+/** Applies the rule to a request that began before PKCE became required for its client. @throws InvalidRequest */
+export function checkResumed(ctx: KoaContextWithOIDC): void {
+  const { route, params, client } = ctx.oidc;
+  if (route !== 'resume' || !client || params?.code_challenge !== undefined) return;
+  if (String(params?.response_type).split(' ').includes('code')) requireChallenge(ctx, client);
 }
 
 const UNPROTECTED =
@@ -49,11 +62,11 @@ const UNPROTECTED =
  * is merged, and a pushed request is loaded.
  * @see RFC 9700 §2.1.1, RFC 8252 §6, FAPI 2.0 Security Profile §5.3.2.2, FAPI 1.0 Advanced §5.2.2
  */
-function reasonForChallenge({ oidc }: KoaContextWithOIDC, client: Client): string | undefined {
+function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client: Client): string | undefined {
   if (client.clientAuthMethod === 'none') return 'the client is public (token_endpoint_auth_method is none)';
   if (client.applicationType === 'native') return 'the client is native (application_type is native)';
-  if (oidc.isFapi('2.0')) return 'FAPI 2.0 applies to the client (features.fapi)';
-  if (oidc.route === 'pushed_authorization_request' && oidc.isFapi('1.0 Final'))
+  if (oidc?.isFapi('2.0')) return 'FAPI 2.0 applies to the client (features.fapi)';
+  if (oidc?.route === 'pushed_authorization_request' && oidc.isFapi('1.0 Final'))
     return 'FAPI 1.0 applies to the client (features.fapi) and the request is pushed';
   return clientOf(client)?.requirePkce ? 'requirePkce is true for the client' : undefined;
 }
@@ -75,6 +88,17 @@ export function hashedPlainChallenge({
 }: Parameters): Record<string, string> | undefined {
   if (method !== 'plain' || typeof challenge !== 'string' || problemOf(challenge) !== undefined) return undefined;
   return { code_challenge: hash('sha256', challenge, 'base64url'), code_challenge_method: 'S256' };
+}
+
+/**
+ * Refuses a code without a challenge if PKCE is required for the client by now. A client that was confidential when it asked for the code may be public since.
+ * @throws InvalidGrant @see RFC 9700 §2.1.1
+ */
+export function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: Parameters): void {
+  // Only requests that oidc-provider parsed have `oidc`. All requests do where FAPI may apply.
+  const reason = codeChallenge === undefined ? reasonForChallenge((ctx as unknown as Partial<KoaContextWithOIDC>).oidc, client) : undefined;
+  if (reason !== undefined)
+    throw new errors.InvalidGrant(`the code was given without code_challenge (PKCE), which is required by now, because ${reason}`);
 }
 
 /**
