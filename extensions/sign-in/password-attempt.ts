@@ -38,7 +38,7 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
     const { identifier, password, organisation } = form;
     const { minutes } = attempt;
     const known = interactions.remembered(ctx);
-    const isKnown = ({ person }: Account) => known.includes(person.user.id);
+    const isKnown = (account: Account) => known.includes(account.person.user.id) || known.includes(ownerOf(account));
     const refused = minutes === undefined ? undefined : ({ refused: 'attempts.exceeded', minutes } as const);
     if (refused && known.length === 0) return refused;
 

@@ -27,7 +27,7 @@ export interface Narrowed {
   readonly method?: string | undefined;
   /**
    * Whether the name of a parent account in another tenant means the linked account in one of {@link tids}. In each tenant, an account with the name comes
-   * first, and a name that means two linked accounts means none of them.
+   * first, except a self-made one. Of two linked accounts, the name means the one whose parent stands better for it, or none.
    * @default false
    */
   readonly isParentNameAllowed?: boolean;

@@ -6,7 +6,15 @@ import { cleanText } from '../../text/kinds.js';
 import type { DirectoryContext } from '../context.js';
 import { NO_USER, organisationKey, USER_NAME_LENGTH } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
-import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, type Narrowed } from './accounts.js';
+import {
+  type Account,
+  type Accounts,
+  credentialOwner,
+  isEmailVerified,
+  isUsable,
+  MAX_CREDENTIAL_OWNERS,
+  type Narrowed,
+} from './accounts.js';
 
 /** The first accounts, of at most so many owners of credentials. */
 function ofOwners(accounts: readonly Account[]): readonly Account[] {
@@ -15,23 +23,62 @@ function ofOwners(accounts: readonly Account[]): readonly Account[] {
   return accounts.filter(({ person }) => first.has(credentialOwner(person.user)));
 }
 
-/** The linked accounts without those whose owner has an account with the name itself, which then decides what account becomes active. */
-const withoutOwnersOf = (direct: readonly Account[], linked: readonly Account[]): readonly Account[] => {
-  const owners = new Set(direct.map(({ person }) => credentialOwner(person.user)));
-  return linked.filter(({ person }) => !owners.has(credentialOwner(person.user)));
-};
-
 /** The keys that the name may be stored under; none for what no name can be. */
 const keysOf = (userName: string): readonly string[] =>
   userName.length > USER_NAME_LENGTH ? [] : comparedUserNames(userName).filter((key) => key !== '');
 
-/** Whether nobody but who uses it says whose it is: anybody can make one under another's name. */
-const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegistered === true && !user.emailVerified;
+/** Whether only its user says whose the account is. Anybody can make such an account under the name of somebody else. */
+const isSelfMade = ({ user }: PersonWithUser): boolean => user.isSelfRegistered === true && !user.emailVerified;
+
+/** How well a parent account stands for its user name: proven by a verified address, made by others, self-made. */
+const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) ? 2 : isSelfMade(parent) ? 0 : 1);
+
+/** The person whose user name means the linked account. */
+const parentOf = ({ person, owner }: Account): PersonWithUser => owner?.person ?? person;
+
+/**
+ * Returns the account of each tenant that the name of a parent means: the one whose parent stands better for the name than all other parents, if there is one.
+ * Otherwise a colleague could shut a user out by a self-made account with the name.
+ */
+function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
+  const standing = ({ account }: Ranked): number => standingOf(parentOf(account));
+  return linked.filter((one) =>
+    linked.every((other) => other === one || other.account.tenant.id !== one.account.tenant.id || standing(other) < standing(one)),
+  );
+}
+
+/**
+ * Returns the accounts that a name means, in order. An account with the name itself wins over linked accounts of its family and of its tenant. A self-made
+ * account does not win over the linked account of its tenant whose parent is not self-made: strangers can register the name of a parent.
+ * @param namesakes all persons of the linked account's tenant who have the name, usable or not
+ */
+function meant(
+  direct: readonly Ranked[],
+  linked: readonly Ranked[],
+  namesakes: (tid: string) => readonly PersonWithUser[],
+): readonly Ranked[] {
+  const owners = new Set(direct.map(({ account }) => credentialOwner(account.person.user)));
+  const winning = linked.filter(({ account, isSelfMade: isWeak }) => {
+    const others = namesakes(account.tenant.id);
+    const isFirst = others.length === 0 || (!isWeak && others.every(isSelfMade));
+    return isFirst && !owners.has(credentialOwner(account.person.user));
+  });
+  const won = new Set(winning.map(({ account }) => account.tenant.id));
+  const own = direct.filter(({ account }) => !won.has(account.tenant.id));
+  return [...own, ...winning].sort((one, other) => one.rank - other.rank || Number(one.isSelfMade) - Number(other.isSelfMade));
+}
 
 /** Accounts of the tenant with the given name come before accounts of a number or a subsidiary, because other tenants can write numbers and subsidiaries. */
 const TENANT_NAME = 0;
 const OTHER_NAME = 1;
 type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
+
+interface Ranked {
+  readonly account: Account;
+  readonly rank: Rank;
+  /** Of a linked account that its parent's name means: whether the parent is. */
+  readonly isSelfMade: boolean;
+}
 
 const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
   method === undefined || (signIn?.methods?.includes(method) ?? true);
@@ -98,45 +145,46 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
     return others.some((name) => name !== undefined && organisationKey(name) === said) ? OTHER_NAME : undefined;
   };
 
-  /** Usable accounts with the name, in order, and all tenants that have an account with the name. */
+  const ranked = async (account: Account, organisation: string, named = account.person): Promise<readonly Ranked[]> => {
+    const rank = await rankOf(account, organisation);
+    return rank === undefined ? [] : [{ account, rank, isSelfMade: isSelfMade(named) }];
+  };
+
+  /** Usable accounts with the name, and all persons with the name by their tenants. */
   async function byOwnName(keys: readonly string[], { tids, organisation = '', method }: Narrowed) {
-    const found = new Set<string>();
-    const ranked = [
-      { known: [] as Account[], selfMade: [] as Account[] },
-      { known: [] as Account[], selfMade: [] as Account[] },
-    ] as const;
+    const named = new Map<string, readonly PersonWithUser[]>();
+    const found: Ranked[] = [];
+    const first: Account[] = [];
     for await (const account of accountsByName(keys, tids)) {
-      found.add(account.tenant.id);
-      const rank = isUsable(account) && allows(account, method) ? await rankOf(account, organisation) : undefined;
-      if (rank === undefined) continue;
-      ranked[rank][isSelfMade(account) ? 'selfMade' : 'known'].push(account);
-      const { known } = ranked[TENANT_NAME];
-      if (ofOwners(known).length < known.length) break;
+      const { person, tenant } = account;
+      named.set(tenant.id, [...(named.get(tenant.id) ?? []), person]);
+      if (!isUsable(account) || !allows(account, method)) continue;
+      const usable = await ranked(account, organisation);
+      found.push(...usable);
+      first.push(...usable.filter(({ rank, isSelfMade }) => rank === TENANT_NAME && !isSelfMade).map((one) => one.account));
+      if (ofOwners(first).length < first.length) break;
     }
-    return { tids: found, accounts: ranked.flatMap(({ known, selfMade }) => [...known, ...selfMade]) };
+    return { named, found };
   }
 
-  /** Accounts that the name means as the name of their parent, at most one in each tenant. They come after all accounts with the name. */
+  /** Accounts that the name means as the name of their parent, at most one in each tenant. */
   async function byParentName(
     keys: readonly string[],
     { tids, organisation = '', method, isParentNameAllowed = false }: Narrowed,
-  ): Promise<readonly Account[]> {
+  ): Promise<readonly Ranked[]> {
     if (tids === undefined || !isParentNameAllowed) return [];
     const allowed = (await childrenByParentName(keys, tids)).filter((account) => allows(account, method));
-    const ranks = await Promise.all(allowed.map((account) => rankOf(account, organisation)));
-    const named = allowed.filter((_, index) => ranks[index] !== undefined);
-    return named.filter(({ tenant }, _, all) => all.filter((other) => other.tenant.id === tenant.id).length === 1);
+    return bestOfTenants((await Promise.all(allowed.map((account) => ranked(account, organisation, parentOf(account))))).flat());
   }
 
-  const hasName = async (tid: string, keys: readonly string[]): Promise<boolean> =>
-    (await Promise.all(keys.map((key) => persons.find({ byUserName: [tid, key] })))).flat().length > 0;
+  const namesakesIn = async (tid: string, keys: readonly string[]): Promise<readonly PersonWithUser[]> =>
+    (await Promise.all(keys.map((key) => persons.find({ byUserName: [tid, key] })))).flat().filter(hasUser);
 
   return {
     async candidates(userName, narrowed = {}) {
       const keys = keysOf(userName);
       const [direct, linked] = await Promise.all([byOwnName(keys, narrowed), byParentName(keys, narrowed)]);
-      const others = withoutOwnersOf(direct.accounts, linked);
-      return ofOwners([...direct.accounts, ...others.filter(({ tenant }) => !direct.tids.has(tenant.id))]);
+      return ofOwners(meant(direct.found, linked, (tid) => direct.named.get(tid) ?? []).map(({ account }) => account));
     },
 
     async withEmail(email, tids) {
@@ -171,11 +219,15 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
           ? account
           : [],
       );
-      const ranks = await Promise.all(named.map((account) => rankOf(account, organisation)));
-      const direct = [TENANT_NAME, OTHER_NAME].flatMap((rank) => named.filter((_, index) => ranks[index] === rank));
-      const known = withoutOwnersOf(direct, linked).filter(({ person }) => oids.includes(person.user.id));
-      const isTaken = await Promise.all(known.map(({ tenant }) => hasName(tenant.id, keys)));
-      return ofOwners([...direct, ...known.filter((_, index) => !isTaken[index])]);
+      const direct = (await Promise.all(named.map((account) => ranked(account, organisation)))).flat();
+      // A browser that signed in to the parent knows the password that signs the linked account in.
+      const known = linked.filter(({ account: { person } }) =>
+        [person.user.id, credentialOwner(person.user)].some((id) => oids.includes(id)),
+      );
+      const namesakes = new Map(
+        await Promise.all(known.map(async ({ account: { tenant } }) => [tenant.id, await namesakesIn(tenant.id, keys)] as const)),
+      );
+      return ofOwners(meant(direct, known, (tid) => namesakes.get(tid) ?? []).map(({ account }) => account));
     },
   };
 }
