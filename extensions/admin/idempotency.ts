@@ -19,19 +19,25 @@ const IDS = 4;
 
 /** Claims of keys: the request of a key, and the attempt that holds its turn. */
 const claims: ArtifactKind = { name: 'admin.claims', lifetimeSeconds: DAY_SECONDS };
+/** Answers, by the request of their claim. After the claim has ended, no request finds its answer. */
 const answers: ArtifactKind = { name: 'admin.answers', lifetimeSeconds: DAY_SECONDS };
 
 export const kinds = [claims, answers] as const;
 
 interface Claim {
   readonly fingerprint: string;
-  /** The request, in the writes of all its attempts. */
+  /** The request, in its answer and in the writes of all its attempts. Unique to the claim. */
   readonly request: string;
   readonly ids: readonly string[];
   /** Values that attempts made. */
   readonly remembered?: Readonly<Record<string, unknown>>;
   /** The attempt that holds the turn, and the end of its lease in milliseconds since the epoch. Absent after the last attempt failed. */
   readonly turn?: { readonly holder: string; readonly until: number };
+}
+
+/** The key in the store and the request of a claim. After the day of a key, the key may have another claim. */
+interface Held extends Pick<Claim, 'request'> {
+  readonly id: string;
 }
 
 /** An answer as it is kept: what was refused is refused again. */
@@ -56,19 +62,27 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
   const stored = { claims: artifact(claims), answers: artifact(answers) };
   const turnOf = (holder: string) => ({ holder, until: now() + TURN_SECONDS * 1000 });
   const isFree = ({ turn }: Claim): boolean => turn === undefined || turn.until <= now();
-  const readAnswer = async (id: string): Promise<Outcome | undefined> => (await stored.answers.read(id)) as Outcome | undefined;
-  const changeClaim = async (id: string, change: (claim: Claim) => Claim): Promise<Claim | undefined> =>
-    (await stored.claims.update(id, (claim) => claim && change(claim as Claim))) as Claim | undefined;
+  const readAnswer = async (request: string): Promise<Outcome | undefined> => (await stored.answers.read(request)) as Outcome | undefined;
+  /** The claim of the request. Undefined after its day, also if another request has the key now. */
+  const readClaim = async ({ id, request }: Held): Promise<Claim | undefined> => {
+    const claim = (await stored.claims.read(id)) as Claim | undefined;
+    return claim?.request === request ? claim : undefined;
+  };
+  const changeClaim = async ({ id, request }: Held, change: (claim: Claim) => Claim): Promise<Claim | undefined> => {
+    const changeOwn = (claim: Claim): Claim => (claim.request === request ? change(claim) : claim);
+    const claim = (await stored.claims.update(id, (claim) => claim && changeOwn(claim as Claim))) as Claim | undefined;
+    return claim?.request === request ? claim : undefined;
+  };
 
   /** Takes the turn. False if another attempt was faster. */
-  async function takeTurn(id: string, holder: string): Promise<boolean> {
-    const claim = await changeClaim(id, (held) => (isFree(held) ? { ...held, turn: turnOf(holder) } : held));
+  async function takeTurn(held: Held, holder: string): Promise<boolean> {
+    const claim = await changeClaim(held, (one) => (isFree(one) ? { ...one, turn: turnOf(holder) } : one));
     // The day of the key has just ended.
     if (!claim) throw errors('idempotency_conflict');
     return claim.turn?.holder === holder;
   }
 
-  async function giveBack(id: string, holder: string): Promise<void> {
+  async function giveBack(held: Held, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
     for (
       const until = performance.now() + TURN_SECONDS * 1000;
@@ -76,7 +90,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
       await sleep(GIVE_BACK_MS, undefined, { ref: false })
     ) {
       try {
-        await changeClaim(id, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
+        await changeClaim(held, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
         return;
       } catch {
         // The outage is in the log already.
@@ -85,64 +99,69 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
   }
 
   /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
-  async function wait(id: string): Promise<Outcome | undefined> {
+  async function wait(held: Held): Promise<Outcome | undefined> {
     for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
-      const outcome = await readAnswer(id);
-      const claim = outcome ? undefined : ((await stored.claims.read(id)) as Claim | undefined);
+      const outcome = await readAnswer(held.request);
+      const claim = outcome ? undefined : await readClaim(held);
       if (outcome || !claim || isFree(claim)) return outcome;
     }
     throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
   }
 
   /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
-  async function answerOrTurn(id: string, holder: string): Promise<Outcome | undefined> {
+  async function answerOrTurn(held: Held, holder: string): Promise<Outcome | undefined> {
     for (;;) {
-      const outcome = await wait(id);
+      const outcome = await wait(held);
       if (outcome) return outcome;
       // The previous attempt may have stored its answer after `wait` had looked for it, and before its turn ended.
-      if (await takeTurn(id, holder)) return readAnswer(id);
+      if (await takeTurn(held, holder)) return readAnswer(held.request);
     }
   }
 
   /** Remembers a value in the claim before it is used. The first one counts, also if its attempt was thought to have failed. */
   const rememberIn =
-    (id: string): OperationRequest['remember'] =>
+    (held: Held): OperationRequest['remember'] =>
     async (name, make) => {
-      const known = ((await stored.claims.read(id)) as Claim | undefined)?.remembered ?? {};
+      const known = (await readClaim(held))?.remembered ?? {};
       if (name in known) return known[name] as never;
       const value = await make();
-      const claim = await changeClaim(id, (held) => {
-        const { remembered = {} } = held;
-        return name in remembered ? held : { ...held, remembered: { ...remembered, [name]: value } };
+      const claim = await changeClaim(held, (one) => {
+        const { remembered = {} } = one;
+        return name in remembered ? one : { ...one, remembered: { ...remembered, [name]: value } };
       });
       if (!claim) throw errors('idempotency_conflict');
       return claim.remembered?.[name] as never;
     };
 
-  return async (ctx, { actor }, body, run) => {
+  return async (ctx, { actor, client, account }, body, run) => {
     const key = ctx.get('Idempotency-Key');
     if (ctx.method !== 'POST' || key === '') return run({ newId: () => v7(), remember: async (_, make) => make(), isRetry: false });
     if (!/^[!-~]{1,255}$/.test(key))
       throw new IdpError('invalid_request', { errors: [{ header: 'Idempotency-Key', expected: '1 to 255 visible characters' }] });
-    const id = JSON.stringify([actor, ctx.params.tid ?? '', key]);
+    // A record that was removed and made anew with the same id is another actor.
+    const { createdAt } = account?.person ?? client;
+    const id = JSON.stringify([actor, createdAt, ctx.params.tid ?? '', key]);
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([ctx.path, body]))
       .digest('base64url');
     // Unique to this attempt, so that it never gives back the turn of another one.
     const holder = randomUUID();
-    const given: Claim = { fingerprint, request: v7(), ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
+    const request = v7();
+    const given: Claim = { fingerprint, request, ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
+    let held: Held = { id, request };
     try {
       const isFirst = await stored.claims.put(id, given);
       const claim = isFirst ? given : ((await stored.claims.read(id)) as Claim | undefined);
       if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
-      const before = isFirst ? undefined : await answerOrTurn(id, holder);
+      held = { id, request: claim.request };
+      const before = isFirst ? undefined : await answerOrTurn(held, holder);
       if (before) return replayed(ctx, before);
-      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, rememberIn(id)));
-      await stored.answers.put(id, outcome);
+      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, rememberIn(held)));
+      await stored.answers.put(claim.request, outcome);
       return outcome;
     } catch (error) {
       // Runs after the answer to the client. A retry that comes earlier waits for the turn.
-      void giveBack(id, holder);
+      void giveBack(held, holder);
       throw error;
     }
   };
