@@ -53,12 +53,12 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
     async ofText({ userIdOf }: ClientRequest, hint: string, tids: readonly string[] | undefined): Promise<Account | undefined> {
       const [id, byName, byEmail, byNumber] = await Promise.all([
         byId(userIdOf(hint), tids),
-        accounts.candidates(hint, { tids }),
+        accounts.candidates(hint, { tids, isParentNameAllowed: true }),
         accounts.withEmail(hint, tids),
         byNationalId(hint, tids),
       ]);
       if (id) return id;
-      // A name can be made of the address of somebody else: what two accounts have means nobody.
+      // A name can be made of the address of somebody else, also the name of a parent: what two accounts have means nobody.
       return onlyOne([...byName, ...byEmail, ...byNumber]);
     },
 

@@ -106,6 +106,28 @@ describe('login_hint', () => {
     expect(await meant({ login_hint: oid, acr_values: `tenant:${acme}` })).toBe('alice@acme.test');
   });
 
+  test('R-3: the user name of a parent means the linked account where the client or the tenant narrows to it', async () => {
+    const parent = async (userName: string) => {
+      const input = { givenName: 'Pia', familyName: 'Parent', user: { userName, status: 'active' } } as const;
+      return (await service.idp.directory.forTenant(globex).persons.create(input)).user?.id as string;
+    };
+    const { oid } = await calls().accountOf('nils');
+    const userId = await parent('pia@home.example');
+    await service.idp.directory.forTenant(acme).linking.link(oid, { tid: globex, userId });
+    expect(await meant({ login_hint: 'pia@home.example' }, 'acme-only')).toBe('nils');
+    laterInTest(601);
+    expect(await meant({ login_hint: 'pia@home.example', acr_values: `tenant:${acme}` })).toBe('nils');
+    // An address that somebody else there has means nobody.
+    const { persons } = service.idp.directory.forTenant(acme);
+    const namesake = { givenName: 'Pia', familyName: 'Namesake', email: 'pia@home.example', user: { userName: 'pia', status: 'active' } };
+    const { id } = await persons.create(namesake as never);
+    expect(await meant({ login_hint: 'pia@home.example', acr_values: `tenant:${acme}` })).toBe('unknown_user_id');
+    await persons.remove(id);
+    await service.idp.directory.forTenant(acme).linking.unlink(oid, userId);
+    expect(await meant({ login_hint: 'pia@home.example', acr_values: `tenant:${acme}` })).toBe('unknown_user_id');
+    laterInTest(601);
+  });
+
   test('national identity number, with the tenant alone', async () => {
     expect(await meant({ login_hint: '01018012345' })).toBe('unknown_user_id');
     expect(await meant({ login_hint: '01018012345', acr_values: `tenant:${globex}` })).toBe('unknown_user_id');
@@ -128,7 +150,7 @@ describe('login_hint', () => {
     const answers = new Set<string>();
     for (let round = 0; round < rounds; round += 1) {
       const asked: readonly (readonly [client: string, hint: string])[] = [
-        ['globex-only', 'alice@acme.test'],
+        ['globex-only', 'carol@acme.test'],
         ['acme-only', oid],
         ['acme-only', `nobody-${round}@acme.test`],
         ['acme-only', dan],
