@@ -201,6 +201,39 @@ describe('a button that is pressed again while the browser follows the first ans
       }
   });
 
+  describe.each(['nobody is signed in', 'Alice is signed in again', 'Bob is signed in'])('R-1: a sign-out while %s', (who) => {
+    const voided = async (agent: Agent, signOut: () => Promise<unknown>) => {
+      const lost = await pressed(agent, await alicesPage(agent), alice);
+      if (who.startsWith('Alice')) await signIn(agent, ask(), 'alice@acme.test', 'alice');
+      if (who.startsWith('Bob')) await signIn(agent, ask(), 'bob@globex.test', 'bob');
+      await signOut();
+      for (const again of [lost.press, () => agent.get(lost.resume), () => agent.get(lost.page)]) {
+        expect((await agent.follow(await again())).location).toBeUndefined();
+        expect(await silently(agent)).toMatchObject({ error: 'login_required' });
+      }
+    };
+    const atThePage = async (agent: Agent, parameters = '') => {
+      const page = await agent.get(`${service.issuer}/connect/endsession${parameters}`);
+      return page.status === 200 && page.body.includes('xsrf')
+        ? agent.follow(await agent.submit(page, { logout: 'yes' }))
+        : agent.follow(page);
+    };
+
+    test('voids what the browser lost', async () => {
+      const agent = new Agent();
+      await voided(agent, () => atThePage(agent));
+      // A sign-in after the sign-out is given again.
+      const next = await pressed(agent, await alicesPage(agent), alice);
+      expect(membersOf(await agent.follow(await next.press()))).toHaveProperty('code');
+    });
+
+    test('voids it for a client that asks for the sign-out', async () => {
+      const agent = new Agent();
+      const asked = new URLSearchParams({ client_id: 'web' });
+      await voided(agent, () => atThePage(agent, `?${asked}`));
+    });
+  });
+
   test('gives nothing once an administrator ended the sessions of the user', async () => {
     const agent = new Agent();
     const { press } = await pressed(agent, await alicesPage(agent), alice);

@@ -113,7 +113,10 @@ export function createIncoming({ context, book, entities, participants, chains, 
       if (!found) return;
       const { request, serviceProvider } = found;
       const here = await signInToEnd(ctx);
-      if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
+      if (!here) {
+        await signOut(ctx, {});
+        return answer(ctx, serviceProvider, request, { code: 'Success' });
+      }
       const { session, oid: user } = here;
       if (!(await participants.isAbout(here, serviceProvider, request)))
         return answer(ctx, serviceProvider, { ...request, session, user }, unknownPrincipal);

@@ -45,8 +45,11 @@ export interface SignInToEnd extends EndedSignIn {
 
 /** A sign-out that the person of the browser wants. */
 export interface SignOutAsk {
-  /** The session that the caller looked at, as in {@link BrowserSignIn}: another one goes on. */
-  readonly session: string;
+  /**
+   * The session that the caller looked at, as in {@link BrowserSignIn}: another one goes on. Absent where nobody is signed in. Then the sign-out only voids a
+   * sign-in that the browser lost.
+   */
+  readonly session?: string;
   /** A URL that the caller trusts. @default the page that says who did not answer */
   readonly next?: string;
 }

@@ -4,6 +4,7 @@
  * A button that is pressed again makes the browser drop the answer under way, with its cookies. The browser then comes again with an interaction, or with a
  * reference, that has been used. For a minute, the service knows what the browser lost: the same browser gets the cookie of the same session again, and the
  * request is restarted. The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not given.
+ * A sign-out in the browser voids what the browser lost before, whoever is signed in there.
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
@@ -16,7 +17,7 @@ import type { OurSession } from '../accounts/login-context.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { createSessionCookie } from '../sessions/cookies.js';
+import { createLastSignOut, createSessionCookie } from '../sessions/cookies.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 
 /** Milliseconds in which a browser gets again what it lost. */
@@ -55,6 +56,8 @@ interface Cancelled {
 type CompletedRecord = (Completed | Cancelled) & {
   /** The browser that completed the request. Nobody else gets anything. */
   readonly browser: string;
+  /** The last sign-out of the browser at that time. */
+  readonly signOut?: string;
   /** Whether the browser comes again with the reference of the request. */
   readonly isByReference: boolean;
 };
@@ -67,6 +70,7 @@ export type CompletedRequests = ReturnType<typeof createCompletedRequests>;
 
 export function createCompletedRequests(parts: OidcParts, provider: () => Provider) {
   const { adapters, artifacts, browsers, keyring, options, internalClients } = parts;
+  const lastSignOut = createLastSignOut(options);
   const setSessionCookie = createSessionCookie(options, provider);
   const keyOf = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
   const noted = perRequest((): { isDone: boolean } => ({ isDone: false }));
@@ -77,14 +81,16 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     if (key) adapters.unitOf(ctx).put({ op: 'put', key, value, expiresAt: nodeTime() + KEPT_MS });
   }
 
-  /** Returns the record, if the browser is the one that completed the request. */
-  async function read(ctx: Pick<Context, 'headers'>, uid: string): Promise<CompletedRecord | undefined> {
+  /** Returns the record, if the browser is the one that completed the request, and has not signed out since. */
+  async function read(ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<CompletedRecord | undefined> {
     const key = browsers.browserOf(ctx) === undefined ? undefined : keyOf(uid);
     const artifact = key && (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     try {
       const record = JSON.parse(keyring.decrypt(PURPOSE, uid, artifact.value)) as CompletedRecord;
-      return browsers.isBoundHere(ctx, record) ? record : undefined;
+      const signOut = lastSignOut.of(ctx);
+      const isVoid = signOut !== undefined && signOut !== record.signOut;
+      return browsers.isBoundHere(ctx, record) && !isVoid ? record : undefined;
     } catch {
       return undefined;
     }
@@ -107,15 +113,17 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
       noted(ctx).isDone = true;
       const { route, client, entities } = ctx.oidc;
       const { Interaction: interaction, PushedAuthorizationRequest: pushed } = entities as unknown as Entities;
-      if (route === 'resume') put(ctx, String((ctx as unknown as Context).params.uid), { ...outcome, browser, isByReference: false });
+      const signOut = lastSignOut.of(ctx);
+      const bound = { browser, ...(signOut === undefined ? {} : { signOut }) };
+      if (route === 'resume') put(ctx, String((ctx as unknown as Context).params.uid), { ...outcome, ...bound, isByReference: false });
       // An extension redirected the browser to this reference, in an answer that the browser may get again.
       const id = pushed?.jti ?? interaction?.parJti;
       if (id !== undefined && internalClients.isInternal(clientOf(client)))
-        put(ctx, uidOfPushed(id), { ...outcome, browser, isByReference: true });
+        put(ctx, uidOfPushed(id), { ...outcome, ...bound, isByReference: true });
     },
 
     /** Whether this browser completed a pushed request a moment ago. */
-    isHere: async (ctx: Pick<Context, 'headers'>, uid: string): Promise<boolean> => (await read(ctx, uid)) !== undefined,
+    isHere: async (ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<boolean> => (await read(ctx, uid)) !== undefined,
 
     /**
      * Returns the request that the browser completed a moment ago, and gives the browser the cookie of its session again if nobody is signed in. Undefined if the

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
@@ -39,6 +39,26 @@ export function createActingHint(options: CookieNaming) {
     clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
   };
 }
+
+/** Milliseconds that a browser remembers its last sign-out, longer than the service knows what a browser lost. */
+const SIGN_OUT_KEPT_MS = 120_000;
+
+/**
+ * A cookie that names the last sign-out of a browser. Sign-ins that were completed before this sign-out are not given to the browser again. The name is random,
+ * because the clocks of two nodes differ.
+ */
+export function createLastSignOut(options: CookieNaming) {
+  const name = cookieName('signed-out', options);
+  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
+  return {
+    of: (ctx: Pick<Context, 'cookies'>): string | undefined => ctx.cookies.get(name, { signed: false })?.slice(0, SIGN_OUT_LENGTH),
+    set: (ctx: Pick<Context, 'cookies'>): void =>
+      void ctx.cookies.set(name, randomBytes(SIGN_OUT_BYTES).toString('base64url'), { ...attributes, maxAge: SIGN_OUT_KEPT_MS }),
+  };
+}
+
+/** The length of the name of a sign-out, in bytes and in base64url. */
+const [SIGN_OUT_BYTES, SIGN_OUT_LENGTH] = [12, 16];
 
 /** Cookies whose signatures are remembered; about 200 bytes each. */
 const MAX_REMEMBERED = 1000;

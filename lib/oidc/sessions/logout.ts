@@ -11,7 +11,7 @@ import { keyOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { endSessionUnasked } from '../upstream/session.js';
-import { createSessionCookie } from './cookies.js';
+import { createLastSignOut, createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endWithAside, removalsOf } from './sessions.js';
@@ -20,6 +20,7 @@ import { createSignOutResults } from './sign-out-result.js';
 /** What happens at the end-session endpoint, and to who signs out elsewhere. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts, provider: () => Provider) {
   const { adapters, artifacts, options, showPage, browserState } = parts;
+  const lastSignOut = createLastSignOut(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
@@ -45,6 +46,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
   };
   const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
     browserState.clear(ctx);
+    lastSignOut.set(ctx);
     const ended = await endAllOf(sessionOf(ctx).uid, notices);
     const target = String(ctx.response.get('Location'));
     const isOver = target === ctx.oidc.urlFor('end_session_success');
@@ -54,6 +56,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
   };
   const setCookie = createSessionCookie(options, provider);
   const signOut: ExtensionContext['signOut'] = async (ctx, { session: name, next }) => {
+    lastSignOut.set(ctx);
     const { uid, exp } = (await provider().Session.get(ctx)) as OurSession;
     const key = keyOf('Session', uid);
     if (!key || digestOfKey(key) !== name) return undefined;
@@ -129,6 +132,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     /** Without a session there is nothing to confirm: on to where the request wants to go. */
     skipWithoutSession(ctx: KoaContextWithOIDC): void {
       if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
+      lastSignOut.set(ctx);
       const { post_logout_redirect_uri: uri, state } = ctx.oidc.params as Record<string, string | undefined>;
       const target = new URL(uri ?? ctx.oidc.urlFor('end_session_success'));
       if (uri && state !== undefined) target.searchParams.set('state', state);

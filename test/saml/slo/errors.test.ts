@@ -54,7 +54,10 @@ describe('SAML Core §3.7.3.2: whom a request is about', () => {
     const url = requestUrl(sp);
     const stranger = await signedInAt([await service.add()], alice);
     expect(await answeredTo(stranger, sp, requestUrl(sp))).toEqual(['Requester', 'UnknownPrincipal']);
-    expect(await answeredTo(new Agent(), sp, url)).toEqual(['Success']);
+    const nobody = new Agent();
+    expect(await answeredTo(nobody, sp, url)).toEqual(['Success']);
+    // the sign-out voids what the browser lost.
+    expect([...nobody.cookies.keys()].join()).toContain('idp.signed-out');
     expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
   });
 
