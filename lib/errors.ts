@@ -111,7 +111,7 @@ export const errorTable = {
     description: 'A value that is kept encrypted cannot be read: put its secret back into `keys.encryption`, unless the value was altered.',
   },
   record_unreadable: {
-    status: 409,
+    status: 500,
     description: 'A stored record is malformed, so it is left out: write its malformed members anew, or remove the record.',
   },
   keys_given: { status: 409, description: 'The signing keys are given by the options: rotate them in `keys.signing`.' },

@@ -33,6 +33,14 @@ export const errors = defineErrors({
   rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
 });
 
+/** The answer about a record that the path names. It is no fault of the service (500), because the caller can repair or remove the record. */
+export const unreadableEntry = {
+  status: 409,
+  description: 'The record is malformed at the place in `errors`: write its malformed members anew, or remove the record.',
+};
+export const recordUnreadable = (details: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError =>
+  new IdpError('record_unreadable', details, options, unreadableEntry);
+
 /**
  * The error with its places in the body as `errors`, each with a `pointer`.
  * @see RFC 6901, RFC 9457 §3

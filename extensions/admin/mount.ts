@@ -17,7 +17,7 @@ import {
   readablePage,
 } from '../../lib/extension-door.js';
 import { administratorOf, checkReach, countRequest } from './administrators.js';
-import { errors, withPointers } from './errors.js';
+import { errors, recordUnreadable, withPointers } from './errors.js';
 import { createOnce, type Once, type Outcome } from './idempotency.js';
 import { bodyOf, queryOf } from './input.js';
 import { filled } from './resources/shape/forms.js';
@@ -123,7 +123,7 @@ function createCarried({ logger }: ExtensionContext): Carried {
     if (!error) return answer;
     const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
     // A member that was not written may be malformed after a change too.
-    if (!readable && record && method !== 'POST') throw new IdpError('record_unreadable', { ...error });
+    if (!readable && record && method !== 'POST') throw recordUnreadable({ ...error });
     if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
     const unknown = readable.leftOut.filter((row) => !logged.has(keyOf(path, row)) && logged.size < REMEMBERED);
     for (const row of unknown) logged.add(keyOf(path, row));

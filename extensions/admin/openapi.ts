@@ -1,7 +1,7 @@
 /** The document that describes the admin API, written from the operations that it mounts. @see OpenAPI 3.1 */
 import type { ExtensionContext, MountedOperation } from '../../lib/extension-door.js';
 import { IdpError, Type } from '../../lib/extension-door.js';
-import { errors } from './errors.js';
+import { errors, unreadableEntry } from './errors.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,14 +18,7 @@ const Problem = Type.Object(
 );
 
 const ofService = (
-  code:
-    | 'invalid_request'
-    | 'invalid_token'
-    | 'insufficient_scope'
-    | 'unsupported_media_type'
-    | 'invalid_record'
-    | 'not_found'
-    | 'record_unreadable',
+  code: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'unsupported_media_type' | 'invalid_record' | 'not_found',
 ) => {
   const { status, message: description } = new IdpError(code);
   return { [code]: { status, description } };
@@ -38,7 +31,7 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
   ...ofService('invalid_token'),
   ...ofService('insufficient_scope'),
   ...(reach === 'instance' ? ofApi('all_tenants_required') : {}),
-  ...(path.includes('{') ? { ...ofService('not_found'), ...ofService('record_unreadable') } : {}),
+  ...(path.includes('{') ? { ...ofService('not_found'), record_unreadable: unreadableEntry } : {}),
   ...(body ? { ...ofService('unsupported_media_type'), ...ofService('invalid_record'), ...ofApi('body_too_large') } : {}),
   ...(method === 'POST' ? ofApi('idempotency_conflict', 'idempotency_in_progress') : {}),
   ...(method === 'PATCH' || method === 'DELETE' ? ofApi('precondition_failed') : {}),

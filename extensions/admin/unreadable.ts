@@ -1,6 +1,6 @@
 /** Records that cannot be read: who may know of one, and who may remove it or write it anew. */
 import { type Directory, IdpError, type MountedOperation, type Operation, type OperationRequest } from '../../lib/extension-door.js';
-import { errors } from './errors.js';
+import { errors, recordUnreadable } from './errors.js';
 
 type Request = Pick<OperationRequest, 'administrator' | 'directory' | 'params'>;
 type RecordOf = NonNullable<Operation['record']>;
@@ -34,7 +34,7 @@ export async function explained(error: unknown, request: Request, records: reado
   if (!IdpError.is(error, 'not_found')) return error;
   for (const record of records) {
     const unreadable = await unreadableOf(request, record);
-    if (unreadable) return new IdpError('record_unreadable', { path: unreadable.path, expected: 'what can be read' }, { cause: error });
+    if (unreadable) return recordUnreadable({ path: unreadable.path, expected: 'what can be read' }, { cause: error });
   }
   return error;
 }

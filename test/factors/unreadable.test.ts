@@ -141,7 +141,7 @@ describe('a factor that cannot be read', () => {
     const ofOther = { ...without(whole, 'totp'), ...forms.passkey, tid: elsewhere?.tenant.id, personId: elsewhere?.person.id };
     const row = without(ofOther as Stored, 'first');
     expect(await outcome(row)).toEqual(refused);
-    expect([await removal(row.id), (await stored().get(row.id))?.kind]).toEqual([409, 'passkey']);
+    expect([await removal(row.id), (await stored().get(row.id))?.kind]).toEqual([500, 'passkey']);
     await stored().put(whole);
     await stored().put(recovery);
   });
