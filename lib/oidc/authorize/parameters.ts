@@ -56,10 +56,12 @@ export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYT
  * the request could not be stored with them.
  */
 function returnable(
-  pairs: readonly Pair[],
+  given: readonly Pair[],
   unused: ReadonlySet<string>,
   isKeepable: (returned: readonly Pair[]) => boolean,
 ): readonly Pair[] | null {
+  // A parameter of the protocol without a value is absent (RFC 6749 §3.1).
+  const pairs = given.filter(([name, value]) => value !== '' || !unused.has(name));
   const custom = pairs.filter(([name]) => !unused.has(name));
   const isReturned = ([name]: Pair): boolean => !isSpelling(name, reservedNames);
   if (custom.length < pairs.length && isWithinLimits(pairs)) {
