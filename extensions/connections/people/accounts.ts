@@ -64,6 +64,13 @@ const MOST_OF_TENANT = 10;
 const MOST_READ = 50;
 
 export function createPeople(context: ExtensionContext): People {
+  const names = context.seal('connections user name');
+  /** Returns a user name that nobody can foresee. It is the same at each answer, so that two concurrent answers make one user. */
+  const otherNameOf = ({ id }: Connection, subject: string): string => {
+    const [hash] = names.hashes(JSON.stringify([id, subject]));
+    return `${id}.${Buffer.from(hash, 'base64url').toString('hex').slice(0, 32)}`;
+  };
+
   const { directory, ofInstance, logger } = context;
   const { accounts, acceptance } = directory;
 
@@ -192,22 +199,32 @@ export function createPeople(context: ExtensionContext): People {
     const isAllowed = tenant?.status === 'active' && (tenant.signIn?.methods?.some((name) => name === id || name === METHOD) ?? true);
     if (!tenant || !isAllowed) throw new RefusedAnswer('unknown', 'the tenant of new users takes no sign-ins by the connection');
     const fields = fieldsOf(mapping, claims, 'all');
-    if (requireVerifiedEmail && !isVerified(claims)) throw unverified(connection, claims);
+    if (requireVerifiedEmail) checkVerified(connection, claims, fields.email);
     const { userName, isTold } = userNameOf(connection, { subject, claims });
     const { vouchedBy } = connection;
     const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(context, connection, claims, { tid, before: [], identity: vouchedBy });
-    try {
-      const person = await scoped.persons.create({
+    const make = (name: string) =>
+      scoped.persons.create({
         ...namesOf(claims, fields),
         ...fields,
         user: {
-          userName,
+          userName: name,
           emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
           externalIdentities: [{ idp: id, subject }],
           status: 'active',
           ...(groupIds.length > 0 ? { groups: { ids: [...groupIds] } } : {}),
         },
+      });
+    try {
+      const person = await make(userName).catch(async (error: unknown) => {
+        if (isTold || !IdpError.is(error, 'user_name_taken') || (await madeIn(tid, connection, subject))) throw error;
+        const other = otherNameOf(connection, subject);
+        logger.warn(
+          { connection: id, tenant: tid, userName, given: other },
+          'an account that is not of this identity has the user name that is made of the subject, so the new user gets another one; if both accounts are of one person, record the identity for the older account and remove the new user, else rename the new user',
+        );
+        return make(other);
       });
       const made = isTold
         ? ''
@@ -218,7 +235,11 @@ export function createPeople(context: ExtensionContext): People {
       const made = await madeIn(tid, connection, subject);
       if (made) return made;
       if (IdpError.is(error, 'user_name_taken', 'conflict'))
-        throw new RefusedAnswer('taken', 'an account that is not of this identity has the user name', error);
+        throw new RefusedAnswer(
+          'taken',
+          "an account that is not of this identity has the user name that the provider sends; record the identity for that account if it is the person's, else rename one of the users",
+          error,
+        );
       if (IdpError.is(error, 'invalid_record')) throw new RefusedAnswer('failed', 'the provider tells names that no user can have', error);
       throw error;
     }
@@ -320,16 +341,18 @@ function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNa
 /** Returns the first 200 code units, without half of a character at the end. */
 const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');
 
-/** The refusal of somebody whose address is not verified. The log says what an administrator can change. */
-function unverified({ mapping }: Connection, claims: Claims): RefusedAnswer {
+/** Refuses a new user whose address is missing or not verified. The log says what an administrator can change. */
+function checkVerified({ mapping }: Connection, claims: Claims, mapped: string | undefined): void {
   const { claim = 'email' } = mapping.email ?? {};
-  return textOf(claims, claim, 'address') === undefined
-    ? new RefusedAnswer(
-        'addressMissing',
-        `the provider does not send the claim ${claim}, and the connection requires a verified address; ask the provider for the claim, or set requireVerifiedEmail to false`,
-      )
-    : new RefusedAnswer(
-        'unverified',
-        'the provider does not send email_verified: true, and the connection requires a verified address; if the provider verifies addresses in another way, set requireVerifiedEmail to false',
-      );
+  const address = mapping.email ? mapped : textOf(claims, claim, 'address');
+  if (address === undefined)
+    throw new RefusedAnswer(
+      'addressMissing',
+      `the provider does not send an address in the claim ${claim}, and the connection requires a verified address; ask the provider for the claim, or set requireVerifiedEmail to false`,
+    );
+  if (!isVerified(claims))
+    throw new RefusedAnswer(
+      'unverified',
+      'the provider does not send email_verified: true, and the connection requires a verified address; if the provider verifies addresses in another way, set requireVerifiedEmail to false',
+    );
 }

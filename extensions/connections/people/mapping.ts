@@ -81,6 +81,8 @@ export const provesEmail = (
 const isUserName = (text: string): boolean => problemsOf(recordForms.user.properties.userName, text).length === 0;
 /** A subject that differs from all other subjects also as a part of a user name, because user names are compared without case. */
 const plainSubject = /^[a-z0-9._-]{1,100}$/;
+/** A hash in place of a subject. A subject that looks like one is hashed too, because it would get the user name of another subject otherwise. */
+const hashedSubject = /^[0-9a-f]{32}$/;
 
 /** The user name of a new user: its claim, else the address, else a name made of the connection and the subject, which every provider tells. */
 export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, { claims, subject }: Pick<Upstream, 'claims' | 'subject'>) {
@@ -90,7 +92,8 @@ export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, 
   const asTold = address !== undefined && isAsTold(claims, mapping.email?.claim, address) ? address : undefined;
   const told = [name, asTold].find((one) => one !== undefined && isUserName(one));
   if (told !== undefined) return { userName: told, isTold: true };
-  const part = plainSubject.test(subject) ? subject : createHash('sha256').update(subject).digest('hex').slice(0, 32);
+  const isPlain = plainSubject.test(subject) && !hashedSubject.test(subject);
+  const part = isPlain ? subject : createHash('sha256').update(subject).digest('hex').slice(0, 32);
   return { userName: `${id}.${part}`, isTold: false };
 }
 

@@ -1,4 +1,5 @@
 /** E-D: providers that tell little of a person. Each sign-in is a real one, at a provider that tells `sub` alone, or one claim beside it. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../../support/client/agent.js';
@@ -91,6 +92,34 @@ describe('subjects', () => {
     for (const name of names) expect(name).toMatch(/^open\.[a-z0-9._-]{1,100}$/);
   });
 
+  test('R-5: that look like the hash of another subject take no user name of its user', async () => {
+    const victim = 'Victim|0042';
+    const hash = createHash('sha256').update(victim).digest('hex').slice(0, 32);
+    expect((await created('open', { sub: hash }))?.user.userName).not.toBe(`open.${hash}`);
+    expect((await created('open', { sub: victim }))?.user.userName).toBe(`open.${hash}`);
+  });
+
+  test('R-5: whose user name another account has sign in by another user name, and the log says which', async () => {
+    const before = service.lines.length;
+    await created('entra-like', { sub: 'thief', preferred_username: 'open.foreseen' });
+    const user = { userName: 'open.given' };
+    expect((await root.post(`/tenants/${tid}/persons`, { givenName: 'Mae', familyName: 'Moe', user })).json).toHaveProperty('id');
+    for (const sub of ['foreseen', 'given']) {
+      const person = await created('open', { sub });
+      expect(person?.user.userName).toMatch(/^open\.[0-9a-f]{32}$/);
+      const told = service.lines.slice(before).filter(({ fields }) => fields.userName === `open.${sub}`);
+      expect(told).toEqual([expect.objectContaining({ level: 'warn', message: expect.stringContaining('rename the new user') })]);
+      expect(told[0]?.fields.given).toBe(person?.user.userName);
+    }
+  });
+
+  test('R-5: of two concurrent first sign-ins one user is made, also where the user name is taken', async () => {
+    await created('entra-like', { sub: 'thief-2', preferred_username: 'open.twice' });
+    const both = await Promise.all([signIn('open', { sub: 'twice' }), signIn('open', { sub: 'twice' })]);
+    expect(both.map((answer) => membersOf(answer))).toEqual([1, 2].map(() => expect.objectContaining({ code: expect.any(String) })));
+    await ownerOf('open', 'twice');
+  });
+
   test('that cannot be decoded open no account, because several would be one', async () => {
     expect(titleOf(await signIn('open', { sub: 'a\ufffdb' }))).toBe('Signing in with Open did not work');
     expect(service.lines.at(-1)?.fields.reason).toBe('the claim sub has characters that cannot be decoded; the provider must send UTF-8');
@@ -119,7 +148,17 @@ test('the page of claimed accounts is shown to a person whose provider sends `su
 
 describe('a connection that requires a verified address', () => {
   test.each([
-    [{}, 'Your e-mail address is missing', /^the provider does not send the claim email, .* set requireVerifiedEmail to false$/],
+    [
+      {},
+      'Your e-mail address is missing',
+      /^the provider does not send an address in the claim email, .* set requireVerifiedEmail to false$/,
+    ],
+    [{ email_verified: true }, 'Your e-mail address is missing', /^the provider does not send an address in the claim email, /],
+    [
+      { email: 'no address', email_verified: true },
+      'Your e-mail address is missing',
+      /^the provider does not send an address in the claim email, /,
+    ],
     [{ email: 'a@mail.test' }, 'Your e-mail address is not verified', /^the provider does not send email_verified: true, /],
   ])('says of %j what is missing, and the log says who can change it', async (claims, title, reason) => {
     const page = await signIn('strict', { sub: 'somebody', ...claims });
