@@ -234,6 +234,27 @@ describe('a button that is pressed again while the browser follows the first ans
     });
   });
 
+  test.each(['lost', 'kept'])('R-1b: a form with other content, or without its token, leads nowhere; the answer was %s', async (end) => {
+    const agent = new Agent();
+    const { press, page, dropped } = await pressed(agent, await alicesPage(agent, { prompt: 'login' }), alice);
+    if (end === 'kept') given(agent, dropped);
+    const { fields } = formOf(dropped.location ? await alicesPage(new Agent()) : dropped);
+    for (const other of [{ password: 'wrong' }, { ...fields, password: 'wrong' }, {}, { ...fields, ...alice }]) {
+      const answer = await agent.follow(await agent.post(page, other));
+      expect([answer.location, sessionIn(answer)]).toEqual([undefined, undefined]);
+    }
+    expect(await agent.follow(await press())).toMatchObject({ location: expect.stringContaining('code=') });
+  });
+
+  test('R-1b: the form itself with another password leads nowhere', async () => {
+    const agent = new Agent();
+    const form = await alicesPage(agent);
+    const { page } = await pressed(agent, form, alice);
+    const answer = await agent.follow(await agent.post(page, { ...formOf(form).fields, password: 'wrong' }));
+    expect([answer.location, sessionIn(answer)]).toEqual([undefined, undefined]);
+    expect(await silently(agent)).toMatchObject({ error: 'login_required' });
+  });
+
   test('gives nothing once an administrator ended the sessions of the user', async () => {
     const agent = new Agent();
     const { press } = await pressed(agent, await alicesPage(agent), alice);

@@ -82,6 +82,8 @@ export type RepeatedForms = Middleware;
 /** Member of `ctx.state` that the app sets. Each route that reads its form with `form` uses the middleware in it. */
 export interface FormState {
   repeatedForms?: RepeatedForms;
+  /** Whether the browser sent this form with the same content within the last minute, and the answer was a redirect. */
+  isSentAgain?: boolean;
 }
 
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
@@ -130,8 +132,11 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     const isFirst = (found: FormRecord | undefined): boolean =>
       found?.content !== mine.content || (found.by === undefined && !isFor(ctx, found, now));
     let tries = 0;
+    const state = ctx.state as FormState;
     const change = (found: unknown): unknown => {
       tries += 1;
+      const { content, answer } = (found ?? {}) as Partial<FormRecord>;
+      state.isSentAgain = content === mine.content && answer !== undefined && isRedirect(answer.status);
       return isFirst(found as FormRecord | undefined) && tries <= MOST_TRIES ? mine : found;
     };
     for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {

@@ -5,6 +5,7 @@ import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { Interaction } from '../../contract/sign-in/interaction.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
+import type { FormState } from '../../http/requests/repeated-forms.js';
 import { isInteractionUid } from '../../paths.js';
 import { scopesOfClaims } from '../accounts/claims-parameter.js';
 import { type OurSession, sessionNameOf } from '../accounts/login-context.js';
@@ -63,10 +64,15 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
     return true;
   }
 
-  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
+  /**
+   * Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. If the browser completed the sign-in, only the page and the
+   * same form lead on. A form with other content, or without its token, proves nothing.
+   */
   const answerInstead = async (ctx: Context): Promise<undefined> => {
     const uid = String(ctx.params?.uid);
-    const onward = (await restart.afterSignIn(ctx, uid)) ?? (ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, uid));
+    const isPost = ctx.method === 'POST';
+    const mayLeadOn = !isPost || (ctx.state as FormState).isSentAgain === true;
+    const onward = (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ?? (isPost ? undefined : await restart.moveHere(ctx, uid));
     if (onward !== undefined) redirectByGet(ctx, onward);
     else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
     return undefined;
