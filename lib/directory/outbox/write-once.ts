@@ -21,8 +21,6 @@ export interface MarkedWrite {
   isDone(row: object): Promise<boolean>;
   /** Whether the record still has the event of the write. */
   isIn(row: object): boolean;
-  /** Whether an earlier run may have made the write. */
-  readonly isRetry: boolean;
 }
 
 /** Writes of each run to each record so far. */
@@ -42,7 +40,6 @@ export function markedWrite(once: WriteOnce | undefined, record: readonly [colle
     eventId,
     isIn,
     isDone: async (row) => isIn(row) || isLogged(eventId(0)),
-    isRetry: once.isRetry,
   };
   return write;
 }
@@ -51,7 +48,8 @@ export function markedWrite(once: WriteOnce | undefined, record: readonly [colle
 const CHANGED = Symbol('changed');
 
 /**
- * Updates a row, unless an earlier run made the write. The log is asked only in a retry, and after another write came between.
+ * Updates a row, unless another run made the write. The write is for the version that was read before the look for its mark. So the first run, whose store
+ * makes the write after a retry has made it, leaves the row as it is, also if the mark has left the row.
  * @returns the row as it is now
  */
 export async function updateOnce<R extends Row, Found extends R | undefined>(
@@ -61,15 +59,13 @@ export async function updateOnce<R extends Row, Found extends R | undefined>(
   write: MarkedWrite | undefined,
 ): Promise<Found> {
   if (!write) return rows.update(id, change);
-  for (let isFirst = !write.isRetry; ; isFirst = false) {
-    const seen = isFirst ? undefined : await rows.get(id);
+  for (;;) {
+    const seen = await rows.get(id);
     if (seen && (await write.isDone(seen))) return seen as Found;
-    let isFree = isFirst || !seen;
     try {
       return await rows.update(id, (row) => {
         if (write.isIn(row)) return row;
-        if (!isFree && row.version !== seen?.version) throw CHANGED;
-        isFree = false;
+        if (row.version !== seen?.version) throw CHANGED;
         return change(row);
       });
     } catch (error) {

@@ -28,6 +28,8 @@ export interface Sent {
   readonly answer: AdminAnswer;
   /** The calls of the stores that the request made. */
   readonly calls: readonly string[];
+  /** Has the store do the late call. */
+  release(): void;
 }
 
 export interface Request {
@@ -276,7 +278,7 @@ export function useRetriedPosts() {
           const { plan, headers } = stores.plan(at);
           const answer = await root().post(pathOf(operationOf(name), post), post.body, { ...headers, 'idempotency-key': key });
           if (at?.way === 'from') setTimeout(() => Object.assign(plan, { isOver: true }), 100);
-          return { answer, calls: plan.calls };
+          return { answer, calls: plan.calls, release: plan.release };
         },
       };
     },

@@ -7,9 +7,9 @@ import type { CollectionSpec, DirectoryStore } from '../../../lib/store/director
 
 /**
  * `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. `hangs`: as `before`, without an
- * answer. `hangs after`: it is done, without an answer. `slow`: it is done, and answered after a moment.
+ * answer. `hangs after`: it is done, without an answer. `slow`: it is done, and answered after a moment. `late`: it is done once the plan releases it.
  */
-export type Way = 'before' | 'after' | 'from' | 'hangs' | 'hangs after' | 'slow';
+export type Way = 'before' | 'after' | 'from' | 'hangs' | 'hangs after' | 'slow' | 'late';
 
 /** Where a store fails: at the n-th call, or at the n-th of this name. */
 export interface Failure {
@@ -24,6 +24,9 @@ export interface Plan {
   readonly calls: string[];
   /** Calls are no longer the request's, or the store answers again. */
   isOver: boolean;
+  /** Has the store do the late call. */
+  release(): void;
+  readonly released: Promise<void>;
 }
 
 const HEADER = 'x-test-plan';
@@ -49,6 +52,7 @@ export function storesThatFailOnce() {
           const fails = (isMeant && nth === call) || (way === 'from' && nth > call);
           if (!fails) return Reflect.apply(value, target, parameters) as unknown;
           if (way === 'hangs') return new Promise(() => {});
+          if (way === 'late') return plan.released.then(() => Reflect.apply(value, target, parameters) as unknown);
           const done: unknown = way === 'before' || way === 'from' ? undefined : await Reflect.apply(value, target, parameters);
           if (way === 'hangs after') return new Promise(() => {});
           if (way === 'slow') return sleep(SLOW_MS, done);
@@ -76,7 +80,11 @@ export function storesThatFailOnce() {
     /** A plan, and the header by which a request has it. */
     plan(at?: Plan['at']): { readonly plan: Plan; readonly headers: Readonly<Record<string, string>> } {
       const id = String(plans.size);
-      const plan: Plan = { ...(at && { at }), calls: [], isOver: false };
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const plan: Plan = { ...(at && { at }), calls: [], isOver: false, release, released };
       plans.set(id, plan);
       return { plan, headers: { [HEADER]: id } };
     },
