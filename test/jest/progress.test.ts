@@ -13,7 +13,7 @@ test('a run reports its files, and each half a minute those that are done and th
   }
   expect(lines).toEqual([
     'Running 100 test files. All files of this package take 10 to 15 minutes on two cores.',
-    '10 of 100 test files are done, 1 failed. At most 5 min left.',
+    '10 of 100 test files are done, 1 failed.',
     '20 of 100 test files are done, 1 failed. At most 4 min left.',
     '30 of 100 test files are done, 1 failed. At most 4 min left.',
     '40 of 100 test files are done, 1 failed. At most 3 min left.',

@@ -37,8 +37,9 @@ export default class Progress {
     if (total < FEWEST_FILES || now - this.#reportedAt < INTERVAL_MS) return;
     this.#reportedAt = now;
     const done = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites;
-    // Files that take long come first, so the estimate is rather too long.
+    // Files that take long come first, so an early estimate would be much too long.
     const minutes = Math.ceil((((now - this.#begunAt) / done) * (total - done)) / 60_000);
-    this.#say(`${done} of ${total} test files are done, ${results.numFailedTestSuites} failed. At most ${minutes} min left.`);
+    const left = done < total / 5 ? '' : ` At most ${minutes} min left.`;
+    this.#say(`${done} of ${total} test files are done, ${results.numFailedTestSuites} failed.${left}`);
   }
 }
