@@ -1,6 +1,6 @@
 /** Sign-ins of a host's tests: over HTTP, by the pages, as a browser without JavaScript. */
 import { createHash, randomBytes } from 'node:crypto';
-import { Cookies } from './cookies.js';
+import { type Cookies, cookieHeader, keepCookie } from './cookies.js';
 import { formOf, problemsOf, type ReadPage, titleOf } from './pages.js';
 
 /** The client and the user of a sign-in. */
@@ -124,12 +124,12 @@ const refusalOf = (answer: Answer): string => {
 
 /** Keeps cookies, and follows redirects up to the redirect URI of the client. */
 function createBrowser(redirectUri: string) {
-  const cookies = new Cookies();
+  const cookies: Cookies = new Map();
   async function send(url: string, init: RequestInit = {}): Promise<Answer> {
-    const cookie = cookies.headerFor(url);
+    const cookie = cookieHeader(cookies, url);
     const headers = { accept: 'text/html', ...(cookie && { cookie }) };
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
-    for (const line of response.headers.getSetCookie()) cookies.keep(line);
+    for (const line of response.headers.getSetCookie()) keepCookie(cookies, line);
     const location = response.headers.get('location');
     return {
       url,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Cookies } from '../../../lib/testing/cookies.js';
+import { type Cookies, cookieHeader, keepCookie } from '../../../lib/testing/cookies.js';
 import { formOf } from '../../../lib/testing/pages.js';
 import { redirectUri } from '../service/seed.js';
 import { passwordsWithoutUserName } from './password-forms.js';
@@ -26,12 +26,11 @@ export interface Answer {
  * It rejects a page on which a password has no user name, so that the rule holds for every page that any test opens.
  */
 export class Agent {
-  readonly #jar = new Cookies();
-  readonly cookies = this.#jar.all;
+  readonly cookies: Cookies = new Map();
   constructor(readonly headers: Record<string, string> = {}) {}
 
   async request(url: string, sending: Sending = {}): Promise<Answer> {
-    const cookie = this.#jar.headerFor(url);
+    const cookie = cookieHeader(this.cookies, url);
     const headers = {
       accept: 'text/html,*/*',
       ...this.headers,
@@ -39,7 +38,7 @@ export class Agent {
       ...sending.headers,
     };
     const sent = await send(url, { ...sending, headers });
-    for (const line of sent.headers.getSetCookie()) this.#jar.keep(line);
+    for (const line of sent.headers.getSetCookie()) keepCookie(this.cookies, line);
     const location = sent.headers.get('location');
     const unnamed = passwordsWithoutUserName(sent.text);
     if (unnamed.length > 0) throw new Error(`no user name for ${unnamed.join(' ')} on ${url}`);
