@@ -42,7 +42,7 @@ export async function explained(error: unknown, request: Request, records: reado
 /**
  * Returns the request over services that find the readable part of the record.
  * @param isJudged whether what the record gives decides who may do this. Nobody can tell for a malformed record, so only callers of all tenants may then.
- * @param members JSON Pointers to what the request writes anew. @default all, for a removal
+ * @param members JSON Pointers to the values that the request writes anew. @default all, for a removal
  * @throws IdpError `not_found`, `all_tenants_required`
  */
 export async function overDamaged<R extends Request>(
@@ -50,7 +50,7 @@ export async function overDamaged<R extends Request>(
   record: RecordOf,
   isJudged: boolean,
   members?: readonly string[],
-): Promise<R & { readonly isDamaged: true }> {
+): Promise<R & Required<Damaged>> {
   const unreadable = await unreadableOf(request, record);
   if (!unreadable) throw new IdpError('not_found');
   if (isJudged && !request.administrator.ofAllTenants) throw errors('all_tenants_required');
@@ -61,11 +61,25 @@ export async function overDamaged<R extends Request>(
     ...(tid !== undefined && { tid }),
     ...(members && { members }),
   });
-  return { ...request, directory, isDamaged: true };
+  return { ...request, directory, malformed: unreadable.malformed };
 }
 
-/** Returns JSON Pointers to what a merge patch writes. */
-export const pointersOf = (patch: unknown, at = ''): readonly string[] =>
-  typeof patch === 'object' && patch !== null && !Array.isArray(patch) && Object.keys(patch).length > 0
-    ? Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`))
-    : [at];
+/** A request over the readable part of a record. */
+export interface Damaged {
+  /** JSON Pointers to the malformed parts. Absent for a readable record. */
+  readonly malformed?: readonly string[];
+}
+
+/** Whether the part that the pointer names is malformed in the stored record, so that it may have been anything. */
+export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boolean =>
+  malformed.some((path) => `${path}/`.startsWith(`${pointer}/`) || pointer.startsWith(`${path}/`));
+
+/**
+ * Returns JSON Pointers to the values that a merge patch writes. `null` and an object without members write no value, so they repair nothing: otherwise a
+ * malformed member would be taken away unseen, and many members give more when they are absent.
+ */
+export const pointersOf = (patch: unknown, at = ''): readonly string[] => {
+  if (patch === null) return [];
+  if (typeof patch !== 'object' || Array.isArray(patch)) return [at];
+  return Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`));
+};

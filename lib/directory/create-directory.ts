@@ -3,7 +3,7 @@ import type { Row } from '../store/directory-store.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
 import type { CheckedCollection } from '../store/records/checked-directory.js';
 import { outboxes } from '../store/records/collections.js';
-import { type DamagedRow, withDamaged } from '../store/records/readable-part.js';
+import { type DamagedRow, readablePartOf, withDamaged } from '../store/records/readable-part.js';
 import { nodeTime } from '../times/node-time.js';
 import { createAccountEvents } from './accounts/account-events.js';
 import { createCredentials } from './accounts/credentials.js';
@@ -184,10 +184,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
     tenantRemoval,
     async unreadable({ collection, id, index }: RecordName) {
       const rows = store.collection(collection);
-      if (index === undefined) return rows.unreadable(id);
       const all = rows.withUnreadable();
-      const [row] = await all.find({ [index]: [id] }, { limit: 1 });
-      return row && rows.unreadable(row.id);
+      const row = index === undefined ? await all.get(id) : (await all.find({ [index]: [id] }, { limit: 1 }))[0];
+      const leftOut = row && (await rows.unreadable(row.id));
+      return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
     },
     problems: () => [...trials.problems(), ...keyCompletion.problems()],
     async close() {

@@ -114,6 +114,11 @@ export interface TenantDirectory {
 }
 
 /** Where a record is. */
+export interface UnreadableRecord extends LeftOutRow {
+  /** JSON Pointers to the malformed parts: {@link path} is the first. */
+  readonly malformed: readonly string[];
+}
+
 export interface RecordName {
   /** A collection of the service or of an extension. */
   readonly collection: string;
@@ -144,7 +149,7 @@ export interface Directory {
    */
   as(by: Attribution, vouching?: Vouching): Directory;
   /** Returns what is wrong with an unreadable record; undefined for a sound one, and where there is none. */
-  unreadable(record: RecordName): Promise<LeftOutRow | undefined>;
+  unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**
    * The same services, which find the readable part of one unreadable record: for its removal, or for a change that writes its malformed members anew. Let only
    * callers use it who may do so whatever the malformed members were.

@@ -14,6 +14,7 @@ import {
   writeJudged,
 } from '../../../lib/extension-door.js';
 import { checkScopesOfClient, checkTrustOfClient } from '../privileges.js';
+import { isMalformed } from '../unreadable.js';
 import { confirm, type MeansChecks } from './means.js';
 import { crud, type Request, type Understood } from './shape/crud.js';
 import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
@@ -107,6 +108,10 @@ function holders<Row extends Holder>(
   ];
 }
 
+/** Returns the scopes that a client may have had: all, where its stored scopes are malformed. */
+const scopesBefore = async (request: Request, client: Client | undefined): Promise<readonly string[]> =>
+  isMalformed(request, '/allowedScopes') ? [...(await request.directory.existingScopes())] : (client?.allowedScopes ?? []);
+
 /** Reads metadata as people paste it. Members that the request does not write stay as they are. */
 function understood({ body, directory }: Request, client: Client | undefined): Understood {
   if (body.metadata === undefined) return { body, warnings: [] };
@@ -130,8 +135,9 @@ export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
     understood,
     async guard(request, client, { confirm: isConfirmed, ...members }) {
       const { allowedScopes = [], trustedLoginHint = false } = { ...client, ...members } as Partial<Client>;
-      const { allowedScopes: before = [], trustedLoginHint: wasTrusted = false } = client ?? {};
-      checkScopesOfClient(request, before, allowedScopes);
+      const { allowedScopes: before = [] } = client ?? {};
+      const wasTrusted = client?.trustedLoginHint === true || isMalformed(request, '/trustedLoginHint');
+      checkScopesOfClient(request, await scopesBefore(request, client), allowedScopes);
       await checkTrustOfClient(request, wasTrusted || trustedLoginHint);
       if (!client) return undefined;
       const isGrant = allowedScopes.some((scope) => isAdminScope(scope) && !before.includes(scope)) || (trustedLoginHint && !wasTrusted);
@@ -139,7 +145,7 @@ export const clients = (means: Pick<MeansChecks, 'ofClient'>): readonly Operatio
       return { isConfirmed: await means.ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed === true) };
     },
     // A caller with the scope to write clients may remove a client that signs users in, because that takes access away.
-    guardRemoval: (request, client) => checkScopesOfClient(request, client.allowedScopes),
+    guardRemoval: async (request, client) => checkScopesOfClient(request, await scopesBefore(request, client)),
     service: (directory) => directory.clients,
     async create(directory, input, makeSecret) {
       const { client, secret: made } = await directory.clients.create(input, makeSecret);

@@ -65,7 +65,7 @@ export const tenants = [
     errors: ['policy_privileged', 'tenant_name_taken'],
     async guard(request, tenant, members) {
       const after = (members.signIn ?? undefined) as SignIn | undefined;
-      if (tenant && 'signIn' in members && (request.isDamaged || isWeaker(tenant.signIn, after))) await checkWeakening(request, tenant.id);
+      if (tenant && 'signIn' in members && (request.malformed || isWeaker(tenant.signIn, after))) await checkWeakening(request, tenant.id);
     },
     isRemovable: true,
     removeReach: 'instance',

@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Attribution } from '../../events.js';
+import { NOTHING } from '../../store/records/readable-part.js';
 import type { CredentialRef, ExternalIdentity, Group, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, Privilege } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -130,9 +131,6 @@ export interface AccountMeans {
 const PAGE = 200;
 /** The `idp` of sign-ins by credentials of this service. */
 const LOCAL = 'local';
-/** Voucher that covers nothing: of a means that was removed, or whose voucher changed, after the sign-in. */
-const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
-
 interface UsableMeans {
   /** The subject of the identity, or the id of the credential. */
   readonly name: string;
@@ -209,6 +207,7 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
   /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in kept */
   async function voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
     const found = (await usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
+    // The means was removed, or its voucher changed, after the sign-in.
     return found ? found.vouchedBy : NOTHING;
   }
 

@@ -4,6 +4,7 @@
 import { IdpError } from '../../errors.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedCollection } from './checked-directory.js';
+import type { Voucher } from './records.js';
 
 /** An unreadable row that is worked on. */
 export interface DamagedRow {
@@ -11,7 +12,7 @@ export interface DamagedRow {
   readonly id: string;
   /** The tenant of a row that names none. */
   readonly tid?: string;
-  /** JSON Pointers to the members that are written anew: only they may be malformed. @default all, because the row is removed */
+  /** JSON Pointers to the values that are written anew: only these parts may be malformed. @default all, because the row is removed */
   readonly members?: readonly string[];
 }
 
@@ -20,24 +21,36 @@ const blanks: readonly unknown[] = [
   ...[undefined, '', false, 0, [], {}, new Date(0)],
   ...['disabled', 'revoked', 'own', 'reference', 'minimal', 'first', 'tenant', 'dead'],
 ];
+/** Voucher that covers nothing. It stands for a malformed voucher too, because an absent voucher counts as the operator's. */
+export const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
+const ofVoucher = /^.*?\/(?:vouchedBy|\w+VouchedBy)(?=\/|$)/;
 /** Malformed parts of one row that are blanked. */
 const MOST = 1_000;
 
+/** The readable part of a row, and JSON Pointers to the parts that are blank in it. */
+interface ReadablePart<R> {
+  readonly part: R;
+  readonly malformed: readonly string[];
+}
+
 /** Returns the row with blank values for its malformed parts; undefined where a part is malformed that is not written anew. */
-function readablePart<R extends Row>(
+export function readablePartOf<R extends Row>(
   row: R,
-  { tid, members }: DamagedRow,
+  { tid, members }: Pick<DamagedRow, 'tid' | 'members'>,
   wrongPath: (row: R) => string | undefined,
-): R | undefined {
+): ReadablePart<R> | undefined {
   let part = row;
-  for (let count = 0; count < MOST; count += 1) {
+  const malformed: string[] = [];
+  while (malformed.length < MOST) {
     const path = wrongPath(part);
-    if (path === undefined) return part;
+    if (path === undefined) return { part, malformed };
     if (members && !members.some((member) => isWithin(path, member) || isWithin(member, path))) return undefined;
-    const values = path === '/tid' && tid !== undefined ? [tid] : blanks;
-    const blanked = values.map((blank) => withPart(part, path, blank)).find((next) => wrongPath(next) !== path);
+    const [voucher] = ofVoucher.exec(path) ?? [];
+    const values = path === '/tid' && tid !== undefined ? [tid] : voucher === undefined ? blanks : [NOTHING];
+    const blanked = values.map((blank) => withPart(part, voucher ?? path, blank)).find((next) => wrongPath(next) !== path);
     if (!blanked) return undefined;
     part = blanked;
+    malformed.push(path);
   }
   return undefined;
 }
@@ -66,7 +79,7 @@ export function withDamaged<R extends Row>(
 ): CheckedCollection<R> {
   const all = rows.withUnreadable();
   const shown = (row: R): R | undefined =>
-    all.isReadable(row) ? row : row.id === damaged.id ? readablePart(row, damaged, all.wrongPath) : undefined;
+    all.isReadable(row) ? row : row.id === damaged.id ? readablePartOf(row, damaged, all.wrongPath)?.part : undefined;
   return {
     ...rows,
     async get(id) {

@@ -9,15 +9,12 @@ import {
   viewedOrId,
   writeJudged,
 } from '../../../../lib/extension-door.js';
-import { overDamaged, pointersOf } from '../../unreadable.js';
+import { type Damaged, overDamaged, pointersOf } from '../../unreadable.js';
 import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
 type Params = Readonly<Record<string, string>>;
-export type Request = OperationRequest<Params, Fields, Fields> & {
-  /** Whether the services find the readable part of a record that is unreadable. */
-  readonly isDamaged?: true;
-};
+export type Request = OperationRequest<Params, Fields, Fields> & Damaged;
 
 /** What every record has. */
 interface Stored {
@@ -178,12 +175,18 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   async function removeUnreadable(request: Request): Promise<void> {
     const isJudged = guard !== undefined || options.guardRemoval !== undefined;
     const over = await overDamaged(request, record, isJudged, pointer === '' ? undefined : [pointer]);
-    await service(over).remove(idOf(request));
+    const row = isJudged ? await service(over).get(idOf(over)) : undefined;
+    if (!row && options.guardRemoval) throw new IdpError('record_unreadable');
+    await (row ? removeJudged(over, row) : service(over).remove(idOf(over)));
   }
 
   async function remove(request: Request): Promise<void> {
     const row = await found(request);
     request.checkMatch(view(row));
+    await removeJudged(request, row);
+  }
+
+  async function removeJudged(request: Request, row: Row): Promise<void> {
     const { guardRemoval } = options;
     if (guardRemoval)
       await writeJudged(
