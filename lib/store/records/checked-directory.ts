@@ -1,4 +1,5 @@
 /** A directory that checks the form of each row it reads. A row of another form is left out, so that the rest can be used. */
+import { inspect } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
@@ -96,7 +97,7 @@ export function createCheckedDirectory(
   function problemOf(collection: string, row: Row): UnreadableRow | undefined {
     if (good.has(row)) return undefined;
     const path = wrongPath(collection, row);
-    const id = String(row.id).slice(0, 200);
+    const id = nameOf(row).slice(0, 200);
     const key = `${collection}:${id}`;
     if (path === undefined) {
       good.add(row);
@@ -149,7 +150,7 @@ export function createCheckedDirectory(
         const problem = problemOf(name, row);
         if (!problem) return true;
         leftOut ??= new Map();
-        leftOut.set(row.id, leftOutOf(row, problem));
+        leftOut.set(nameOf(row), leftOutOf(row, problem));
         return false;
       };
       const rows = await read(isKept);
@@ -292,7 +293,15 @@ export function createCheckedDirectory(
   };
 }
 
-const leftOutOf = (row: Row, { path }: UnreadableRow): LeftOutRow => ({ id: row.id, tid: (row as { readonly tid?: unknown }).tid, path });
+/** Returns the id as a text. Another program may have written an id of another type. */
+const nameOf = ({ id }: { readonly id: unknown }): string =>
+  typeof id === 'string' ? id : inspect(id, { breakLength: Number.POSITIVE_INFINITY });
+
+const leftOutOf = (row: Row, { path }: UnreadableRow): LeftOutRow => ({
+  id: nameOf(row),
+  tid: (row as { readonly tid?: unknown }).tid,
+  path,
+});
 
 const tidOf = (row: object): { readonly tid?: string } => {
   const { tid } = row as { readonly tid?: unknown };
