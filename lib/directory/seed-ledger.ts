@@ -1,5 +1,6 @@
 import { IdpError } from '../errors.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
+import { positionBehind } from '../store/index-order.js';
 import type { CheckedCollection } from '../store/records/checked-directory.js';
 import type { SeedRecord } from '../store/records/records.js';
 import type { Collections, DirectoryContext } from './context.js';
@@ -97,8 +98,8 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
       for (let after: string | undefined; ; ) {
         const page = await persons.find({ byGroup: [groupId] }, { limit: PAGE, ...(after !== undefined && { after }) });
         for (const row of page) if (!persons.isReadable(row) || !row.user || !(await isOfSeed(row.user.id))) return true;
-        after = page.at(-1)?.id;
-        if (page.length < PAGE) return false;
+        after = positionBehind(page, after);
+        if (page.length < PAGE || after === undefined) return false;
       }
     },
 

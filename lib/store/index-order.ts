@@ -52,3 +52,11 @@ function endOfPrefix(prefix: string): string | undefined {
   // The code points of surrogates are no characters.
   return last === undefined ? undefined : String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
+
+/**
+ * Returns the position behind a full page of rows, which are ordered by id; undefined where no page can follow. Another program may have written ids that are
+ * no texts. No page begins behind such an id, so a page of such rows alone leads to the first text.
+ * @param after where the page began
+ */
+export const positionBehind = (page: readonly { readonly id: unknown }[], after: string | undefined): string | undefined =>
+  page.map(({ id }) => id).findLast((id) => typeof id === 'string') ?? (after === undefined ? '' : undefined);

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Filter, Collection as MongoCollection } from 'mongodb';
 import { IdpError } from '../../../lib/errors.js';
 import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
+import { positionBehind } from '../../../lib/store/index-order.js';
 import { isDuplicate } from '../database.js';
 import { inTime } from '../deadline.js';
 import { ensureIndexes } from '../indexes.js';
@@ -51,10 +52,11 @@ export class Rows<R extends Row> implements Collection<R> {
     const hint = this.#hintFor(where);
     if (page !== undefined) return this.#page(filter, hint, page.limit, page.after);
     const rows: R[] = [];
-    for (;;) {
-      const chunk = await this.#page(filter, hint, CHUNK, rows.at(-1)?.id);
+    for (let after: string | undefined; ; ) {
+      const chunk = await this.#page(filter, hint, CHUNK, after);
       rows.push(...chunk);
-      if (chunk.length < CHUNK) return rows;
+      after = positionBehind(chunk, after);
+      if (chunk.length < CHUNK || after === undefined) return rows;
     }
   }
 

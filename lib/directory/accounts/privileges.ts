@@ -7,6 +7,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { positionBehind } from '../../store/index-order.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { Group, Person, PersonWithUser } from '../../store/records/records.js';
 import type { Authority, DirectoryContext, Privilege } from '../context.js';
@@ -169,7 +170,7 @@ async function* pages<R extends { readonly id: string }>(read: (page: Page) => P
   for (let after: string | undefined; ; ) {
     const rows = await read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
     yield rows;
-    after = rows.at(-1)?.id;
-    if (rows.length < PAGE) return;
+    after = positionBehind(rows, after);
+    if (rows.length < PAGE || after === undefined) return;
   }
 }

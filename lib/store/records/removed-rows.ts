@@ -4,6 +4,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
+import { positionBehind } from '../index-order.js';
 import { type LeftOutRow, leftOutOf, withLeftOut } from './left-out.js';
 import type { PendingEvent } from './records.js';
 
@@ -51,8 +52,9 @@ async function findKeptPage<R extends Row>(
     if (found.length === 0 && leftOut.length === 0 && those.length === all.length) return all;
     found.push(...those);
     leftOut.push(...leftOutOf(all));
-    if (all.length < page.limit || found.length >= page.limit) return withLeftOut(found.slice(0, page.limit), leftOut);
-    after = all.at(-1)?.id;
+    after = positionBehind(all, after);
+    if (all.length < page.limit || found.length >= page.limit || after === undefined)
+      return withLeftOut(found.slice(0, page.limit), leftOut);
   }
 }
 

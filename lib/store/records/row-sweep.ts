@@ -4,6 +4,7 @@
  */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { positionBehind } from '../index-order.js';
 import type { CheckedDirectory, UnreadableRow } from './checked-directory.js';
 import type { SweptRow, UpkeepRecord } from './records.js';
 
@@ -81,9 +82,8 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
         return [];
       });
       found.push(...page.flatMap((row) => all.problemOf(row) ?? []));
-      const last = page.at(-1)?.id;
-      // Another program may have written an id that is not a text.
-      position = page.length < rows || typeof last !== 'string' ? collectionAfter(collection) : { collection, after: last };
+      const next = page.length < rows ? undefined : positionBehind(page, after);
+      position = next === undefined ? collectionAfter(collection) : { collection, after: next };
       rows -= page.length;
     }
     return { position, found };
