@@ -80,6 +80,7 @@ export type {
   LinkState,
   Listed,
   ListQuery,
+  MetadataWarning,
   Narrowed,
   NewDelivery,
   OnInvitationDue,
@@ -106,6 +107,7 @@ export type {
   PreparedRegistration,
   Proof,
   PruneOptions,
+  RecordName,
   RecordProblem,
   RefusedPasswords,
   Registration,
@@ -123,6 +125,7 @@ export type {
   TenantFields,
   TenantInput,
   Tenants,
+  UnderstoodMetadata,
   UserFields,
   UserInput,
   UserQuery,
@@ -180,6 +183,8 @@ export type {
   Where,
 } from './store/directory-store.js';
 export type { Health, HealthProblem, StoreHealth } from './store/outages/health.js';
+export type { LeftOutRow } from './store/records/left-out.js';
+export type { DamagedRow } from './store/records/readable-part.js';
 export type {
   AcceptedInvitation,
   ApiResource,

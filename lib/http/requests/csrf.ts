@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 export interface Csrf {
   /** Returns a new token at each call, so that a token identifies one view of a form. @param subject of the form, such as an interaction's uid. */
   token(ctx: Context, subject: string): string;
-  /** False also for a request that {@link isFromElsewhere}. */
+  /** False also for a request that a page of another origin sent. */
   check(ctx: Context, subject: string, token: unknown): boolean;
   /** Returns a secret that is the same for each call with the same name and browser. Use it as the id of a record that no other browser may find. */
   ticket(ctx: Context, name: string): string;
