@@ -126,6 +126,7 @@ export type {
   TenantInput,
   Tenants,
   UnderstoodMetadata,
+  UnreadableRecord,
   UserFields,
   UserInput,
   UserQuery,

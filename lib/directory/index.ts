@@ -33,7 +33,7 @@ export { createDirectory } from './create-directory.js';
 export type { FindPasswordProblem, PasswordOwner, PasswordProblem, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';
 export { isLiveSecret } from './credentials/secrets.js';
-export type { Directory, DirectoryOptions, RecordName, RecoveryRules, TenantDirectory } from './directory.js';
+export type { Directory, DirectoryOptions, RecordName, RecoveryRules, TenantDirectory, UnreadableRecord } from './directory.js';
 export type { GroupRefs } from './groups/group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups/groups.js';
 export type { PermissionFields, PermissionInput, Permissions } from './groups/permissions.js';

@@ -31,8 +31,8 @@ export interface RowSweepParts {
 }
 
 const ROW_ID = 'sweep of records';
-/** Milliseconds from the start of a node to its first round. */
-const FIRST_MS = 2_000;
+/** Intervals from the start of a node to its first round. A node that starts has other work to do. */
+const FIRST_INTERVALS = 3;
 const INTERVAL_MS = 12_000;
 const PASS_MS = 3_600_000;
 /** Rows that one round reads. */
@@ -135,7 +135,7 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
       const { sweep } = (await upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
       await store.recall((sweep?.unreadable ?? []).filter(({ collection }) => names.includes(collection)));
     },
-    start: () => next(Math.min(intervalMs, FIRST_MS)),
+    start: () => next(intervalMs * FIRST_INTERVALS),
     async close() {
       isClosed = true;
       clearTimeout(timer);
