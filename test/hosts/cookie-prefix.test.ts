@@ -76,13 +76,14 @@ describe('each cookie of a service has the prefix', () => {
     const isOurs = (text: string) => /\bcookies\.set\(['"`]|(['"`])(?:__(?:Host|Secure)-)?idp\.(?!admin\1)[a-z-]+\1/.test(text);
     expect(sources().filter((path) => isOurs(readFileSync(path, 'utf8')))).toEqual([]);
     const writers = sources().filter((path) => /\bcookies\.set\(|\bSet-Cookie', `/.test(readFileSync(path, 'utf8')));
-    // Each gets its names from `cookieName` or `pathCookieName`.
+    // The last one is a browser. Each other gets its names from `cookieName` or `pathCookieName`.
     expect(writers).toEqual([
       'extensions/saml/slo/chain-cookie.ts',
       'lib/http/pages/chosen-language.ts',
       'lib/oidc/sessions/browser-state.ts',
       'lib/oidc/sessions/browsers.ts',
       'lib/oidc/sessions/cookies.ts',
+      'lib/testing/cookies.ts',
     ]);
   });
 

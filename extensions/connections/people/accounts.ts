@@ -16,6 +16,7 @@ import {
   IdpError,
   type Interaction,
   isClaimed,
+  ownMember,
   type PersonNames,
   type SignInRef,
 } from '../../../lib/extension-door.js';
@@ -199,7 +200,7 @@ export function createPeople(context: ExtensionContext): People {
     const isAllowed = tenant?.status === 'active' && (tenant.signIn?.methods?.some((name) => name === id || name === METHOD) ?? true);
     if (!tenant || !isAllowed) throw new RefusedAnswer('unknown', 'the tenant of new users takes no sign-ins by the connection');
     const fields = fieldsOf(mapping, claims, 'all');
-    if (requireVerifiedEmail) checkVerified(connection, claims, fields.email);
+    if (requireVerifiedEmail) checkVerified(connection, claims);
     const { userName, isTold } = userNameOf(connection, { subject, claims });
     const { vouchedBy } = connection;
     const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
@@ -341,11 +342,11 @@ function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNa
 /** Returns the first 200 code units, without half of a character at the end. */
 const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');
 
-/** Refuses a new user whose address is missing or not verified. The log says what an administrator can change. */
-function checkVerified({ mapping }: Connection, claims: Claims, mapped: string | undefined): void {
+/** Refuses a new user whose address is missing or not verified. An invalid address is left out elsewhere. The log says what an administrator can change. */
+function checkVerified({ mapping }: Connection, claims: Claims): void {
   const { claim = 'email' } = mapping.email ?? {};
-  const address = mapping.email ? mapped : textOf(claims, claim, 'address');
-  if (address === undefined)
+  const address = ownMember(claims, claim);
+  if (typeof address !== 'string' || address.trim() === '')
     throw new RefusedAnswer(
       'addressMissing',
       `the provider does not send an address in the claim ${claim}, and the connection requires a verified address; ask the provider for the claim, or set requireVerifiedEmail to false`,
