@@ -15,7 +15,7 @@ test('design §1: an issuer with a path, sign-in to sign-out; cookies stay withi
   expect(result.setCookies.length).toBeGreaterThan(0);
   for (const line of result.setCookies) {
     const path = /; path=([^;]*)/i.exec(line)?.[1] ?? '';
-    expect(path.startsWith('/login/eu/') || /^idp\.(session|browser|browser-state)\.[\w-]+(\.sig)?=/.test(line)).toBe(true);
+    expect(path.startsWith('/login/eu/') || /^idp\.(session|browser|browser-state|signed-out)\.[\w-]+(\.sig)?=/.test(line)).toBe(true);
   }
   for (const url of Object.values(result.discovery as Record<string, unknown>).filter((value) => /^http/.test(String(value))))
     expect(String(url).startsWith(service.issuer)).toBe(true);

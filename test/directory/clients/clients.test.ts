@@ -12,7 +12,7 @@ describe('clients (design §3)', () => {
     const { client } = await t.directory.clients.create({ id: 'web', name: 'Web' });
     expect(client).toMatchObject({
       allowPlainPkce: false, requireConsent: false, accessTokenType: 'reference', idTokenClaims: 'minimal',
-      email: 'all', adminTenants: [], trustedLoginHint: false, status: 'active',
+      adminTenants: [], trustedLoginHint: false, status: 'active',
     }); // biome-ignore format: a list
     expect(client).not.toHaveProperty('requirePkce');
   });
