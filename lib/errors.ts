@@ -55,7 +55,7 @@ export const errorTable = {
   not_found: { status: 404, description: 'There is no such record: check the id, and the tenant in the path.' },
   invalid_cursor: {
     status: 400,
-    description: 'The cursor is not of this list: begin the list anew, with the query that the cursor came from.',
+    description: 'The cursor is not of this list: begin the list again, with the query that the cursor came from.',
   },
   invalid_record: { status: 422, description: 'The record has a value that is not allowed: correct it as `expected` says.' },
   tenant_name_taken: {
@@ -112,7 +112,7 @@ export const errorTable = {
   },
   record_unreadable: {
     status: 500,
-    description: 'A stored record is malformed, so it is left out: write its malformed members anew, or remove the record.',
+    description: 'A stored record is malformed, so it is left out: write valid values for its malformed members, or remove the record.',
   },
   keys_given: { status: 409, description: 'The signing keys are given by the options: rotate them in `keys.signing`.' },
   key_not_announced: { status: 409, description: 'The next signing key was published too recently: it can sign from `details.from` on.' },

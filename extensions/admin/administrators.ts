@@ -58,7 +58,7 @@ export async function checkReach(
   if (administrator.account && !administrator.holds(scope)) throw new IdpError('insufficient_scope');
   if (path.startsWith('/tenants/{tid}')) {
     if (!(tid && administrator.administers(tid))) throw new IdpError('not_found');
-    // The operations of the tenant itself look for it. It may be unreadable, and is repaired or removed there.
+    // Operations on the tenant itself look for the tenant, because they repair or remove an unreadable one.
     if (path !== '/tenants/{tid}' && !(await directory.tenants.get(tid))) throw new IdpError('not_found');
   }
   if (reach === 'instance' && !administrator.ofAllTenants) throw errors('all_tenants_required');

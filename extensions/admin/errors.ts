@@ -33,10 +33,10 @@ export const errors = defineErrors({
   rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
 });
 
-/** The answer about a record that the path names. It is no fault of the service (500), because the caller can repair or remove the record. */
+/** The answer about a malformed record that the path names: 409 and not 500, because the caller can repair or remove the record. */
 export const unreadableEntry = {
   status: 409,
-  description: 'The record is malformed at the place in `errors`: write its malformed members anew, or remove the record.',
+  description: 'The record is malformed at the place in `errors`: write valid values for its malformed members, or remove the record.',
 };
 export const recordUnreadable = (details: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError =>
   new IdpError('record_unreadable', details, options, unreadableEntry);

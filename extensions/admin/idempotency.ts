@@ -138,7 +138,7 @@ export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' 
     if (ctx.method !== 'POST' || key === '') return run({ newId: () => v7(), remember: async (_, make) => make(), isRetry: false });
     if (!/^[!-~]{1,255}$/.test(key))
       throw new IdpError('invalid_request', { errors: [{ header: 'Idempotency-Key', expected: '1 to 255 visible characters' }] });
-    // A record that was removed and made anew with the same id is another actor.
+    // A record that was removed and created again with the same id is another actor.
     const { createdAt } = account?.person ?? client;
     const id = JSON.stringify([actor, createdAt, ctx.params.tid ?? '', key]);
     const fingerprint = createHash('sha256')
@@ -176,7 +176,7 @@ const attemptOf = ({ request, ids }: Claim, isRetry: boolean, remember: Operatio
 
 /**
  * Runs a request. A retry that is refused runs once more, because the write of the previous attempt may have reached the store after the retry had looked for
- * it. That write then causes the refusal.
+ * it, so that this write causes the refusal.
  */
 async function runOnce(run: Run, attempt: () => Attempt): Promise<Outcome> {
   const { isRetry } = attempt();

@@ -1,4 +1,4 @@
-/** Records that cannot be read: who may know of one, and who may remove it or write it anew. */
+/** Records that cannot be read: who may know of one, and who may remove or repair it. */
 import { type Directory, IdpError, type MountedOperation, type Operation, type OperationRequest } from '../../lib/extension-door.js';
 import { errors, recordUnreadable } from './errors.js';
 
@@ -42,7 +42,7 @@ export async function explained(error: unknown, request: Request, records: reado
 /**
  * Returns the request over services that find the readable part of the record.
  * @param isJudged whether what the record gives decides who may do this. Nobody can tell for a malformed record, so only callers of all tenants may then.
- * @param members JSON Pointers to the values that the request writes anew. @default all, for a removal
+ * @param members JSON Pointers to the values that the request writes. @default all, for a removal
  * @throws IdpError `not_found`, `all_tenants_required`
  */
 export async function overDamaged<R extends Request>(

@@ -151,7 +151,7 @@ export interface Directory {
   /** Returns what is wrong with an unreadable record; undefined for a sound one, and where there is none. */
   unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**
-   * The same services, which find the readable part of one unreadable record: for its removal, or for a change that writes its malformed members anew. Let only
+   * The same services, which find the readable part of one unreadable record: for its removal, or for a change that repairs its malformed members. Let only
    * callers use it who may do so whatever the malformed members were.
    */
   overDamaged(record: DamagedRow): Directory;

@@ -4,7 +4,7 @@
  * A button that is pressed again makes the browser drop the answer under way, with its cookies. The browser then comes again with an interaction, or with a
  * reference, that has been used. For a minute, the service knows what the browser lost: the same browser gets the cookie of the same session again, and the
  * request is restarted. The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not given.
- * A sign-out in the browser voids what the browser lost before, whoever is signed in there.
+ * A sign-out in the browser voids what the browser lost before, also if nobody or somebody else is signed in there.
  */
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';

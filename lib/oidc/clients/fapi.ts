@@ -102,7 +102,7 @@ const isEncrypted =
 const problemIn = (metadata: Metadata, mayBeLocal: boolean) =>
   rules.find(([name, , holds]) => !holds(metadata[name], metadata, mayBeLocal));
 
-/** Problems of clients as they were built; a client is built anew when its record changes. */
+/** Problems of clients as they were built; a client is built again when its record changes. */
 const problemsOf = new WeakMap<Client, string | undefined>();
 
 function problemOf(client: Client, mayBeLocal: boolean): string | undefined {

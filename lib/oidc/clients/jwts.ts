@@ -20,7 +20,7 @@ export const encryptionAlgorithms = [
 ] as const;
 
 /**
- * Returns why the service reads no JWT of this header and these claims, whoever signed it.
+ * Returns why the service reads no JWT of this header and these claims, also if its signature is valid.
  *
  * - `crit` asks for extensions that the reader must understand. The service knows none, `b64` included. This check is needed because the library that verifies
  *   signatures accepts `b64`.

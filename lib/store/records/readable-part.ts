@@ -1,5 +1,5 @@
 /**
- * The readable part of an unreadable row, for the administrator who removes the row or writes its malformed parts anew. Everybody else sees no row there.
+ * The readable part of an unreadable row, for the administrator who removes the row or repairs its malformed parts. Everybody else sees no row there.
  */
 import { IdpError } from '../../errors.js';
 import type { Row } from '../directory-store.js';
@@ -12,7 +12,7 @@ export interface DamagedRow {
   readonly id: string;
   /** The tenant of a row that names none. */
   readonly tid?: string;
-  /** JSON Pointers to the values that are written anew: only these parts may be malformed. @default all, because the row is removed */
+  /** JSON Pointers to the values that are written: only these parts may be malformed. @default all, because the row is removed */
   readonly members?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface ReadablePart<R> {
   readonly malformed: readonly string[];
 }
 
-/** Returns the row with blank values for its malformed parts; undefined where a part is malformed that is not written anew. */
+/** Returns the row with blank values for its malformed parts; undefined where a part is malformed that is not written. */
 export function readablePartOf<R extends Row>(
   row: R,
   { tid, members }: Pick<DamagedRow, 'tid' | 'members'>,
