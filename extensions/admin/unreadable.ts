@@ -1,5 +1,12 @@
 /** Records that cannot be read: who may know of one, and who may remove or repair it. */
-import { type Directory, IdpError, type MountedOperation, type Operation, type OperationRequest } from '../../lib/extension-door.js';
+import {
+  type Directory,
+  IdpError,
+  type MountedOperation,
+  type Operation,
+  type OperationRequest,
+  referenceToken,
+} from '../../lib/extension-door.js';
 import { errors, recordUnreadable } from './errors.js';
 
 type Request = Pick<OperationRequest, 'administrator' | 'directory' | 'params'>;
@@ -81,5 +88,5 @@ export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boole
 export const pointersOf = (patch: unknown, at = ''): readonly string[] => {
   if (patch === null) return [];
   if (typeof patch !== 'object' || Array.isArray(patch)) return [at];
-  return Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`));
+  return Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${referenceToken(name)}`));
 };
