@@ -19,8 +19,6 @@ export interface MarkedWrite {
   eventId(index: number): string;
   /** Whether an earlier run of the request made the write. */
   isDone(row: object): Promise<boolean>;
-  /** Whether the record still has the event of the write. */
-  isIn(row: object): boolean;
 }
 
 /** Writes of each run to each record so far. */
@@ -38,7 +36,6 @@ export function markedWrite(once: WriteOnce | undefined, record: readonly [colle
   const isIn = (row: object): boolean => ((row as Partial<Outboxed>).pendingEvents ?? []).some(({ id }) => id === eventId(0));
   const write: MarkedWrite = {
     eventId,
-    isIn,
     isDone: async (row) => isIn(row) || isLogged(eventId(0)),
   };
   return write;
@@ -64,7 +61,6 @@ export async function updateOnce<R extends Row, Found extends R | undefined>(
     if (seen && (await write.isDone(seen))) return seen as Found;
     try {
       return await rows.update(id, (row) => {
-        if (write.isIn(row)) return row;
         if (row.version !== seen?.version) throw CHANGED;
         return change(row);
       });
