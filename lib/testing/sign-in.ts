@@ -97,12 +97,12 @@ async function codeOf(url: string, redirectUri: string, { userName, password }: 
   let answer = await browser.open(url);
   let asked = '';
   for (let page = 0; !answer.location && page < MOST_PAGES; page += 1) {
-    const { action, fields } = canBeFilledIn(answer) ? formOf(answer) : { action: '', fields: {} };
-    const typed = Object.entries(given).filter(([name]) => (name === 'decision' ? isConsent(answer) : name in fields));
-    const field = typed.map(([name]) => name).join();
+    const { action, fields } = hasForm(answer) ? formOf(answer) : { action: '', fields: {} };
+    const typed = Object.entries(given).filter(([name]) => name in fields || (name === 'decision' && asksConsent(answer)));
+    const names = typed.map(([name]) => name).join();
     // The same form once more is the page's refusal of what was given.
-    if (typed.length === 0 || field === asked) throw new Error(refusalOf(answer));
-    asked = field;
+    if (names === '' || names === asked) break;
+    asked = names;
     answer = await browser.submit(action, { ...fields, ...Object.fromEntries(typed) });
   }
   if (!answer.location) throw new Error(refusalOf(answer));
@@ -114,8 +114,8 @@ async function codeOf(url: string, redirectUri: string, { userName, password }: 
   );
 }
 
-const canBeFilledIn = ({ body }: Answer): boolean => /<form\b/.test(body);
-const isConsent = ({ body }: Answer): boolean => /name="decision" value="allow"/.test(body);
+const hasForm = ({ body }: Answer): boolean => /<form\b/.test(body);
+const asksConsent = ({ body }: Answer): boolean => /name="decision" value="allow"/.test(body);
 
 const refusalOf = (answer: Answer): string => {
   const said = [titleOf(answer), ...problemsOf(answer)].filter(Boolean).join(': ');
