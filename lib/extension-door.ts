@@ -133,7 +133,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { answerProblem, type InputProblem, line, problemsOf, referenceToken, writeJudged } from './directory/input.js';
+export { answerProblem, type InputProblem, line, problemsOf, writeJudged } from './directory/input.js';
 export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
@@ -186,6 +186,7 @@ export type {
 export { canParseUrl } from './text/can-parse-url.js';
 export { isEmailAddress } from './text/email-address.js';
 export { initialOf } from './text/initials.js';
+export { referenceToken } from './text/json-pointer.js';
 export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';

@@ -8,6 +8,7 @@ import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
 import { isImageAddress } from '../text/image-address.js';
+import { referenceToken } from '../text/json-pointer.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { ownMember } from '../text/own-member.js';
 
@@ -336,17 +337,3 @@ export function patched<R extends Stored>(now: () => number, record: R, patch: R
 /** Without the members that are undefined: to a caller they are absent, to a store they would not be. */
 export const defined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
-
-/**
- * The name of a member as a JSON Pointer has it.
- * @see RFC 6901 §3
- * @example
- * ```ts
- * import { IdpError, referenceToken } from 'tenant-idp/extension';
- *
- * export function refuseLabel(name: string): never {
- *   throw new IdpError('invalid_record', { path: `/labels/${referenceToken(name)}`, expected: 'a label of the tenant' });
- * }
- * ```
- */
-export const referenceToken = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -4,6 +4,7 @@ import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource } from '../../store/records/records.js';
+import { referenceToken } from '../../text/json-pointer.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
@@ -20,7 +21,6 @@ import {
   type Patch,
   patched,
   patchSchema,
-  referenceToken,
   secretText,
   strings,
   token,

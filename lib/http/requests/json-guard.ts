@@ -2,9 +2,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import { formatProblems } from '../../contract/schema-formats.js';
-import { answerProblem, problemsOf, referenceToken } from '../../directory/input.js';
+import { answerProblem, problemsOf } from '../../directory/input.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { decodeUtf8 } from '../../text/decode.js';
+import { referenceToken } from '../../text/json-pointer.js';
 import { createBodyParser } from './body-parser.js';
 
 /** What a route takes and gives, as schemas of typebox. */

@@ -5,6 +5,7 @@
  * administrator, a restore or another program damaged. Plain functions, so nothing is compiled at start.
  */
 import { isDate } from 'node:util/types';
+import { referenceToken } from '../../text/json-pointer.js';
 import type { CollectionName } from './collections.js';
 import type * as records from './records.js';
 import type { RemovedRow } from './removed-rows.js';
@@ -13,7 +14,7 @@ import type { RemovedRow } from './removed-rows.js';
 type Check = (value: unknown) => string | undefined;
 
 /** @see RFC 6901 §3 */
-const pointerTo = (name: string, within: string): string => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}${within}`.slice(0, 200);
+const pointerTo = (name: string, within: string): string => `/${referenceToken(name)}${within}`.slice(0, 200);
 
 /** Returns a pointer to the first malformed member, each of which has a check of its own. */
 function firstWrongMember(checks: Readonly<Record<string, Check>>, value: Readonly<Record<string, unknown>>): string | undefined {
