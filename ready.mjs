@@ -131,7 +131,7 @@ async function install() {
     throw new Failure('node_modules is a link and does not match package-lock.json: run `npm ci` where it points.');
   }
   if (Number.parseInt(process.versions.node, 10) < 22) say(`Node ${process.versions.node} works; Node 22 or later is recommended.`);
-  const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
+  const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
   if (npm?.endsWith('npm-cli.js')) await run('Installing packages', process.execPath, [npm, ...args]);
   else await run('Installing packages', 'npm', args, { shell: process.platform === 'win32' });
