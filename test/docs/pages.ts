@@ -20,6 +20,8 @@ export interface Page {
   readonly links: readonly string[];
   /** The names under which headings can be linked to. */
   readonly anchors: readonly string[];
+  /** The heading that a link of the page leads to; undefined where there is none. */
+  titleOf(anchor: string): string | undefined;
 }
 
 /** `` `a` `` → `a`, when that is all there is. */
@@ -80,7 +82,8 @@ function readPage(path: string): Page {
     ([, link, attribute]) => link ?? attribute ?? '',
   );
   const anchors = headings.map(({ title }) => anchorOf(title));
-  return { path, text, section, table, codeBlocks, links, anchors };
+  const titleOf = (anchor: string) => headings.find(({ title }) => anchorOf(title) === anchor)?.title;
+  return { path, text, section, table, codeBlocks, links, anchors, titleOf };
 }
 
 /** The pages that people read: those of the root, and all of docs/. */

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect } from '@jest/globals';
 import { byHand, startProgram } from '../servers/outside-programs.js';
 import { Agent, type Answer } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';
@@ -26,15 +26,13 @@ afterAll(async () => {
 
 interface Application {
   readonly path: string;
-  /** By default the program of that name here. */
-  readonly command?: readonly string[];
-  readonly options?: object;
+  readonly command: readonly string[];
   /** Members of the client's record. */
   readonly [setting: string]: unknown;
 }
 
 /** Registers the client, starts the application, and waits until it answers. */
-async function startApplication(name: string, { path, command, options = {}, ...client }: Application) {
+async function startApplication(name: string, { path, command, ...client }: Application) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const id = `${name}-${port}`;
@@ -46,8 +44,8 @@ async function startApplication(name: string, { path, command, options = {}, ...
     metadata: { redirect_uris: [origin + path] },
     ...client,
   });
-  const env = { ISSUER: service.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
-  started.push(await startProgram(command ?? [process.execPath, `dist/test/relying-parties/${name}.js`], env, origin));
+  const env = { ISSUER: service.issuer, CLIENT: id, PORT: String(port) };
+  started.push(await startProgram(command, env, origin));
   return origin;
 }
 
@@ -67,30 +65,6 @@ async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
 
 describe('D outside relying parties', () => {
   const path = '/cb';
-  const alice = { displayName: 'Alice Adams', emails: [{ value: 'alice@acme.test' }] };
-
-  test('passport-openidconnect by the first example of its README, which brings neither PKCE nor a nonce', async () => {
-    const origin = await startApplication('passport', { path });
-    const agent = new Agent();
-    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { id: expect.any(String) }]);
-  });
-
-  test('passport-openidconnect with a nonce, as the page says', async () => {
-    const options = { scope: 'profile email', nonce: true };
-    const origin = await startApplication('passport', { path, options, idTokenClaims: 'scopes', email: 'first' });
-    const agent = new Agent();
-    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
-    expect(JSON.parse(answer.body)).toMatchObject(alice);
-  });
-
-  test('passport-openidconnect is refused where the client requires PKCE, and told why', async () => {
-    const origin = await startApplication('passport', { path, requirePkce: true });
-    const agent = new Agent();
-    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
-    expect([answer.status, new URL(answer.url).searchParams.get('error')]).toEqual([500, 'invalid_request']);
-    expect(new URL(answer.url).searchParams.get('error_description')).toContain('requirePkce');
-  });
 
   byHand('Authlib', ['python3', '-c', 'import authlib, flask, requests'], async () => {
     const command = ['python3', 'test/relying-parties/flask_application.py'];
@@ -115,12 +89,5 @@ describe('D outside relying parties', () => {
     const claims = { name: 'Alice Adams', email: 'alice@acme.test' };
     expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject(claims);
     rmSync(folder, { recursive: true });
-  });
-
-  test('Auth.js for Express', async () => {
-    const origin = await startApplication('authjs', { path: '/auth/callback/tenant-idp', idTokenClaims: 'scopes', email: 'first' });
-    const agent = new Agent();
-    const answer = await signedIn(agent, await agent.submit(await agent.get(`${origin}/auth/signin`), {}));
-    expect(JSON.parse(answer.body)).toMatchObject({ user: { name: 'Alice Adams', email: 'alice@acme.test' } });
   });
 });

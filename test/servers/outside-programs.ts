@@ -14,14 +14,17 @@ export const byHand = (name: string, probe: readonly string[], run: () => Promis
 /** Starts a program, and waits until it answers at the URL. */
 export async function startProgram(command: readonly string[], env: Readonly<Record<string, string>>, url: string): Promise<ChildProcess> {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
+  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data: Buffer) => (output = (output + data.toString()).slice(-4000)));
   for (;;) {
     const answers = await fetch(url).then(
       () => true,
       () => false,
     );
     if (answers) return child;
-    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}: ${output}`);
     await pause(50);
   }
 }

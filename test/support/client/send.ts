@@ -2,6 +2,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { gunzipSync } from 'node:zlib';
+import { testTls } from '../browser/tls.js';
 
 export interface Sending {
   readonly method?: string;
@@ -18,7 +19,7 @@ export interface Sent {
 
 /** An idle connection ends here before Node's server ends it, which it does after five seconds. */
 const kept = { keepAlive: true, timeout: 3000 };
-const agents = { http: new http.Agent(kept), https: new https.Agent(kept) };
+const agents = { http: new http.Agent(kept), https: new https.Agent({ ...kept, ca: testTls.cert }) };
 
 /** Follows no redirect. */
 export function send(url: string, { method = 'GET', headers = {}, body }: Sending = {}): Promise<Sent> {

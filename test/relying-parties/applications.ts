@@ -1,0 +1,78 @@
+/** The applications of docs/connect-an-application.md: the rows of its table, and the programs in their sections. */
+import { pageAt } from '../docs/pages.js';
+
+export const page = pageAt('docs/connect-an-application.md');
+
+export interface Application {
+  readonly name: string;
+  /** The heading that the row links to; undefined where there is none. */
+  readonly section: string | undefined;
+  /** Versions that signed in, by the name of the package; none where it was not tried. */
+  readonly triedWith: ReadonlyMap<string, string>;
+  /** The other cells of the row. */
+  readonly pkce: string;
+  readonly nonce: string;
+  readonly email: string;
+  readonly idTokenClaims: string;
+  readonly signOut: readonly string[];
+}
+
+/** Without a setting, and never. */
+const ABSENT = ['–', 'no', ''];
+
+/** Whether an application that is set up as its section says sends what the cell is about. */
+export const isSent = (cell: string): boolean => !ABSENT.includes(cell);
+
+/** Settings in the cell, as they stand in the section's block. */
+export const settingsIn = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, setting = '']) => setting);
+
+const versionsIn = (cell: string): ReadonlyMap<string, string> =>
+  new Map(
+    cell.split(', ').flatMap((item) => {
+      const [, name, version] = /^(\S.*) (\d\S*)$/.exec(item) ?? [];
+      return name && version ? [[name, version] as const] : [];
+    }),
+  );
+
+/** Cells of the table keep their marks of code here, where a cell has nothing else. */
+function applicationsOf(): readonly Application[] {
+  const lines = page.section('Applications').split('\n');
+  const rows = lines.filter((line) => line.startsWith('| ')).slice(1);
+  return rows.map((line) => {
+    const cells = line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim());
+    const [first = '', versions = '', pkce = '', nonce = '', email = '', idTokenClaims = '', signOut = ''] = cells;
+    const [, name = first, anchor] = /^\[(.+)\]\((#.+)\)$/.exec(first) ?? [];
+    const section = anchor && page.titleOf(anchor);
+    return {
+      name,
+      section,
+      triedWith: versionsIn(versions),
+      pkce,
+      nonce,
+      email,
+      idTokenClaims,
+      signOut: signOut === '–' || signOut === '' ? [] : signOut.split(', '),
+    };
+  });
+}
+
+export const applications = applicationsOf();
+
+/** @throws Error without a row of that name, or a section */
+export function applicationNamed(name: string): Application & { readonly section: string } {
+  const found = applications.find((application) => application.name === name);
+  if (found?.section === undefined) throw new Error(`${page.path} has no row '${name}' that links to a section`);
+  return { ...found, section: found.section };
+}
+
+/** The blocks of code in a section, in their order. */
+export const blocksOf = (section: string) => page.codeBlocks.filter((block) => block.section === section);
+
+/** Members of the client's record that the row asks for. */
+export const clientSettings = ({ email, idTokenClaims }: Application) => ({
+  ...(email === "`'first'`" ? { email: 'first' as const } : {}),
+  ...(idTokenClaims === "`'scopes'`" ? { idTokenClaims: 'scopes' as const } : {}),
+});

@@ -1,0 +1,224 @@
+/** Signs in with an application of docs/connect-an-application.md: its own program, the settings of its row, and a person with two addresses. */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from '@jest/globals';
+import typescript from 'typescript';
+import { startProgram } from '../servers/outside-programs.js';
+import { testTls } from '../support/browser/tls.js';
+import { Agent, type Answer } from '../support/client/agent.js';
+import { journeySeed } from '../support/client/journey.js';
+import { freePort } from '../support/service/example.js';
+import { startIdp, type TestIdp } from '../support/service/idp.js';
+import { until } from '../support/time/until.js';
+import { applicationNamed, blocksOf, clientSettings, isSent, page } from './applications.js';
+
+/** Where an application runs, and what it is told. */
+export interface Place {
+  readonly issuer: string;
+  readonly origin: string;
+  readonly port: number;
+  /** An empty folder, which is removed afterwards. */
+  readonly folder: string;
+  /** The blocks of the section, with the addresses of the service and the application. */
+  readonly blocks: readonly string[];
+  /** The client's secret, secrets of the application alone, and the certificate of the service for common libraries. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Way {
+  /** Path of the redirect URI, as the section has it. */
+  readonly callback: string;
+  /** More metadata of the client. */
+  readonly metadata?: (origin: string) => object;
+  /** Makes and starts the program, which listens at the place's port. */
+  readonly start: (place: Place) => Promise<ChildProcess>;
+  /** The blocks of the section, changed: what the library's own documentation has in their place. */
+  readonly change?: (block: string) => string;
+  /** Whether the changed blocks send these. Default: as the row says */
+  readonly sends?: { readonly pkce: boolean; readonly nonce: boolean };
+  /** Asks the application to sign in. Default: GET /login */
+  readonly open?: (agent: Agent, origin: string) => Promise<Answer>;
+  /** What the application says about the person. Default: the JSON that its last page is. */
+  readonly shown?: (answer: Answer) => unknown;
+  /** Members that `shown` has. */
+  readonly claims?: object;
+  /** For `RP-initiated`: asks the application to sign out, and the path where the browser ends. */
+  readonly signOut?: { readonly ask: (agent: Agent, origin: string) => Promise<Answer>; readonly end: string };
+  /** For `back channel`: the path that takes logout tokens, and a page that the application shows to people who are signed in alone. */
+  readonly backChannel?: { readonly path: string; readonly page: string };
+}
+
+/** Alice has two addresses, so that an application that takes a list for one string is found here. */
+const tenants = journeySeed.tenants.map(({ persons, ...tenant }) => ({
+  ...tenant,
+  persons: persons.map((person) => ({ ...person, secondEmail: 'alice@home.test' })),
+}));
+
+const SECRET = 'a secret of the client alone, long enough';
+/** 32 bytes in base64url, and in hexadecimal. */
+const KEY = 'QmFzZTY0dXJsIG9mIHRoaXJ0eS10d28gYnl0ZXMgISE';
+
+/** The page's addresses as they are here. */
+const placed = (code: string, issuer: string, origin: string): string =>
+  code
+    .replaceAll('https://login.example.com', issuer)
+    .replaceAll('login.example.com', new URL(issuer).host)
+    .replaceAll('https://app.example.com', origin)
+    .replaceAll('app.example.com', new URL(origin).host)
+    .replace(/\b(?:3001|8080)\b/g, new URL(origin).port);
+
+/** Follows redirects between the application and the service, wherever they lead. */
+async function follow(agent: Agent, answer: Answer, visited: URL[] = []): Promise<Answer> {
+  let current = answer;
+  while (current.location) {
+    visited.push(new URL(current.location));
+    current = await agent.get(current.location);
+  }
+  return current;
+}
+
+/** A sign-in at the service: the last answer of the application, and the addresses on the way. */
+async function signIn(agent: Agent, start: Answer) {
+  const visited: URL[] = [];
+  const identifier = await follow(agent, start, visited);
+  const request = visited.find(({ pathname }) => pathname === '/connect/authorize');
+  if (request === undefined || !identifier.body.includes('name="identifier"'))
+    throw new Error(`no sign-in page, but ${identifier.status} ${identifier.url}: ${identifier.body.slice(0, 2000)}`);
+  const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
+  const answer = await follow(agent, await agent.submit(password, { password: 'alice' }), visited);
+  return { answer, request };
+}
+
+/** @throws Error where something of the row or of the section is not so */
+export async function trySignIn(name: string, way: Way): Promise<void> {
+  const application = applicationNamed(name);
+  const { callback, metadata, start, change = (block: string) => block, shown = jsonOf, backChannel, signOut } = way;
+  const { open = (agent, origin) => agent.get(`${origin}/login`), claims = { name: 'Alice Adams', email: 'alice@acme.test' } } = way;
+  const sends = way.sends ?? { pkce: isSent(application.pkce), nonce: isSent(application.nonce) };
+  expect(page.section(application.section)).toContain(callback);
+
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const settings = { ...clientSettings(application), ...(sends.pkce && { requirePkce: true }) };
+  const record = {
+    id: 'web',
+    name: 'Web',
+    secret: SECRET,
+    allowedScopes: ['openid', 'profile', 'email'],
+    metadata: {
+      redirect_uris: [origin + callback],
+      ...(signOut && { post_logout_redirect_uris: [origin + signOut.end] }),
+      ...(backChannel && { backchannel_logout_uri: origin + backChannel.path }),
+      ...metadata?.(origin),
+    },
+    ...settings,
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'relying-party-'));
+  let service: TestIdp | undefined;
+  let program: ChildProcess | undefined;
+  try {
+    service = await startIdp({ tls: true, seed: { ...journeySeed, tenants, clients: [record] } });
+    const { issuer, idp } = service;
+    const certificate = join(folder, 'certificate.pem');
+    writeFileSync(certificate, testTls.cert);
+    const env = {
+      CLIENT_SECRET: SECRET,
+      COOKIE_SECRET: KEY,
+      AUTH_SECRET: KEY,
+      NODE_EXTRA_CA_CERTS: certificate,
+      SSL_CERT_FILE: certificate,
+      REQUESTS_CA_BUNDLE: certificate,
+    };
+    const blocks = blocksOf(application.section).map(({ code }) => placed(change(code), issuer, origin));
+    program = await start({ issuer, origin, port, folder, blocks, env });
+
+    const agent = new Agent();
+    const { answer, request } = await signIn(agent, await open(agent, origin));
+    expect({ status: answer.status, shown: shown(answer) }).toEqual({ status: 200, shown: expect.objectContaining(claims) });
+    const sent = ['code_challenge', 'nonce'].map((parameter) => request.searchParams.has(parameter));
+    expect({ pkce: sent[0], nonce: sent[1] }).toEqual(sends);
+
+    if (backChannel) await signOutOverBackChannel(agent, issuer, origin + backChannel.page);
+    if (signOut) {
+      if (backChannel) await signIn(agent, await open(agent, origin));
+      const end = await follow(agent, await signOut.ask(agent, origin));
+      expect(end.url.split('?')[0]).toBe(origin + signOut.end);
+      const again = await follow(agent, await open(agent, origin));
+      expect(again.body).toContain('name="identifier"');
+    }
+    expect([...(signOut ? ['RP-initiated'] : []), ...(backChannel ? ['back channel'] : [])]).toEqual(application.signOut);
+
+    // What the row asks for is needed.
+    for (const setting of (['email', 'idTokenClaims'] as const).filter((one) => settings[one])) {
+      await idp.directory.clients.update('web', { [setting]: setting === 'email' ? 'all' : 'minimal' });
+      const other = new Agent();
+      const without = await signIn(other, await open(other, origin));
+      const isShown = without.answer.status === 200 ? shown(without.answer) : without.answer.body;
+      expect(isShown).not.toEqual(expect.objectContaining(claims));
+      await idp.directory.clients.update('web', { [setting]: settings[setting] });
+    }
+  } finally {
+    if (program && program.exitCode === null) {
+      program.kill();
+      await once(program, 'exit');
+    }
+    await service?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+function jsonOf({ body }: Answer): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body.slice(0, 2000);
+  }
+}
+
+/** The person signs out at the service itself. */
+async function signOutOverBackChannel(agent: Agent, issuer: string, address: string): Promise<void> {
+  expect((await agent.get(address)).status).toBe(200);
+  const question = await follow(agent, await agent.get(`${issuer}/connect/endsession`));
+  await follow(agent, await agent.submit(question, {}));
+  await until(
+    () => agent.get(address),
+    ({ status }) => status !== 200,
+  );
+}
+
+/** Packages of npm that the repository does not have, in the versions of the row. */
+export function installPackages(folder: string, name: string, more: readonly string[] = []): void {
+  const packages = [...applicationNamed(name).triedWith].map(([one, version]) => `${one}@${version}`);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...packages, ...more], { cwd: folder, stdio: 'ignore' });
+}
+
+const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
+
+/** What tsc makes of a block, without a look at its types. */
+export const compiled = (source: string): string => typescript.transpileModule(source, { compilerOptions: modern }).outputText;
+
+/** Runs a block of TypeScript in Node, with the packages of the repository. @param around a module that imports the block, which is `BLOCK` in its environment */
+export async function startBlock({ blocks, env, origin, port }: Place, around?: string): Promise<ChildProcess> {
+  mkdirSync('dist/relying-parties', { recursive: true });
+  const file = resolve(`dist/relying-parties/program-${port}.mjs`);
+  writeFileSync(file, compiled(blocks[0] ?? ''));
+  const program = await startProgram([process.execPath, around ?? file], { ...env, BLOCK: file, PORT: String(port) }, origin);
+  program.once('exit', () => rmSync(file, { force: true }));
+  return program;
+}
+
+/** Runs a block of TypeScript in Node, with packages that are installed for it. */
+export async function startInstalled(
+  name: string,
+  { blocks, env, origin, folder }: Place,
+  more: readonly string[] = [],
+): Promise<ChildProcess> {
+  installPackages(folder, name, more);
+  const file = join(folder, 'program.mjs');
+  writeFileSync(file, compiled(blocks[0] ?? ''));
+  return startProgram([process.execPath, file], env, origin);
+}
