@@ -1,6 +1,6 @@
 /** What a service provider calls a user, as messages say it. @see SAML Core §2.2.3 */
 
-import type { NameIdFormat } from '../service-providers/records.js';
+import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
 import { ns } from '../xml/namespaces.js';
 import { attribute, text } from '../xml/write.js';
 import type { NameId } from './inbound.js';
@@ -28,9 +28,18 @@ export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | strin
   return format === undefined ? uri : nameIdUris[format];
 }
 
-/** Whether the one from outside names the same, as far as it says. @param ours as it was sent */
-export function isSameNameId({ value, format = nameIdUris.unspecified, nameQualifier, spNameQualifier }: NameId, ours: NameId): boolean {
-  if (value !== ours.value || (format !== nameIdUris.unspecified && format !== ours.format)) return false;
+/**
+ * Whether the NameID from outside names the same, as far as it says. A service provider that asks for one format and is answered with another goes on to name
+ * the format that it asked for.
+ * @param ours as it was sent
+ */
+export function isSameNameId(
+  { nameId: { ifAnotherIsAsked } }: Pick<ServiceProvider, 'nameId'>,
+  { value, format = nameIdUris.unspecified, nameQualifier, spNameQualifier }: NameId,
+  ours: NameId,
+): boolean {
+  const isAnyFormat = format === nameIdUris.unspecified || ifAnotherIsAsked === 'answer';
+  if (value !== ours.value || (!isAnyFormat && format !== ours.format)) return false;
   return (
     (nameQualifier === undefined || nameQualifier === ours.nameQualifier) &&
     (spNameQualifier === undefined || spNameQualifier === ours.spNameQualifier)

@@ -3,6 +3,7 @@ import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/ext
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
+import { isUniqueInTenant, otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
 import { MAX_RELAY_STATE_BYTES, type ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
 import { claimNames, hasPseudonyms } from './offers.js';
@@ -104,12 +105,10 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   expect(isReadable, '/styles/accentColor', `a colour with a contrast of ${READABLE}:1 to white or more`);
   const { relayState = '' } = idpInitiated;
   expect(Buffer.byteLength(relayState) <= MAX_RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${MAX_RELAY_STATE_BYTES} bytes`);
-  // A tenant's administrators say what an address or a claim of their people is: to a service provider of all tenants, anybody could be anybody.
-  const isOwnToTenant = format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
   expect(
-    !isOwnToTenant || owner !== service.ofInstance || given.allowedTenants !== undefined,
+    !isUniqueInTenant(nameId) || owner !== service.ofInstance || given.allowedTenants !== undefined,
     '/allowedTenants',
-    'tenants, because people of two tenants may have the same NameID of this format',
+    `tenants that trust each other, because users of two tenants may have the same NameID of this format; or ${otherWaysToUniqueNames}`,
   );
   expect(
     given.allowedTenants === undefined || owner === service.ofInstance,

@@ -49,7 +49,7 @@ export const form = Type.Object({ ...made, metadataUrl: optional(metadataUrl()) 
 /** @interface */
 export type Form = Static<typeof form>;
 
-const { format, claim } = of.nameId.properties;
+const { format, claim, ifAnotherIsAsked } = of.nameId.properties;
 const { isAllowed, relayState } = of.idpInitiated.properties;
 const { logoUri, faviconUri, accentColor, radius, font } = of.styles.properties;
 const styles = Type.Object(
@@ -66,7 +66,7 @@ const styles = Type.Object(
 export const patch = Type.Object(
   {
     ...changeable,
-    nameId: optional(Type.Object({ format: optional(format), claim: orNull(claim) }, strict)),
+    nameId: optional(Type.Object({ format: optional(format), claim: orNull(claim), ifAnotherIsAsked: orNull(ifAnotherIsAsked) }, strict)),
     idpInitiated: optional(Type.Object({ isAllowed: optional(isAllowed), relayState: orNull(relayState) }, strict)),
     encryptionCertificate: orNull(certificate()),
     allowedTenants: orNull(of.allowedTenants),

@@ -45,8 +45,14 @@ export const serviceProviderFields = {
   encryption: oneOf(['none', 'aes128-gcm', 'aes256-gcm']),
   signAssertion: Type.Boolean(),
   signResponse: Type.Boolean(),
-  /** `claim` is the value of a NameID that is neither persistent nor transient. */
-  nameId: Type.Object({ format: oneOf(nameIdFormats), claim: optional(name()) }, strict),
+  /**
+   * `claim` is the value of a NameID that is neither persistent nor transient. `ifAnotherIsAsked` says what becomes of a request for another format: the request
+   * is refused, which is the default, or answered with the format that is registered.
+   */
+  nameId: Type.Object(
+    { format: oneOf(nameIdFormats), claim: optional(name()), ifAnotherIsAsked: optional(oneOf(['refuse', 'answer'])) },
+    strict,
+  ),
   /** Nothing else is released. Without `format`, names have the format of URIs where they are URIs, else `basic`. */
   attributes: Type.Array(
     Type.Object(

@@ -94,7 +94,8 @@ export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContex
       // An account that was linked since the sign-in has another `sub` by now.
       const all = (await this.of(session, serviceProvider)).filter((each) => each.sub === sub || each.oid === oid);
       return all.some(
-        (each) => isSameNameId(nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),
+        (each) =>
+          isSameNameId(serviceProvider, nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),
       );
     },
 

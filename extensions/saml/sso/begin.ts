@@ -11,12 +11,13 @@ import { clientIdOf, type ServiceProvider } from '../service-providers/records.j
 import { acsOf } from './acs.js';
 import { understoodContext, wantedContext } from './authn-context.js';
 import { type KeptRequest, keepRequest } from './kept-request.js';
-import { type NameIds, wantedFormat } from './name-id.js';
+import type { NameIds } from './name-id.js';
+import { formatFor } from './name-id-policy.js';
 import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
 
 export interface BeginParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn' | 'now'>;
+  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn' | 'now' | 'ofInstance'>;
   readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
   readonly nameIds: NameIds;
   readonly responses: Responses;
@@ -47,7 +48,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
     async requested(ctx: Context, entity: Entity, { message, serviceProvider, relayState }: ReceivedOf<AuthnRequest>): Promise<void> {
       const { id, forceAuthn, isPassive, protocolBinding = bindingUris.post, requestedAuthnContext, subject } = message;
       const { url } = acsOf(serviceProvider, message);
-      const format = wantedFormat(serviceProvider, message);
+      const format = formatFor(serviceProvider, message, context);
       const request: KeptRequest = {
         serviceProvider: serviceProvider.id,
         id,
@@ -55,14 +56,14 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         receivedAt: context.now(),
         forceAuthn,
         isPassive,
-        nameIdFormat: format ?? serviceProvider.nameId.format,
+        nameIdFormat: typeof format === 'string' ? format : serviceProvider.nameId.format,
         ...(relayState === undefined ? {} : { relayState }),
         ...(requestedAuthnContext ? { wantedContext: understoodContext(requestedAuthnContext) } : {}),
         ...(subject ? { subject } : {}),
       };
       const refuse = (status: Status): Promise<void> => responses.refuse(ctx, serviceProvider, request, status);
       if (bindingOf(protocolBinding) !== 'post') return refuse(statuses.unsupportedBinding);
-      if (format === undefined) return refuse(statuses.invalidNameIdPolicy);
+      if (typeof format !== 'string') return refuse(format);
       if (forceAuthn && isPassive) return refuse(statuses.noPassive);
       if (!wantedContext(request.wantedContext)) return refuse(statuses.noAuthnContext);
       const hint = subject ? await nameIds.hintOf(serviceProvider, subject) : '';

@@ -1,20 +1,10 @@
 /** What a service provider calls a user. @see SAML Core §8.3 */
 import { type Account, type ExtensionContext, isEmailAddress, isUsable } from '../../../lib/extension-door.js';
 import type { Entity } from '../entities/entity.js';
-import type { AuthnRequest, NameId } from '../messages/inbound.js';
+import type { NameId } from '../messages/inbound.js';
 import { isSameNameId, nameIdUris } from '../messages/name-id.js';
 import { clientIdOf, type NameIdFormat, type ServiceProvider } from '../service-providers/records.js';
 import { newMessageId } from '../xml/write.js';
-
-/** The format of a response; undefined where the request wants another than is registered, or a name that is shared. @see SAML Core §3.4.1.1 */
-export function wantedFormat(
-  { nameId, entityId }: Pick<ServiceProvider, 'nameId' | 'entityId'>,
-  { nameIdFormat, spNameQualifier = entityId }: Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>,
-): NameIdFormat | undefined {
-  if (spNameQualifier !== entityId) return undefined;
-  if (nameIdFormat === undefined || nameIdFormat === nameIdUris.unspecified) return nameId.format;
-  return [nameId.format, 'transient' as const].find((format) => nameIdUris[format] === nameIdFormat);
-}
 
 export type NameIds = ReturnType<typeof createNameIds>;
 
@@ -45,10 +35,11 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
     return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   }
 
-  /** The format that a subject of a request is meant in. */
-  const formatOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): NameIdFormat | undefined => {
-    if (format === nameIdUris.unspecified) return nameId.format;
-    return (Object.keys(nameIdUris) as NameIdFormat[]).find((name) => nameIdUris[name] === format);
+  /** The formats that a subject of a request may be meant in. */
+  const formatsOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): readonly NameIdFormat[] => {
+    if (format === nameIdUris.unspecified) return [nameId.format];
+    const named = (Object.keys(nameIdUris) as NameIdFormat[]).filter((name) => nameIdUris[name] === format);
+    return nameId.ifAnotherIsAsked === 'answer' ? [...named, nameId.format] : named;
   };
 
   return {
@@ -65,13 +56,14 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
      * request. The empty text where the page begins with nothing; undefined where the subject is nobody.
      */
     async hintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
-      const format = formatOf(serviceProvider, subject);
-      if (format === undefined) return undefined;
-      if (format === 'transient') return '';
-      if (format !== 'persistent') return subject.value;
-      const oid = pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
-      const account = oid === undefined ? undefined : await directory.accounts.findByOid(oid);
-      return account && isUsable(account) ? '' : undefined;
+      const formats = formatsOf(serviceProvider, subject);
+      if (formats.includes('transient')) return '';
+      if (formats.includes('persistent')) {
+        const oid = pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
+        const account = oid === undefined ? undefined : await directory.accounts.findByOid(oid);
+        if (account && isUsable(account)) return '';
+      }
+      return formats.some((format) => format !== 'persistent') ? subject.value : undefined;
     },
 
     /** Whether the account is whom the request is about. @param known what the service provider calls whoever is signed in here */
@@ -82,14 +74,13 @@ export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionC
       subject: NameId,
       known: readonly NameId[],
     ): Promise<boolean> {
-      if (known.some((each) => isSameNameId(subject, each))) return true;
-      const format = formatOf(serviceProvider, subject);
-      if (format === undefined || format === 'transient') return false;
-      const ours = await this.of(account, serviceProvider, format, entity);
-      if (!ours) return false;
-      const isEmail = format === 'emailAddress';
-      const folded = (value: string): string => (isEmail ? value.toLowerCase() : value);
-      return isSameNameId({ ...subject, value: folded(subject.value) }, { ...ours, value: folded(ours.value) });
+      if (known.some((each) => isSameNameId(serviceProvider, subject, each))) return true;
+      for (const format of formatsOf(serviceProvider, subject)) {
+        const ours = format === 'transient' ? undefined : await this.of(account, serviceProvider, format, entity);
+        const folded = (name: NameId): NameId => (format === 'emailAddress' ? { ...name, value: name.value.toLowerCase() } : name);
+        if (ours && isSameNameId(serviceProvider, folded(subject), folded(ours))) return true;
+      }
+      return false;
     },
   };
 }

@@ -40,10 +40,10 @@ export function createResponses({ context: { now, sendForm, logger, requestId },
       },
       { signer: await keys.signer(), serviceProvider },
     );
-    const { code, subCode } = status;
+    const { code, subCode, message: statusMessage } = status;
     const about = { user: who?.oid, session: who?.session, inResponseTo: id };
     logger.info(
-      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, ...about },
+      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, statusMessage, ...about },
       'saml.response',
     );
     await sendForm(ctx, { action: acsUrl, fields: postFields('SAMLResponse', xml, relayState), client: clientIdOf(serviceProvider) });

@@ -20,6 +20,6 @@ export const statuses = {
   noAuthnContext: responder('NoAuthnContext'),
   authnFailed: responder('AuthnFailed'),
   requestDenied: (message: string): Status => ({ ...responder('RequestDenied'), message }),
-  invalidNameIdPolicy: { code: 'Requester', subCode: 'InvalidNameIDPolicy' },
+  invalidNameIdPolicy: (message: string): Status => ({ code: 'Requester', subCode: 'InvalidNameIDPolicy', message }),
   unknownPrincipal,
 } as const satisfies Readonly<Record<string, Status | ((message: string) => Status)>>;

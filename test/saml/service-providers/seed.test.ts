@@ -48,6 +48,7 @@ describe('service providers of the seed', () => {
       allowedTenants: ['Acme'],
       idp: 'local',
       styles: { radius: 4 },
+      nameId: { format: 'emailAddress', ifAnotherIsAsked: 'answer' },
     };
     await seeded([ofTenant, ofInstance], async ({ read, tid }) => {
       expect(await read(`/tenants/${tid.Acme}/saml-service-providers/wiki`)).toMatchObject({
@@ -62,6 +63,7 @@ describe('service providers of the seed', () => {
         allowedTenants: [tid.Acme],
         idp: 'local',
         styles: { radius: 4 },
+        nameId: { format: 'emailAddress', ifAnotherIsAsked: 'answer' },
       });
     });
   });

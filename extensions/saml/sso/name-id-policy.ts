@@ -1,0 +1,56 @@
+/** Which format of NameID answers a request, and what the service provider is told where none does. @see SAML Core §3.4.1.1 */
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { AuthnRequest } from '../messages/inbound.js';
+import { nameIdFormatOf, nameIdUris } from '../messages/name-id.js';
+import type { Status } from '../messages/status.js';
+import { otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
+import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
+import { statuses } from './statuses.js';
+
+/** Asks for a NameID that is encrypted, whatever else it is. @see SAML Core §8.3 */
+const ENCRYPTED = 'urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted';
+
+type Named = Pick<ServiceProvider, 'tid' | 'nameId' | 'entityId' | 'allowedTenants'>;
+type Policy = Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>;
+
+/** The format of the answer, or the status that refuses the request and says how it can be served. */
+export function formatFor(
+  serviceProvider: Named,
+  { nameIdFormat: asked, spNameQualifier = serviceProvider.entityId }: Policy,
+  service: Pick<ExtensionContext, 'ofInstance'>,
+): NameIdFormat | Status {
+  const { nameId, entityId } = serviceProvider;
+  if (spNameQualifier !== entityId)
+    return statuses.invalidNameIdPolicy(
+      'SPNameQualifier names another party, and a service provider gets NameIDs of its own alone. Leave SPNameQualifier out, or send the entityID of the service provider.',
+    );
+  if (asked === undefined || asked === nameIdUris.unspecified) return nameId.format;
+  const format = [nameId.format, 'transient' as const].find((one) => nameIdUris[one] === asked);
+  if (format) return format;
+  if (asked === ENCRYPTED)
+    return statuses.invalidNameIdPolicy(
+      'A NameID is never encrypted by itself. Request no format, and set encryption of the service provider, which encrypts the whole assertion.',
+    );
+  return nameId.ifAnotherIsAsked === 'answer' ? nameId.format : refusalOf(serviceProvider, nameIdFormatOf(asked), service);
+}
+
+/** @param asked undefined for a format that no NameID here has */
+function refusalOf(
+  { tid, nameId, allowedTenants }: Named,
+  asked: NameIdFormat | undefined,
+  { ofInstance }: Pick<ExtensionContext, 'ofInstance'>,
+) {
+  const known = nameId.format;
+  const always = `Or let it request ${known} or no format, or set nameId.ifAnotherIsAsked to answer, which answers ${known} to any request.`;
+  if (asked === 'emailAddress' && tid === ofInstance && allowedTenants === undefined)
+    return statuses.invalidNameIdPolicy(
+      `The NameID format emailAddress was requested at the entity of all tenants, where users of two tenants may have the same address, and nameId.format is ${known}. Set allowedTenants of the service provider and nameId.format to emailAddress; or ${otherWaysToUniqueNames}. ${always}`,
+    );
+  const change =
+    asked === undefined
+      ? 'Set nameId.format of the service provider to a format that it takes.'
+      : `Set nameId.format of the service provider to ${asked}.`;
+  return statuses.invalidNameIdPolicy(
+    `The NameID format ${asked ?? 'that was requested'} is not the registered one, which is ${known}. ${change} ${always}`,
+  );
+}
