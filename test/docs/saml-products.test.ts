@@ -10,13 +10,13 @@ import { pageAt } from './pages.js';
 const page = pageAt('docs/saml-products.md');
 const blocks = page.codeBlocks.filter(({ language }) => language === 'json').map(({ section, code }) => [section, code] as const);
 
-describe('the settings of five products', () => {
+describe('the settings of products and libraries', () => {
   let metadata: Server;
   let key: Awaited<ReturnType<typeof testKeyOf>>;
   beforeAll(async () => {
     key = await testKeyOf('product');
     metadata = createServer((request, response) => {
-      const entityId = `https://${request.headers['x-product'] ?? 'product'}.example.com${request.url}`;
+      const entityId = `https://product.example.com${request.url}`;
       response.setHeader('content-type', 'application/samlmetadata+xml');
       response.end(
         `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}"><md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${key.der}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor><md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${entityId}/acs" index="0"/></md:SPSSODescriptor></md:EntityDescriptor>`,
@@ -28,15 +28,18 @@ describe('the settings of five products', () => {
   const origin = () => `127.0.0.1:${(metadata.address() as AddressInfo).port}`;
   const service = useSamlService({ outgoing: { allowHosts: ['127.0.0.1'] } });
 
-  test('are five', () => {
-    expect(blocks.map(([product]) => product)).toEqual(['GitLab', 'Slack', 'Grafana', 'Jenkins', 'Salesforce']);
+  test('are of five products and six libraries, each by its heading', () => {
+    const products = ['GitLab', 'Slack', 'Grafana', 'Jenkins', 'Salesforce'];
+    const libraries = page.table('Libraries', 'Library').map(([library]) => library);
+    expect(libraries).toHaveLength(6);
+    expect(blocks.map(([product]) => product)).toEqual([...products, ...libraries]);
   });
 
-  test.each(blocks)('%s', async (_, json) => {
+  test.each(blocks)('%s', async (product, json) => {
     const admin = await asAdministrator(service.issuer, 'acme');
     const { metadataUrl, ...given } = JSON.parse(json) as { readonly metadataUrl?: string };
-    // The product does not run here: its metadata is at an address of ours.
-    const at = metadataUrl === undefined ? {} : { metadataUrl: `http://${origin()}${new URL(metadataUrl).pathname}` };
+    // The product does not run here: its metadata is at an address of ours, of its own because two products may have one path.
+    const at = metadataUrl === undefined ? {} : { metadataUrl: `http://${origin()}/${product}${new URL(metadataUrl).pathname}` };
     const {
       status,
       json: made,

@@ -46,3 +46,10 @@ export async function travel(agent: Agent, from: Answer | string, until: (answer
   }
   return answer;
 }
+
+/** Goes on as `travel` does, with a service provider whose cookies are `SameSite=None`: they come along with what is posted to its origin. */
+export async function travelWithCookies(agent: Agent, from: Answer | string, origin: string): Promise<Answer> {
+  const isPostedThere = (answer: Answer): boolean => hasMessage(answer) && answer.body.includes(`action="${origin}/`);
+  const answer = await travel(agent, from, isPostedThere);
+  return isPostedThere(answer) ? travelWithCookies(agent, await agent.submit(answer, {}), origin) : answer;
+}

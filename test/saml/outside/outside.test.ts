@@ -1,0 +1,140 @@
+/** SAML Profiles §4.1 and §4.4: service providers by libraries of others, each a process of its own, registered as docs/saml-products.md says. */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { pageAt } from '../../docs/pages.js';
+import { byHand, startProgram } from '../../servers/outside-programs.js';
+import { Agent, type Answer } from '../../support/client/agent.js';
+import { testKeyOf } from '../../support/saml/keys/test-keys.js';
+import { asAdministrator } from '../../support/saml/service/administration.js';
+import { alice, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { travelWithCookies } from '../../support/saml/service-providers/travel.js';
+import { freePort } from '../../support/service/example.js';
+
+const service = useSamlService({ outgoing: { allowHosts: ['127.0.0.1'] } });
+const started: ChildProcess[] = [];
+const folders: string[] = [];
+afterAll(() => {
+  for (const child of started) child.kill();
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+interface Library {
+  /** The heading on the page. */
+  readonly name: string;
+  readonly command: () => readonly string[];
+  /** Whether it hands the RelayState on as it came. @default true */
+  readonly hasRelayState?: boolean;
+}
+
+const page = pageAt('docs/saml-products.md');
+const onPage = 'https://app.example.com';
+/** What the page says to send to the admin API. */
+const recordOf = (name: string): string =>
+  page.codeBlocks.find(({ section, language }) => section === name && language === 'json')?.code ?? '';
+
+const relayState = '/deep?a=1&b=two+more';
+
+interface Signed {
+  readonly nameId: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly relayState?: string;
+}
+
+/** An application that runs and is registered. @param isSecured whether it signs its requests, and takes encrypted assertions */
+async function start({ name, command }: Library, isSecured: boolean) {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const tid = await service.tid('Acme');
+  const { key, certificate } = await testKeyOf(name);
+  const env = {
+    IDP: `${service.issuer}/idp/saml/t/${tid}`,
+    ORIGIN: origin,
+    PORT: String(port),
+    KEY: key,
+    CERTIFICATE: certificate,
+    ...(isSecured ? { SECURED: 'yes' } : {}),
+  };
+  started.push(await startProgram(command(), env, origin));
+  const admin = await asAdministrator(service.issuer, 'acme');
+  const record = JSON.parse(recordOf(name).replaceAll(onPage, origin));
+  const { status, json, text } = await admin.post(`/tenants/${tid}/saml-service-providers`, {
+    ...record,
+    ...(isSecured ? { idpInitiated: { isAllowed: true } } : {}),
+  });
+  expect([status, status === 201 ? '' : text]).toEqual([201, '']);
+  // As its own metadata says.
+  if (isSecured) expect(json).toMatchObject({ requireSignedRequests: true, encryption: expect.stringContaining('gcm') });
+  return { origin, entityId: json.entityId as string, idp: env.IDP };
+}
+
+describe.each([false, true])('secured: %s', (isSecured) => {
+  const scenario = async (library: Library): Promise<void> => {
+    const { hasRelayState = true } = library;
+    const { origin, entityId, idp } = await start(library, isSecured);
+    const go = (agent: Agent, from: Answer | string): Promise<Answer> => travelWithCookies(agent, from, origin);
+    const enter = async (agent: Agent, from: string): Promise<Answer> => {
+      const asked = await go(agent, from);
+      if (asked.url.startsWith(origin)) return asked;
+      const password = await agent.submit(asked, { identifier: alice.userName });
+      return go(agent, await agent.submit(password, { password: alice.password }));
+    };
+    const inside = async (agent: Agent): Promise<Signed | null> => JSON.parse((await agent.get(`${origin}/`)).body);
+    const isAskedHere = async (agent: Agent): Promise<boolean> => (await go(agent, `${origin}/login`)).url.startsWith(service.issuer);
+
+    // A sign-in that the application begins.
+    const first = new Agent();
+    const login = `${origin}/login${hasRelayState ? `?RelayState=${encodeURIComponent(relayState)}` : ''}`;
+    const end = await enter(first, login);
+    expect([end.url, end.status, end.url === `${origin}/` ? '' : end.body]).toEqual([`${origin}/`, 200, '']);
+    expect(await inside(first)).toMatchObject({ nameId: expect.any(String), ...(hasRelayState ? { relayState } : {}) });
+    expect(JSON.stringify((await inside(first))?.attributes)).toContain('alice@acme.test');
+
+    // Its sign-out ends the session here.
+    const out = await go(first, `${origin}/logout`);
+    expect([out.url, out.status]).toEqual([`${origin}/`, 200]);
+    expect(await inside(first)).toBeNull();
+    expect(await isAskedHere(first)).toBe(true);
+
+    // A sign-out here ends the session there, and its page names nobody who did not answer.
+    const second = new Agent();
+    await enter(second, login);
+    const question = await second.get(`${service.issuer}/connect/endsession`);
+    const signedOut = await go(second, await second.submit(question, { logout: 'yes' }));
+    expect([signedOut.url.startsWith(service.issuer), signedOut.status]).toEqual([true, 200]);
+    expect(signedOut.body).not.toContain(library.name);
+    expect(await inside(second)).toBeNull();
+
+    // A link that begins here.
+    if (!isSecured) return;
+    const third = new Agent();
+    await enter(third, `${idp}/init?${new URLSearchParams({ sp: entityId, RelayState: '/' })}`);
+    expect(await inside(third)).toMatchObject({ nameId: expect.any(String) });
+  };
+
+  const own = (name: string) => [process.execPath, `dist/test/saml/outside/${name}.js`];
+  test.each<Library>([
+    { name: 'passport-saml', command: () => own('passport-saml') },
+    { name: 'samlify', command: () => own('samlify') },
+  ])('$name', scenario);
+
+  byHand('python3-saml', ['python3', '-c', 'import flask, onelogin.saml2'], () =>
+    scenario({ name: 'python3-saml', command: () => ['python3', 'test/saml/outside/python3_saml.py'] }),
+  );
+  byHand('omniauth-saml', ['ruby', '-e', 'require "webrick"; require "omniauth-saml"'], () =>
+    scenario({ name: 'omniauth-saml', command: () => ['ruby', 'test/saml/outside/omniauth_saml.rb'] }),
+  );
+  byHand('crewjam/saml', ['go', 'version'], () => scenario({ name: 'crewjam/saml', command: crewjam, hasRelayState: false }));
+});
+
+/** Builds the program. */
+function crewjam(): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'crewjam-'));
+  folders.push(folder);
+  copyFileSync('test/saml/outside/crewjam.go', join(folder, 'main.go'));
+  for (const step of ['mod init application', 'get github.com/crewjam/saml/samlsp@v0.6.3', 'build -o application .'])
+    execFileSync('go', step.split(' '), { cwd: folder, stdio: 'ignore' });
+  return [join(folder, 'application')];
+}
