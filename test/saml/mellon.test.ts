@@ -5,41 +5,48 @@ import { Agent, type Answer } from '../support/client/agent.js';
 import { asAdministrator } from '../support/saml/service/administration.js';
 import { useSamlService } from '../support/saml/service/use-saml-service.js';
 import { type Mellon, mellonPackages, startMellon } from '../support/saml/service-providers/mellon.js';
-import { travel } from '../support/saml/service-providers/travel.js';
+import { travel, travelWithCookies } from '../support/saml/service-providers/travel.js';
 
 describeInstalled('mod_auth_mellon', mellonPackages, () => {
   const service = useSamlService();
   let mellon: Mellon;
-  beforeAll(async () => {
-    mellon = await startMellon(await (await fetch(`${service.issuer}/idp/saml/metadata`)).text());
+  const running: Mellon[] = [];
+  async function registered(format?: 'persistent'): Promise<Mellon> {
+    const started = await startMellon(await (await fetch(`${service.issuer}/idp/saml/metadata`)).text(), format);
+    running.push(started);
     const admin = await asAdministrator(service.issuer, 'root');
     const { status, text } = await admin.post('/saml-service-providers', {
       name: 'Mellon',
-      metadata: await (await fetch(mellon.metadataUrl)).text(),
+      metadata: await (await fetch(started.metadataUrl)).text(),
       nameId: { format: 'persistent' },
       attributes: ['tid', 'role', 'perm'].map((claim) => ({ name: claim, claim })),
     });
     expect([status, status === 201 ? '' : text]).toEqual([201, '']);
-  });
-  afterAll(() => mellon?.stop());
-
-  const isPage = ({ url, status }: Answer): boolean => url.startsWith(mellon.origin) && status === 200;
-  /** Mellon marks its cookies as none of `SameSite`, so a browser sends them along with the response. */
-  async function go(agent: Agent, from: Answer | string): Promise<Answer> {
-    const atResponse = ({ body }: Answer): boolean => body.includes(`action="${mellon.origin}/mellon/postResponse"`);
-    const answer = await travel(agent, from, atResponse);
-    return atResponse(answer) ? travel(agent, await agent.submit(answer, {})) : answer;
+    return started;
   }
+  beforeAll(async () => {
+    mellon = await registered();
+  });
+  afterAll(() => Promise.all(running.map((each) => each.stop())));
+
+  const isPage = ({ url, status }: Answer, { origin }: Mellon): boolean => url.startsWith(origin) && status === 200;
+  /** Mellon marks its cookies as none of `SameSite`, so a browser sends them along with the response. */
+  const go = (agent: Agent, from: Answer | string, { origin } = mellon): Promise<Answer> => travelWithCookies(agent, from, origin);
   /** The page that mellon guards, for somebody who signs in on the way to it. */
-  async function enter(agent: Agent): Promise<Answer> {
-    const page = await go(agent, `${mellon.origin}/private/`);
-    if (isPage(page)) return page;
+  async function enter(agent: Agent, at = mellon): Promise<Answer> {
+    const page = await go(agent, `${at.origin}/private/`, at);
+    if (isPage(page, at)) return page;
     const name = await agent.submit(page, { identifier: 'alice@acme.test' });
-    return go(agent, await agent.submit(name, { password: 'alice' }));
+    return go(agent, await agent.submit(name, { password: 'alice' }), at);
   }
   /** Before it sends the browser here to ask. */
-  const isIn = async (agent: Agent): Promise<boolean> => (await agent.get(`${mellon.origin}/private/`)).status === 200;
-  const isSignedInHere = async (agent: Agent): Promise<boolean> => isPage(await go(agent, `${mellon.origin}/private/`));
+  const isIn = async (agent: Agent, { origin } = mellon): Promise<boolean> => (await agent.get(`${origin}/private/`)).status === 200;
+  const isSignedInHere = async (agent: Agent, at = mellon): Promise<boolean> => isPage(await go(agent, `${at.origin}/private/`, at), at);
+  /** Where a sign-out that begins here ends. */
+  async function signOutHere(agent: Agent): Promise<Answer> {
+    const question = await agent.get(`${service.issuer}/connect/endsession`);
+    return travel(agent, await agent.submit(question, { logout: 'yes' }));
+  }
 
   test('a signed request by Redirect, a response with several values of an attribute; who is signed in is not asked again', async () => {
     const agent = new Agent();
@@ -68,10 +75,36 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
   test('a sign-out that begins here ends the session at mellon, and its page names nobody who did not answer', async () => {
     const agent = new Agent();
     await enter(agent);
-    const question = await agent.get(`${service.issuer}/connect/endsession`);
-    const end = await travel(agent, await agent.submit(question, { logout: 'yes' }));
+    const end = await signOutHere(agent);
     expect(end.url.startsWith(service.issuer)).toBe(true);
     expect(end.body).not.toContain('Mellon');
     expect(await isIn(agent)).toBe(false);
+  });
+
+  test('a user of two browsers has another transient NameID in each, so each sign-out here ends the session of its browser', async () => {
+    const [first, second] = [new Agent(), new Agent()];
+    const names = [await enter(first), await enter(second)].map(({ headers }) => headers.get('x-name-id'));
+    expect(new Set(names).size).toBe(2);
+    for (const [agent, other] of [
+      [second, first],
+      [first, undefined],
+    ] as const) {
+      const end = await signOutHere(agent);
+      expect([end.url.startsWith(service.issuer), end.status, await isIn(agent)]).toEqual([true, 200, false]);
+      if (other) expect(await isIn(other)).toBe(true);
+    }
+  });
+
+  test('with a persistent NameID, mellon finds the session of another browser and answers 500, as the page says; the sign-in here has ended', async () => {
+    const persistent = await registered('persistent');
+    const [first, second] = [new Agent(), new Agent()];
+    const names = [await enter(first, persistent), await enter(second, persistent)].map(({ headers }) => headers.get('x-name-id'));
+    expect(new Set(names).size).toBe(1);
+    const end = await signOutHere(second);
+    expect([new URL(end.url).origin, end.status]).toEqual([persistent.origin, 500]);
+    const lines = (await persistent.log()).split('\n').filter((line) => line.includes('Lasso error'));
+    expect(lines).toEqual([expect.stringContaining('Error validating logout request. Lasso error: [304] Unknown principal on logout')]);
+    second.cookies.delete('mellon-cookie /');
+    expect(await isSignedInHere(second, persistent)).toBe(false);
   });
 });

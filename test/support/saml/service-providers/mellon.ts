@@ -22,21 +22,33 @@ export interface Mellon {
   log(): Promise<string>;
 }
 
+/** Metadata of mellon that names another format than its own metadata does, which names transient NameIDs. */
+const metadataNaming = (format: string, origin: string, certificate: string): string =>
+  `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${origin}/mellon/metadata">
+<SPSSODescriptor AuthnRequestsSigned="true" WantAssertionsSigned="true" protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificate}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${origin}/mellon/logout"/>
+<NameIDFormat>urn:oasis:names:tc:SAML:2.0:nameid-format:${format}</NameIDFormat>
+<AssertionConsumerService index="0" isDefault="true" Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${origin}/mellon/postResponse"/>
+</SPSSODescriptor></EntityDescriptor>`;
+
 /**
  * @param idpMetadata XML.
- * @param host a name of this machine of its own, so that its cookies are of no other server.
+ * @param format of the NameID that mellon asks for.
  */
-export async function startMellon(idpMetadata: string, host = 'localhost', more: readonly string[] = []): Promise<Mellon> {
+export async function startMellon(idpMetadata: string, format?: 'persistent'): Promise<Mellon> {
   const port = await freePort();
   const dir = await mkdtemp(join(tmpdir(), 'mellon-'));
   const at = (name: string): string => join(dir, name);
-  const origin = `http://${host}:${port}`;
-  const { key, certificate } = await testKeyOf('mellon');
+  // A name of its own, so that its cookies are of no other server.
+  const origin = `http://localhost:${port}`;
+  const { key, certificate, der } = await testKeyOf('mellon');
   await mkdir(at('www'));
   await mkdir(at('www/private'));
   await writeFile(at('sp.key'), key);
   await writeFile(at('sp.crt'), certificate);
   await writeFile(at('idp.xml'), idpMetadata);
+  if (format !== undefined) await writeFile(at('sp.xml'), metadataNaming(format, origin, der));
   await writeFile(at('www/index.html'), '<title>Open</title><p>Nobody asks who you are.</p>');
   await writeFile(at('www/private/index.shtml'), '<title>Private</title><p id="name"><!--#echo var="MELLON_NAME_ID" --></p>');
   const modules = [
@@ -84,7 +96,7 @@ export async function startMellon(idpMetadata: string, host = 'localhost', more:
     `  MellonIdPMetadataFile "${at('idp.xml')}"`,
     '  MellonSecureCookie Off',
     '  MellonSubjectConfirmationDataAddressCheck Off',
-    ...more.map((line) => `  ${line}`),
+    ...(format === undefined ? [] : [`  MellonSPMetadataFile "${at('sp.xml')}"`]),
     '</Location>',
     '<Location /private>',
     '  MellonEnable "auth"',
