@@ -6,7 +6,7 @@
  * @see RFC 9701
  */
 import type { Middleware } from 'koa';
-import { type Caller, type CallerState, type Extension, type ExtensionContext, epochSeconds } from '../../lib/extension-door.js';
+import { type CallerState, type Extension, type ExtensionContext, epochSeconds } from '../../lib/extension-door.js';
 
 const TYPE = 'application/token-introspection+jwt';
 
@@ -18,18 +18,12 @@ export const jwtIntrospection = (): Extension => ({
 });
 
 /** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */
-const answerInJwt = ({ issuer, now, sign }: ExtensionContext): Middleware =>
+const answerInJwt = ({ issuer, now, sign, introspectionAlgorithm }: ExtensionContext): Middleware =>
   async function answerIntrospectionInJwt(ctx, next) {
     await next();
     const { caller } = ctx.state as CallerState;
     if (!caller || ctx.status !== 200 || !ctx.response.is('json') || ctx.accepts('json', TYPE) !== TYPE) return;
     const payload = { iss: issuer, aud: caller.id, iat: epochSeconds(now()), token_introspection: ctx.body };
-    ctx.body = await sign('token-introspection+jwt', payload, algorithmFor(caller));
+    ctx.body = await sign('token-introspection+jwt', payload, introspectionAlgorithm(caller));
     ctx.set('Content-Type', TYPE);
   };
-
-/** @see RFC 9701 §6 */
-const algorithmFor = (caller: Caller): 'RS256' | 'ES256' => {
-  const registered = 'metadata' in caller ? caller.metadata.introspection_signed_response_alg : caller.introspectionSignedResponseAlg;
-  return registered === 'ES256' ? 'ES256' : 'RS256';
-};

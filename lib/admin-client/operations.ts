@@ -37,6 +37,7 @@ export interface Client {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly allowedScopes: readonly string[];
   readonly requirePkce?: boolean;
+  readonly fapi?: '2.0';
   readonly allowPlainPkce: boolean;
   readonly requireConsent: boolean;
   readonly accessTokenType: 'reference' | 'jwt';
@@ -825,6 +826,7 @@ export interface Operations {
       readonly metadata?: Readonly<Record<string, unknown>>;
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean;
+      readonly fapi?: '2.0';
       readonly allowPlainPkce?: boolean;
       readonly requireConsent?: boolean;
       readonly accessTokenType?: 'reference' | 'jwt';
@@ -869,6 +871,7 @@ export interface Operations {
       readonly metadata?: Readonly<Record<string, unknown | null>>;
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean | null;
+      readonly fapi?: '2.0' | null;
       readonly allowPlainPkce?: boolean;
       readonly requireConsent?: boolean;
       readonly accessTokenType?: 'reference' | 'jwt';

@@ -10,7 +10,7 @@ import type { IdentityProviderOptions } from '../options/options.js';
 /** @param own the claims and extensions that the service brings. */
 export async function findProblems(input: IdentityProviderOptions, own: Pick<Standard, 'claims' | 'extensions'>): Promise<FoundProblems> {
   const { extensions } = own;
-  const { issuer, seed, directory, configure, outgoing, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { issuer, seed, directory, configure, outgoing, fapi, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const production = process.env.NODE_ENV === 'production';
   // The option is checked elsewhere.
   const allowHosts = [outgoing?.allowHosts ?? []].flat().filter((host) => typeof host === 'string');
@@ -20,7 +20,7 @@ export async function findProblems(input: IdentityProviderOptions, own: Pick<Sta
     issuer: String(issuer),
     isAlone: directory === undefined,
     clientRules: clientRulesOf(
-      { configure, production },
+      { configure, production, fapi },
       invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
       createFetchProblem({ allowHosts, production }),
     ),

@@ -71,6 +71,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     ...parts.work,
     ...(protocol.pseudonyms && { pseudonyms: protocol.pseudonyms }),
     sign: protocol.sign,
+    introspectionAlgorithm: protocol.introspectionAlgorithm,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
     signedIn: protocol.signedIn,

@@ -22,6 +22,7 @@ import type { Branding } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
 import type { AccountClaims, ExtensionPseudonyms } from './clients/account-claims.js';
 import type { CibaNotification } from './clients/authentication-requests.js';
+import type { Caller } from './clients/caller.js';
 import type { AccountSection } from './pages/account-section.js';
 import type { Look, Mail } from './pages/letter.js';
 import type { PageAddition } from './pages/page-additions.js';
@@ -114,6 +115,8 @@ export interface ExtensionContext {
   readonly keys: ExtensionKeys;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
+  /** Returns the algorithm of introspection responses to a caller: as it registered, and ES256 where FAPI 2.0 applies. @see RFC 9701 §6 */
+  introspectionAlgorithm(caller: Caller): 'RS256' | 'ES256';
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;

@@ -72,6 +72,8 @@ export interface ClientRules {
   readonly fetchProblem?: (url: string) => string | undefined;
   /** What oidc-provider finds wrong with a client, by its own schema. @default nothing */
   readonly problemsOfSchema?: (client: Client) => readonly InputProblem[];
+  /** Whether FAPI 2.0 applies to all clients, so that no response to an API resource is signed by RS256. @default false */
+  readonly isFapiOfAll?: boolean;
   /** What extensions find wrong with metadata as a whole, by the name of the member. @default nothing */
   readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }

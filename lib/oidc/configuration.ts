@@ -19,8 +19,8 @@ import { provenParameter } from './authorize/proven-sign-ins.js';
 import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion, mayListAudiences } from './clients/assertions.js';
-import { ClientAdapter, clientMetadata, clientOf, createFindRecord, type MetadataOf } from './clients/clients.js';
-import { isOfProfile, isProfileOfAll, isSignedForProfile, MAX_CODE_SECONDS, profileFor, profileMetadata } from './clients/fapi.js';
+import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
+import { createMetadataOf, createProfileOf, isAlgorithmOfProfile, isOfProfile, MAX_CODE_SECONDS } from './clients/fapi.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { identifierOf } from './clients/pairwise.js';
 import type { OidcParts } from './context.js';
@@ -83,7 +83,7 @@ export function createConfiguration(
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader(ctx, payload, header) {
       checkClientAssertion(payload, header, { now: epochSeconds(parts.now()), mayBeList: mayListAudiences(options, ctx.oidc) });
-      if (!isSignedForProfile(ctx, header))
+      if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg))
         throw new errors.InvalidClientAuth('FAPI 2.0 requires PS256, ES256 or EdDSA of the client_assertion');
     },
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
@@ -119,7 +119,8 @@ export function createConfiguration(
     extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
     features: {
       ...options.features,
-      ...fapiFeature(parts),
+      // Each record may name a profile.
+      fapi: { enabled: true, profile: createProfileOf(parts) },
       backchannelLogout: { enabled: true },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -181,19 +182,6 @@ export function createConfiguration(
   };
   const complete = parts.withAdditions(configuration);
   return withoutRefresh(options.configure?.(complete) ?? complete);
-}
-
-/** The feature `fapi`, whose profile is for the clients of the directory. */
-function fapiFeature({ options: { features }, internalClients }: OidcParts): Pick<NonNullable<Configuration['features']>, 'fapi'> {
-  const { fapi } = features;
-  if (!fapi?.enabled || fapi.profile === undefined) return {};
-  return { fapi: { enabled: true, profile: profileFor(fapi.profile, (id) => internalClients.owns(id)) } };
-}
-
-/** The metadata of clients, with what a profile of all clients implies. */
-function createMetadataOf({ options: { features }, internalClients }: Pick<OidcParts, 'options' | 'internalClients'>): MetadataOf {
-  if (!isProfileOfAll(features)) return clientMetadata;
-  return (client) => clientMetadata(client, internalClients.owns(client.id) ? {} : profileMetadata(client, features));
 }
 
 const withoutRefresh = (configuration: Configuration): Configuration => ({

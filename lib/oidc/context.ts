@@ -75,6 +75,8 @@ export interface OidcParts extends OidcDependencies {
   readonly browserState: BrowserState;
   /** Answers oidc-provider's question whether a request for a code without a challenge is refused. @throws InvalidRequest where it is */
   readonly challengeRule: (ctx: KoaContextWithOIDC, client: ProviderClient) => false;
+  /** Whether the FAPI 2.0 Security Profile applies to a client: by its record, or by the option `fapi`. */
+  readonly isFapi2: (record: Client | undefined) => boolean;
   /** Undefined without a salt: then no client is pairwise. */
   readonly pseudonyms: AllPseudonyms | undefined;
 }

@@ -3,6 +3,7 @@ import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
 import { TokenRecords } from './artifacts/token-records.js';
 import { clientOf } from './clients/clients.js';
+import { createProfileRule } from './clients/fapi.js';
 import { createInternalClients } from './clients/internal-clients.js';
 import { createPseudonyms } from './clients/pairwise.js';
 import { createChallengeRule } from './clients/pkce.js';
@@ -22,6 +23,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
     grant: lifetimes.refreshTokenAbsolute,
     grace: lifetimes.refreshTokenGrace,
   };
+  const internalClients = createInternalClients(options.issuer, dependencies.clientsOfExtensions);
   return {
     ...dependencies,
     keys,
@@ -35,7 +37,8 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
     }),
     browserState: createBrowserState(dependencies),
     challengeRule: createChallengeRule(dependencies.logger),
-    internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),
+    internalClients,
+    isFapi2: createProfileRule(options, internalClients),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
 }

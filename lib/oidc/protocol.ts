@@ -33,7 +33,7 @@ import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
-import { createProfileCheck } from './clients/fapi.js';
+import { createIntrospectionAlgorithm, createProfileCheck } from './clients/fapi.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies } from './context.js';
@@ -75,6 +75,7 @@ export interface Protocol {
   readonly claims: AccountClaims;
   readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
+  readonly introspectionAlgorithm: ExtensionContext['introspectionAlgorithm'];
   readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
@@ -237,6 +238,7 @@ export function createProtocol(
       const signature = await key.sign(Buffer.from(data));
       return { kid: key.kid, alg: key.alg, signature, publicKey: key.publicKey.export({ format: 'jwk' }) };
     },
+    introspectionAlgorithm: createIntrospectionAlgorithm(parts),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn,
@@ -249,7 +251,7 @@ export function createProtocol(
     postedForms: createPostedForms(parts),
     signOut: logout.signOut,
     pseudonyms: ofExtensions && { of: ofExtensions.encipher, oidOf: ofExtensions.decipher },
-    problemsOf: (client) => findSchemaProblems(provider(), client),
+    problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
     endActing: acting.end,
     endActingOf: acting.endOf,

@@ -17,7 +17,25 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findIdleBeyondAbsolute(options, 'sessionIdle', 'sessionAbsolute'),
   ...findUntellable(options),
   ...findFeatureProblems(options),
+  ...findProfileProblems(options),
 ];
+
+/** What FAPI 2.0 of all clients needs of other options. @see FAPI 2.0 Security Profile §5.3.2.1, §5.4.1 */
+function findProfileProblems(options: unknown): readonly ConfigProblem[] {
+  if (valueAt(options, ['fapi']) !== '2.0') return [];
+  const isOn = (...path: OptionPath): boolean => valueAt(options, ['features', ...path]) === true;
+  const dPoP = ['features', 'dPoP', 'enabled'];
+  const isBound = valueAt(options, dPoP) !== false || (isOn('mTLS', 'enabled') && isOn('mTLS', 'certificateBoundAccessTokens'));
+  const keys = listAt(options, ['keys', 'signing']);
+  const hasEcKey = keys.length === 0 || keys.some((key) => valueAt(key, ['kty']) === 'EC');
+  return [
+    ...(isBound ? [] : [wrong(dPoP, 'true, or mTLS with certificateBoundAccessTokens, because fapi binds every token', false)]),
+    ...(hasEcKey ? [] : [wrong(['keys', 'signing'], 'a P-256 key among them, because clients of fapi get ES256', keys)]),
+    ...(isOn('fapi', 'enabled')
+      ? [wrong(['features', 'fapi', 'enabled'], 'false or nothing, because the option fapi sets FAPI 2.0 for all clients', true)]
+      : []),
+  ];
+}
 
 /** What people are to be told by a mail that nobody sends. */
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>

@@ -27,7 +27,6 @@ type Standing =
 
 const boolean: Member = { expected: 'true or false', holds: (value) => typeof value === 'boolean' };
 const callback: Member = { expected: 'a function', holds: isFunction };
-const profiles = ['1.0 Final', '2.0'];
 
 const option = (members: Readonly<Record<string, Member>> = {}, handsOver = true): Standing => ({ standing: 'option', members, handsOver });
 const alwaysOn = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'always on', members });
@@ -50,8 +49,8 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
   encryption: option(),
   fapi: option({
     profile: {
-      expected: "'1.0 Final', '2.0', or a function that answers one of them for a client",
-      holds: (value) => typeof value === 'function' || profiles.some((profile) => profile === value),
+      expected: "'1.0 Final', or a function that returns it for a client. For FAPI 2.0, set the option fapi, or fapi of a client",
+      holds: (value) => typeof value === 'function' || value === '1.0 Final',
       required: true,
     },
   }),

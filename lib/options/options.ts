@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
-import type { Configuration, Provider } from 'oidc-provider';
+import type { Client, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
 import type { CibaNotification } from '../contract/clients/authentication-requests.js';
 import type { Extension } from '../contract/extension.js';
@@ -219,18 +219,24 @@ export interface PasswordOptions {
 }
 
 /** Features of oidc-provider that can be set; all others are on for good, or refused. */
-export type Features = Pick<
-  NonNullable<Configuration['features']>,
-  | 'claimsParameter'
-  | 'dPoP'
-  | 'encryption'
-  | 'fapi'
-  | 'jwtUserinfo'
-  | 'mTLS'
-  | 'pushedAuthorizationRequests'
-  | 'requestObjects'
-  | 'resourceIndicators'
->;
+export interface Features
+  extends Pick<
+    NonNullable<Configuration['features']>,
+    | 'claimsParameter'
+    | 'dPoP'
+    | 'encryption'
+    | 'jwtUserinfo'
+    | 'mTLS'
+    | 'pushedAuthorizationRequests'
+    | 'requestObjects'
+    | 'resourceIndicators'
+  > {
+  /** FAPI 1.0. The option `fapi` and the member `fapi` of clients set FAPI 2.0. */
+  readonly fapi?: {
+    readonly enabled?: boolean;
+    readonly profile?: '1.0 Final' | ((ctx: KoaContextWithOIDC, client: Client | undefined) => '1.0 Final' | undefined);
+  };
+}
 
 export interface IdentityProviderOptions {
   /**
@@ -302,6 +308,12 @@ export interface IdentityProviderOptions {
    * @default 'all'
    */
   readonly email?: 'all' | 'first';
+  /**
+   * The FAPI profile of all clients: `'2.0'` sets and requires the whole FAPI 2.0 Security Profile. The member `fapi` of a client sets it for that client.
+   * @default none
+   * @see FAPI 2.0 Security Profile
+   */
+  readonly fapi?: '2.0';
   /**
    * Whether `picture` of a person without one is their initials, as the service specification says. OpenID Connect Core §5.1 has a URL there: set `false` for
    * applications that show `picture` as an image, and for the certification of OpenID Connect.

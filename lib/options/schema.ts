@@ -47,6 +47,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
     claimMapping: mapOf(only(values.checkClaimScope), 'an object of scopes by claim name'),
     oid: oneOf('linked', 'always'),
     email: oneOf('all', 'first'),
+    fapi: oneOf('2.0'),
     initialsAsPicture: flag(),
     extensions: listOfNamed('an array of extensions'),
     logger: withMembers('a logger', 'debug()', 'info()', 'warn()', 'error()'),

@@ -60,6 +60,7 @@ describe('the tables of the documentation', () => {
     const documented = reference.table('Clients', 'Field of a client');
     const absent = {
       requirePkce: 'unset',
+      fapi: 'unset',
       email: 'unset',
       allowedTenants: 'all',
       styles: 'none',

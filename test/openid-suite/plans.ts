@@ -203,7 +203,7 @@ async function fapiPlan(
   };
 }
 
-const fapi2: Partial<IdentityProviderOptions> = { features: { fapi: { enabled: true, profile: '2.0' } } };
+const fapi2: Partial<IdentityProviderOptions> = { fapi: '2.0' };
 const fapi2Variant = {
   client_auth_type: 'private_key_jwt',
   sender_constrain: 'dpop',

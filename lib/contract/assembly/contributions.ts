@@ -75,11 +75,12 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
 
 /** What clients may be registered with here. */
 export const clientRulesOf = (
-  { configure, production }: { readonly configure?: unknown; readonly production: boolean },
+  { configure, production, fapi }: { readonly configure?: unknown; readonly production: boolean; readonly fapi?: '2.0' | undefined },
   extensions: readonly Extension[],
   fetchProblem: FetchProblem,
 ) => ({
   isProduction: production,
+  isFapiOfAll: fapi === '2.0',
   fetchProblem,
   ownMetadata: configure !== undefined,
   takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),

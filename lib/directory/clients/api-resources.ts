@@ -6,7 +6,7 @@ import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { ApiResource } from '../../store/records/records.js';
 import { referenceToken } from '../../text/json-pointer.js';
 import { createCachedCollection } from '../cached-collection.js';
-import type { DirectoryContext } from '../context.js';
+import type { ClientRules, DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
   type CheckCurrent,
@@ -27,6 +27,7 @@ import {
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import type { RecordProblem } from './client-metadata.js';
 import { checkSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
@@ -119,6 +120,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
     async create(input, makeSecret = async () => newSecret()) {
       checkInput(apiResourceInput, input);
       checkDescribed(input.scopeDescriptions, input.scopes);
+      checkAlgorithm(input, context);
       const { id, secret: ownSecret, ...given } = input;
       checkOwnSecret(ownSecret, context);
       checkSharedId(id, context);
@@ -136,6 +138,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
 
     async update(id, patch, check) {
       checkInput(apiResourcePatch, patch);
+      checkAlgorithm(patch, context);
       return rows
         .update(id, (row) => {
           check?.(row);
@@ -175,6 +178,20 @@ function checkDescribed(descriptions: ApiResourceFields['scopeDescriptions'] | n
   const other = Object.keys(descriptions ?? {}).find((scope) => !scopes.includes(scope));
   if (other !== undefined)
     throw new IdpError('invalid_record', { path: `/scopeDescriptions/${referenceToken(other)}`, expected: 'one of its scopes' });
+}
+
+/** Problems of an API resource, or of a patch of one, under the options of the service. @see FAPI 2.0 Security Profile §5.4.1 */
+export const findAlgorithmProblems = (
+  { introspectionSignedResponseAlg: alg }: { readonly introspectionSignedResponseAlg?: string | null | undefined },
+  { isFapiOfAll }: ClientRules,
+): readonly RecordProblem[] =>
+  isFapiOfAll && alg === 'RS256'
+    ? [{ path: '/introspectionSignedResponseAlg', expected: 'ES256 or nothing, because the option fapi applies FAPI 2.0 to all clients' }]
+    : [];
+
+function checkAlgorithm(written: Parameters<typeof findAlgorithmProblems>[0], context: ClientRules): void {
+  const [problem] = findAlgorithmProblems(written, context);
+  if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
 /** The words of scopes that go, go with them. */

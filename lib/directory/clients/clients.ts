@@ -54,6 +54,7 @@ const fields = {
   metadata: Type.Record(Type.String(), Type.Unknown()),
   allowedScopes: Type.Array(token()),
   requirePkce: Type.Optional(Type.Boolean()),
+  fapi: Type.Optional(Type.Literal('2.0')),
   allowPlainPkce: Type.Boolean(),
   requireConsent: Type.Boolean(),
   accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),

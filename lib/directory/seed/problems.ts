@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../../errors.js';
+import { findAlgorithmProblems } from '../clients/api-resources.js';
 import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
 import { understoodMetadata } from '../clients/pasted-metadata.js';
 import type { ClientRules } from '../context.js';
@@ -37,6 +38,12 @@ export async function findSeedProblems(
     ...references,
     ...scopes,
     ...ofKeys,
+    ...(wellFormed.apiResources ?? []).flatMap((resource, index) =>
+      findAlgorithmProblems(resource, clientRules).map(({ path, ...problem }) => ({
+        ...problem,
+        path: seedPath('apiResources', index, ...path.split('/').slice(1)),
+      })),
+    ),
     ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
       [...findIdProblems(client.id, clientRules), ...findClientProblems({ ...client, metadata }, clientRules)].map(
         ({ path, ...problem }) => ({

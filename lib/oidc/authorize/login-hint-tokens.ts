@@ -9,6 +9,7 @@ import { goesOn } from '../accounts/going-on.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, ofSession, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
+import { isAlgorithmOfProfile } from '../clients/fapi.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, isPast, jwtProblem, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
@@ -72,7 +73,7 @@ async function isVouchedFor({ directory, logger }: OidcParts, client: DirectoryC
 }
 
 /** @throws InvalidRequest, {@link HintTokenExpired} */
-export async function readHintToken({ options, keys, now }: OidcParts, client: Client, token: string): Promise<Hint> {
+export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, client: Client, token: string): Promise<Hint> {
   try {
     const header = decodeProtectedHeader(token);
     const { typ, alg, kid = '' } = header;
@@ -80,6 +81,8 @@ export async function readHintToken({ options, keys, now }: OidcParts, client: C
     const problem = jwtProblem(header, claims);
     if (problem) throw new TypeError(`it ${problem}`);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
+    if (claims.iss !== options.issuer && isFapi2(clientOf(client)) && !isAlgorithmOfProfile(alg))
+      throw new TypeError('FAPI 2.0 requires PS256, ES256 or EdDSA');
     const own = claims.iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (

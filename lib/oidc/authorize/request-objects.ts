@@ -4,7 +4,7 @@
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { isSignedForProfile } from '../clients/fapi.js';
+import { isAlgorithmOfProfile, isOfProfile } from '../clients/fapi.js';
 import { endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem } from '../clients/jwts.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
@@ -38,7 +38,7 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   const problem = jwtProblem(header, claims);
   if (problem) throw invalid(`the request object ${problem}`);
-  if (!isSignedForProfile(ctx, header)) throw invalid('FAPI 2.0 requires PS256, ES256 or EdDSA of the request object');
+  if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg)) throw invalid('FAPI 2.0 requires PS256, ES256 or EdDSA of the request object');
   if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid('aud must be the issuer, or an array that contains the issuer');
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);

@@ -1,17 +1,19 @@
 /**
- * The FAPI 2.0 Security Profile, for clients of the feature `fapi`: the settings that it implies, and the requests that it refuses.
+ * The FAPI 2.0 Security Profile, of clients whose record or whose option `fapi` says `'2.0'`: the settings that it implies, and the requests that it refuses.
  *
- * Where the option names the profile for all clients, the settings are the defaults of their metadata. Where a function names it, a client has them in
- * its own metadata. In both cases a client without them is refused, because oidc-provider checks few of them.
+ * The settings are the defaults of the metadata of such a client. A record that contradicts one of them is refused when it is written. A row that contradicts
+ * one all the same, because it is older, is refused at each use, because oidc-provider checks few of them.
  * @see FAPI 2.0 Security Profile §5.3.2, §5.4
  */
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Caller } from '../../contract/clients/caller.js';
+import type { InputProblem } from '../../directory/index.js';
 import { isLoopback } from '../../fetch/loopback.js';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
 import { canParseUrl } from '../../text/can-parse-url.js';
-import type { OidcParts } from '../context.js';
-import { clientOf } from './clients.js';
+import type { InternalClients, OidcParts } from '../context.js';
+import { clientMetadata, clientOf, isClient, type MetadataOf } from './clients.js';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -22,26 +24,39 @@ const authMethods: ReadonlySet<unknown> = new Set(['private_key_jwt', 'tls_clien
 /** Seconds that a code may be valid for. @see FAPI 2.0 Security Profile §5.3.2.1 */
 export const MAX_CODE_SECONDS = 60;
 
-type Features = Pick<ResolvedOptions, 'features'>['features'];
-type Profile = NonNullable<NonNullable<Features['fapi']>['profile']>;
+type Features = ResolvedOptions['features'];
+type Profile = '1.0 Final' | '2.0' | undefined;
 
-/** Whether the option names the profile for all clients. */
-export const isProfileOfAll = ({ fapi }: Features): boolean => fapi?.enabled === true && fapi.profile === '2.0';
+/** Returns the rule which clients the profile applies to. API resources, and the applications of the service itself, are exempt. */
+export const createProfileRule =
+  ({ fapi }: Pick<ResolvedOptions, 'fapi'>, { isInternal }: Pick<InternalClients, 'isInternal'>): OidcParts['isFapi2'] =>
+  (record) =>
+    record !== undefined && (record.fapi ?? fapi) === '2.0' && !isInternal(record);
 
-/**
- * Returns the profile of a client by the option. API resources, and the applications of the service itself, have none.
- * @param isInternal whether an id is of an application of the service
- */
-export const profileFor =
-  (profile: Profile, isInternal: (id: string) => boolean): Exclude<Profile, string> =>
-  (ctx, client) => {
+/** Returns the profile of a client for oidc-provider. @throws TypeError for a function of the host that returns another profile than FAPI 1.0 */
+export const createProfileOf =
+  ({ options: { features }, internalClients, isFapi2 }: Pick<OidcParts, 'options' | 'internalClients' | 'isFapi2'>) =>
+  (ctx: KoaContextWithOIDC, client: Client | undefined): Profile => {
     const record = clientOf(client);
-    if (!record || isInternal(record.id)) return undefined;
-    return typeof profile === 'function' ? profile(ctx, client) : profile;
+    if (!record || internalClients.isInternal(record)) return undefined;
+    if (isFapi2(record)) return '2.0';
+    const { fapi } = features;
+    if (!fapi?.enabled) return undefined;
+    const profile: unknown = typeof fapi.profile === 'function' ? fapi.profile(ctx, client) : fapi.profile;
+    if (profile === undefined || profile === '1.0 Final') return profile;
+    throw new TypeError(
+      "features.fapi.profile may return '1.0 Final' or nothing. For FAPI 2.0, set fapi: '2.0' in the record of the client.",
+    );
   };
 
+/** Returns the metadata of clients, with what the profile implies. */
+export const createMetadataOf =
+  ({ options: { features }, isFapi2 }: Pick<OidcParts, 'options' | 'isFapi2'>): MetadataOf =>
+  (client) =>
+    clientMetadata(client, isFapi2(client) ? profileMetadata(client, features) : {});
+
 /** Metadata that the profile implies, where the client says nothing of it. */
-export const profileMetadata = ({ metadata }: Pick<ClientRecord, 'metadata'>, { dPoP, mTLS }: Features): Metadata => ({
+const profileMetadata = ({ metadata }: Pick<ClientRecord, 'metadata'>, { dPoP, mTLS }: Features): Metadata => ({
   require_pushed_authorization_requests: true,
   ...(metadata.tls_client_certificate_bound_access_tokens === true
     ? {}
@@ -51,6 +66,18 @@ export const profileMetadata = ({ metadata }: Pick<ClientRecord, 'metadata'>, { 
   id_token_signed_response_alg: 'ES256',
   authorization_signed_response_alg: 'ES256',
 });
+
+/**
+ * Returns the algorithm that signs introspection responses to a caller. If the option `fapi` applies the profile to all clients, API resources get ES256 too.
+ * @see RFC 9701 §6, FAPI 2.0 Security Profile §5.4.1
+ */
+export const createIntrospectionAlgorithm =
+  ({ options: { fapi }, isFapi2 }: Pick<OidcParts, 'options' | 'isFapi2'>) =>
+  (caller: Caller): 'RS256' | 'ES256' => {
+    const isOfProfile = isClient(caller) ? isFapi2(caller) : fapi === '2.0';
+    const registered = isClient(caller) ? caller.metadata.introspection_signed_response_alg : caller.introspectionSignedResponseAlg;
+    return isOfProfile || registered === 'ES256' ? 'ES256' : 'RS256';
+  };
 
 /** Rules over metadata as oidc-provider knows it, defaults included: what each member has to be, by its name. */
 const rules: readonly (readonly [
@@ -98,16 +125,38 @@ const isEncrypted =
     return protocol !== 'http:' || ((type === 'native' || mayBeLocal) && isLoopback(hostname));
   };
 
-/** The first member of metadata that the profile refuses, with what it has to be. @param metadata with the defaults */
-const problemIn = (metadata: Metadata, mayBeLocal: boolean) =>
-  rules.find(([name, , holds]) => !holds(metadata[name], metadata, mayBeLocal));
+/** Metadata as {@link rules} judge it. oidc-provider drops the grant type `implicit`, and does not know the algorithm of introspection responses. */
+const judged = (known: Metadata, { metadata: { introspection_signed_response_alg, grant_types } }: ClientRecord): Metadata => ({
+  ...known,
+  introspection_signed_response_alg,
+  grant_types: grant_types ?? known.grant_types,
+});
+
+/**
+ * Returns all members of a record that contradict the profile, each at its path.
+ * @param known the metadata as oidc-provider knows it, with the defaults of {@link createMetadataOf}
+ * @param mayBeLocal whether web clients may be at a loopback address too: outside production
+ */
+export function findProfileProblems(record: ClientRecord, known: Metadata, mayBeLocal: boolean): readonly InputProblem[] {
+  const metadata = judged(known, record);
+  const because = ', because FAPI 2.0 applies to the client (fapi)';
+  return [
+    ...(record.requirePkce === false ? [{ path: '/requirePkce', expected: `true or nothing${because}` }] : []),
+    ...(record.allowPlainPkce ? [{ path: '/allowPlainPkce', expected: `false${because}` }] : []),
+    ...rules.flatMap(([name, expected, holds]) =>
+      holds(metadata[name], metadata, mayBeLocal) ? [] : [{ path: `/metadata/${name}`, expected: expected + because }],
+    ),
+  ];
+}
 
 /** Problems of clients as they were built; a client is built again when its record changes. */
 const problemsOf = new WeakMap<Client, string | undefined>();
 
+/** Returns what is wrong with the metadata of a client, the first problem alone. */
 function problemOf(client: Client, mayBeLocal: boolean): string | undefined {
   if (!problemsOf.has(client)) {
-    const problem = problemIn(client.metadata() as Metadata, mayBeLocal);
+    const metadata = judged(client.metadata() as Metadata, clientOf(client) as ClientRecord);
+    const problem = rules.find(([name, , holds]) => !holds(metadata[name], metadata, mayBeLocal));
     problemsOf.set(client, problem && `FAPI 2.0 requires metadata ${problem[0]} of this client to be ${problem[1]}`);
   }
   return problemsOf.get(client);
@@ -126,9 +175,8 @@ export const createProfileCheck =
     if (problem !== undefined) throw new errors.UnauthorizedClient(problem);
   };
 
-/** Whether a JWT of the client is signed as the profile has it. */
-export const isSignedForProfile = ({ oidc }: KoaContextWithOIDC, { alg }: { readonly alg?: unknown }): boolean =>
-  !oidc.isFapi('2.0') || algorithms.has(alg);
+/** Whether the profile allows the algorithm of a JWT that a client signs. */
+export const isAlgorithmOfProfile = (alg: unknown): boolean => algorithms.has(alg);
 
 /** Whether the request is of a client of the profile. */
 export const isOfProfile = ({ oidc }: KoaContextWithOIDC): boolean => oidc.isFapi('2.0') !== undefined;

@@ -65,7 +65,7 @@ const UNPROTECTED =
 function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client: Client): string | undefined {
   if (client.clientAuthMethod === 'none') return 'the client is public (token_endpoint_auth_method is none)';
   if (client.applicationType === 'native') return 'the client is native (application_type is native)';
-  if (oidc?.isFapi('2.0')) return 'FAPI 2.0 applies to the client (features.fapi)';
+  if (oidc?.isFapi('2.0')) return 'FAPI 2.0 applies to the client (fapi)';
   if (oidc?.route === 'pushed_authorization_request' && oidc.isFapi('1.0 Final'))
     return 'FAPI 1.0 applies to the client (features.fapi) and the request is pushed';
   return clientOf(client)?.requirePkce ? 'requirePkce is true for the client' : undefined;

@@ -4,8 +4,10 @@ import type Provider from 'oidc-provider';
 import { type InputProblem, ownMetadataNames } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import { ownMember } from '../../text/own-member.js';
+import type { OidcParts } from '../context.js';
 import { judgeMetadata } from '../upstream/client.js';
-import { clientMetadata, noSecret } from './clients.js';
+import { noSecret } from './clients.js';
+import { createMetadataOf, findProfileProblems } from './fapi.js';
 
 /** Members for problems whose texts name no member. */
 const subjects: readonly (readonly [words: RegExp, name: string])[] = [
@@ -30,15 +32,23 @@ const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name:
 /**
  * Returns all problems, each at its member. oidc-provider reports only the first problem. So the member is removed and the rest is checked again, until an
  * invalid stored member hides no other problem.
+ * Where FAPI 2.0 applies, members that contradict it have a problem too.
  */
-export function findSchemaProblems(provider: Provider, client: Client): readonly InputProblem[] {
-  const metadata: Record<string, unknown> = { ...clientMetadata(client), client_secret: noSecret };
+export function findSchemaProblems(
+  provider: Provider,
+  client: Client,
+  parts: Pick<OidcParts, 'options' | 'isFapi2'>,
+): readonly InputProblem[] {
+  const metadata: Record<string, unknown> = { ...createMetadataOf(parts)(client), client_secret: noSecret };
+  let ofProfile: readonly InputProblem[] = [];
   const problems = new Map<string, string>();
   for (;;) {
     const judgement = judgeMetadata(provider, metadata);
     if ('known' in judgement) {
       for (const name of unserved(client.metadata, judgement.known))
         if (!problems.has(name)) problems.set(name, 'nothing, because its feature is off here');
+      if (parts.isFapi2(client))
+        ofProfile = findProfileProblems(client, judgement.known as Record<string, unknown>, !parts.options.production);
       break;
     }
     const { problem: words } = judgement;
@@ -49,10 +59,11 @@ export function findSchemaProblems(provider: Provider, client: Client): readonly
     if (!Object.hasOwn(metadata, name)) break;
     delete metadata[name];
   }
-  return [...problems].map(([name, expected]) => ({
+  const ofSchema = [...problems].map(([name, expected]) => ({
     path: ownMember(paths, name) ?? (name === '' ? '/metadata' : `/metadata/${name}`),
     expected,
   }));
+  return [...ofSchema, ...ofProfile.filter(({ path }) => !ofSchema.some((problem) => problem.path === path))];
 }
 
 /** Members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` needs no feature. */

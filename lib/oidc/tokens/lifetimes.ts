@@ -4,7 +4,6 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../times/node-time.js';
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
-import { isOfProfile } from '../clients/fapi.js';
 import type { OidcParts } from '../context.js';
 
 interface TokenModel {
@@ -26,6 +25,7 @@ type Ttl = (
 export function lifetimesOf({
   options: { lifetimes },
   now,
+  isFapi2,
 }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
   const accessToken: Ttl = (_ctx, token, client) => {
     const record = clientOf(client);
@@ -48,12 +48,13 @@ export function lifetimesOf({
       return endsAt === undefined ? ttl : Math.max(1, Math.min(ttl, endsAt - epochSeconds(now())));
     },
     RefreshToken(ctx, token, client, grant) {
-      const own = clientOf(client)?.lifetimes;
+      const record = clientOf(client);
+      const own = record?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const at = epochSeconds(now());
       const left = (token.iiat ?? at) + absolute - at;
       // A token that does not rotate cannot be given a later end when it is used.
-      const idle = ctx && isOfProfile(ctx) ? absolute : (own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle);
+      const idle = isFapi2(record) ? absolute : (own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle);
       return withinGrant(Math.max(1, Math.min(idle, left)), ctx, grant);
     },
     // Set by whoever makes the grant: it knows the session and whether the grant outlives it.

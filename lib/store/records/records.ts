@@ -358,6 +358,8 @@ export interface Client extends Named {
   readonly allowedScopes: readonly string[];
   /** Whether a request for a code needs PKCE. Absent: of public and native clients and under FAPI. Only confidential clients may have `false`. */
   readonly requirePkce?: boolean;
+  /** The FAPI profile of the client, with all its settings. Absent: as the option `fapi` says. */
+  readonly fapi?: '2.0';
   readonly allowPlainPkce: boolean;
   readonly requireConsent: boolean;
   readonly accessTokenType: 'reference' | 'jwt';

@@ -257,6 +257,7 @@ const rowChecks: {
     secrets,
     allowedScopes: texts,
     requirePkce: optional(flag),
+    fapi: optional(oneOf('2.0')),
     allowPlainPkce: flag,
     requireConsent: flag,
     accessTokenType: oneOf('reference', 'jwt'),

@@ -40,6 +40,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       metadata: { grant_types: ['client_credentials'], redirect_uris: [] },
       allowedScopes: ['openid'],
       requirePkce: false,
+      fapi: '2.0',
       allowPlainPkce: true,
       requireConsent: true,
       accessTokenType: 'jwt',

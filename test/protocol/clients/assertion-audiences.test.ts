@@ -46,11 +46,12 @@ const services = cases.map(({ assertionAudience, profile }) =>
   useIdp(() => ({
     assertionAudience,
     limits: { signInFailuresPerAddress: 100_000 },
-    ...(profile && { features: { fapi: { enabled: true, profile } } }),
+    ...(profile === '1.0 Final' && { features: { fapi: { enabled: true, profile } } }),
+    ...(profile === '2.0' && { fapi: profile }),
     seed: {
       ...testSeed,
       clients: [
-        ...testSeed.clients,
+        ...(profile === '2.0' ? [] : testSeed.clients),
         ...clients.map(({ seed }) => ({
           ...seed,
           metadata: {

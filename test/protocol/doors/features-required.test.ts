@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Agent, authorizeUrl, basic, postForm, signIn } from '../../support/client/agent.js';
-import { createAssertingClient } from '../../support/client/assertions.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
 import { responseOf } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -12,47 +11,7 @@ import { useFeatures, web, withPkce } from './service-with-features.js';
 const { discovery, service, start, token } = useFeatures();
 
 describe('FAPI', () => {
-  test('2.0: a pushed request, private_key_jwt and DPoP come to a bound token', async () => {
-    await start({ fapi: { enabled: true, profile: '2.0' } });
-    const client = await createAssertingClient();
-    await service.idp.directory.clients.create({
-      ...client.seed,
-      metadata: { ...client.seed.metadata, require_pushed_authorization_requests: true, dpop_bound_access_tokens: true },
-    });
-    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-    const jwk = await exportJWK(publicKey);
-    const proof = (url: string, method = 'POST') =>
-      new SignJWT({ htu: url, htm: method, jti: randomUUID() })
-        .setIssuedAt()
-        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
-        .sign(privateKey);
-    const { verifier, parameters } = withPkce();
-    const request = { client_id: client.seed.id, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
-    const pushed = await postForm(`${service.issuer}/connect/par`, { ...request, ...(await client.sign(service.issuer)) });
-    expect(pushed.status).toBe(201);
-    const agent = new Agent();
-    const answer = await signIn(
-      agent,
-      `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.seed.id, request_uri: pushed.json.request_uri })}`,
-    );
-    const code = responseOf(answer).get('code') ?? '';
-    const tokenUrl = `${service.issuer}/connect/token`;
-    const { json } = await postForm(
-      tokenUrl,
-      {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-        code_verifier: verifier,
-        ...(await client.sign(service.issuer)),
-      },
-      { dpop: await proof(tokenUrl) },
-    );
-    expect(json).toMatchObject({ token_type: 'DPoP', id_token: expect.any(String) });
-    const direct = await agent.get(authorizeUrl(service.issuer, { ...request }));
-    expect(responseOf(direct).get('error')).toBe('invalid_request');
-  });
-
+  // `clients/fapi-2` has profile 2.0, which the option `fapi` sets.
   test('1.0: a code comes in a signed response, or not at all; a function says for which clients', async () => {
     await start({ fapi: { enabled: true, profile: (_ctx, client) => (client?.clientId === 'web' ? '1.0 Final' : undefined) } });
     const agent = new Agent();

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
+import { isAlgorithmOfProfile } from '../../clients/fapi.js';
 import { clientAlgorithms, endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
@@ -35,9 +36,10 @@ const invalid = (description: string): Error => new errors.InvalidRequest(descri
  * The parameters of a request: those of its request object, and those beside it where the object has none. With an explicit type, and for clients that must
  * sign, the object alone counts.
  */
-export function createClientRequestObjects({ artifacts, options, now }: OidcParts, requestUris: RequestUris) {
-  async function verified(client: Client, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
+export function createClientRequestObjects({ artifacts, options, now, isFapi2 }: OidcParts, requestUris: RequestUris) {
+  async function verified({ client, record }: AuthenticatedRequest, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
     if (!algorithms.has(alg)) throw invalid('the request object is not signed with a key of the client');
+    if (isFapi2(record) && !isAlgorithmOfProfile(alg)) throw invalid('FAPI 2.0 requires PS256, ES256 or EdDSA of the request object');
     const pinned = signingAlgOf(client);
     if (pinned !== undefined && pinned !== alg) throw invalid('the request object is not signed with the registered algorithm');
     try {
@@ -49,9 +51,10 @@ export function createClientRequestObjects({ artifacts, options, now }: OidcPart
 
   /** @throws InvalidRequest */
   async function claimsOf(
-    { client }: AuthenticatedRequest,
+    request: AuthenticatedRequest,
     jwt: string,
   ): Promise<{ claims: Readonly<Record<string, unknown>>; typ: unknown }> {
+    const { client } = request;
     let header: { readonly alg?: unknown; readonly typ?: unknown };
     try {
       header = decodeProtectedHeader(jwt);
@@ -60,7 +63,7 @@ export function createClientRequestObjects({ artifacts, options, now }: OidcPart
     }
     const typ = typeOf(header);
     if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
-    const claims = await verified(client, jwt, header.alg);
+    const claims = await verified(request, jwt, header.alg);
     const problem = jwtProblem(header, claims);
     if (problem) throw invalid(`the request object ${problem}`);
     const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;

@@ -45,13 +45,14 @@ export interface PlainDoorOptions {
 /** By endpoint. */
 export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
 
-export function createPlainDoor({ parts: { adapters, now }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
+export function createPlainDoor({ parts: { adapters, now, isFapi2 }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
   const callOf = (ctx: Context): Awaitable<Call | undefined> =>
     onceThere(plainForm(ctx), (form) => form && onceThere(findClient(form.clientId), (client) => callFrom(ctx, form, client)));
 
   function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
-    if (!isAuthenticated(caller, form, now())) return undefined;
+    // Clients of FAPI 2.0 have no secret. The other door refuses one whose row is older than the profile.
+    if (!isAuthenticated(caller, form, now()) || isFapi2(clientOf(caller))) return undefined;
     noteCaller(ctx, caller);
     return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
   }

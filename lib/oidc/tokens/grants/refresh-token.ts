@@ -113,8 +113,8 @@ const senderOf = (ctx: Sender, token: string): string =>
 export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
   getsRefreshToken(client, scope.split(' ')) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
-/** Rotates at every use. @see RFC 6749 §6, RFC 9700 §4.14.2 */
-export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
+/** Rotates at every use, except for clients of FAPI 2.0. @see RFC 6749 §6, RFC 9700 §4.14.2, FAPI 2.0 Security Profile §5.3.2.1 */
+export function createRefreshToken({ adapters: { tokens }, isFapi2 }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
   const find = async ({ unit, isRetryAdmitted }: TokenRequest, value: string): Promise<LiveToken | undefined> => {
     const live = await tokens.find(unit, 'RefreshToken', value);
     return live || !isRetryAdmitted ? live : tokens.findRetried(unit, value);
@@ -141,12 +141,16 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
     if (source.jkt !== undefined && source.jkt !== proof?.jkt) throw new errors.InvalidGrant('failed jkt verification');
 
     const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
-    return issue(request, {
+    const use = {
       source,
       grant,
       gty: gty.endsWith('refresh_token') ? gty : `${gty} refresh_token`,
       asked: scope ?? held.join(' '),
       proof,
+    };
+    if (isFapi2(record)) return { ...(await issue(request, use)), refresh_token: value };
+    return issue(request, {
+      ...use,
       refreshToken: { id: tokens.successorOf(value), rotations: rotations + 1 },
       settle: () => tokens.spend(unit, 'RefreshToken', value, { use: refreshUseOf(ctx, value, record) }),
     });
