@@ -59,6 +59,7 @@ export const introspectScopesFor =
   async ({ client: id, ...query }: Query & { readonly client?: string }): Promise<Claims> => {
     const { clients, apiResources } = context.directory;
     const caller = id === undefined ? undefined : ((await clients.get(id)) ?? (await apiResources.get(id)));
-    if (id !== undefined && caller?.status !== 'active') throw new IdpError('invalid_client');
+    if (id !== undefined && caller?.status !== 'active')
+      throw new IdpError('invalid_client', {}, { cause: caller ? 'the client is disabled' : 'the client is unknown' });
     return introspectScopes(context, query, caller);
   };

@@ -4,7 +4,7 @@ import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/e
 import { resolveView } from './extension-view.js';
 import { localeOf, type Surroundings, show } from './show.js';
 import { createSteps } from './steps/steps.js';
-import type { PageView } from './view-models.js';
+import type { DeveloperDetail, PageView } from './view-models.js';
 
 /** Pages that say that something went wrong: what it was must not keep them from being shown. */
 const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link']);
@@ -39,13 +39,19 @@ export function createShowPage(context: ExtensionContext): ShowPage {
   };
 }
 
+const developerDetail = ({ error, description, detail }: ProtocolPage & { readonly page: 'error' }): DeveloperDetail => ({
+  error,
+  ...(description ? { description } : {}),
+  ...(detail ? { detail } : {}),
+});
+
 function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, production: boolean): PageView {
   switch (page.page) {
     case 'error':
       return {
         page: 'error',
         code: page.error,
-        ...(production ? {} : { developer: { error: page.error, ...(page.description ? { description: page.description } : {}) } }),
+        ...(production ? {} : { developer: developerDetail(page) }),
       };
     case 'expired': {
       const { client_uri: clientUri } = (page.client?.metadata ?? {}) as { client_uri?: string };

@@ -21,7 +21,7 @@ export type { Linking, ParentRef } from './accounts/linking.js';
 export type { SignInRef } from './accounts/means.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
-export type { Authenticate } from './clients/authenticate.js';
+export { type Authenticate, explainRefusal } from './clients/authenticate.js';
 export { isUsableKey, type MetadataWarning } from './clients/client-keys.js';
 export { LONGEST_URI, ownMetadataNames, type RecordProblem, responseTypesOf } from './clients/client-metadata.js';
 export { authorityOfClient, scopesOfClient } from './clients/client-vouchers.js';

@@ -4,6 +4,7 @@ import type { Extension } from '../contract/extension.js';
 import type { ProtocolPage, ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { RefusedClient } from './clients/refused-clients.js';
 import { answerTo, type ErrorAnswer } from './error-answers.js';
 import { forgetUnstored, logFailure } from './failures.js';
 import { loggedPath, requestIdOf } from './requests/request-id.js';
@@ -31,12 +32,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       const { status, code, description, retryAfterSeconds } = answer;
       const reference = requestIdOf(ctx);
       const { caller } = ctx.state as Partial<CallerState>;
-      logFailure(logger, ctx, error, status, () => ({
-        status,
-        error: code,
-        reason: reasonOf(error),
-        client: caller?.id,
-      }));
+      logFailure(logger, ctx, error, status, () => ({ status, error: code, client: caller?.id, ...causeOf(error) }));
       ctx.status = status;
       ctx.remove('Location');
       // It may have been refused before it failed. @see RFC 9110 §11.6.1
@@ -82,7 +78,11 @@ const isOfBearer = (ctx: Context, error: unknown): boolean =>
   IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
 
 /** What only the log tells. */
-const reasonOf = (error: unknown): string | undefined =>
-  error instanceof IdpError && typeof error.cause === 'string' ? error.cause : undefined;
+function causeOf(error: unknown): { readonly reason?: string; readonly client?: string | undefined } {
+  if (!(error instanceof IdpError)) return {};
+  const { cause } = error;
+  if (cause instanceof RefusedClient) return { client: cause.client, reason: cause.reason };
+  return typeof cause === 'string' ? { reason: cause } : {};
+}
 
 const wantsPage = (ctx: Context): boolean => ctx.accepts('json', 'html') === 'html';

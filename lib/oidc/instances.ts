@@ -7,7 +7,7 @@ import { levelsFor, offeredLevels, reachedLevel, requestedAcr } from '../acr-val
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import { noteFeatures } from './authorize/parameters.js';
-import type { RefusalCount } from './clients/authentication.js';
+import type { ClientRefusals } from './clients/refused-clients.js';
 import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import { createDocuments, type Documents } from './discovery.js';
@@ -36,7 +36,7 @@ export interface Instances {
 export interface InstanceParts extends ConfigurationParts {
   readonly parts: OidcParts;
   readonly hooks: Omit<ProviderHooks, 'acr'>;
-  readonly refusals: RefusalCount;
+  readonly clientRefusals: ClientRefusals;
   readonly extensionGrants: ExtensionGrants;
   /** Members that extensions add to the discovery document. */
   readonly discovery: () => Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ export function createInstances(made: InstanceParts): Instances {
   };
 }
 
-function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
+function createInstance({ parts, hooks, clientRefusals, extensionGrants, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
   const { options } = parts;
   const configuration = createConfiguration(parts, keys, used);
   // With `configure`, a host may have levels of its own.
@@ -73,8 +73,7 @@ function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ..
   noteFeatures(provider, configuration);
   for (const [name, type] of parts.grantTypes)
     provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type, levels) as never, [...type().parameters]);
-  watchFailures(provider, parts);
-  refusals.watch(provider);
+  watchFailures(provider, parts, clientRefusals);
   provider.on('interaction.ended', (ctx) => {
     const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
     if (login) startSignIn(sessionOf(ctx), login as never);

@@ -7,7 +7,7 @@ import type { Scopes } from './accounts/scopes.js';
 import type { CompletedRequests } from './authorize/completed-requests.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import type { RequestUris } from './authorize/request-uris.js';
-import type { RefusalCount } from './clients/authentication.js';
+import type { ClientRefusals } from './clients/refused-clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import type { Instances } from './instances.js';
@@ -24,7 +24,7 @@ export interface MiddlewareParts {
   readonly instances: Instances;
   readonly scopes: Scopes;
   readonly logout: ReturnType<typeof createLogout>;
-  readonly refusals: RefusalCount;
+  readonly clientRefusals: ClientRefusals;
   readonly requestUris: RequestUris;
   /** Undefined where oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
@@ -33,7 +33,7 @@ export interface MiddlewareParts {
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters, completed } = made;
+  const { parts, instances, scopes, logout, clientRefusals, requestUris, plainDoor, parameters, completed } = made;
   const provider = () => instances.current().provider;
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, provider, parameters);
@@ -67,8 +67,8 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     if (inner.oidc?.route === 'resume') completed.note(inner);
     if (unit.hasWrites) await commitRequest(unit);
     ended?.();
-    const counting = refusals.count(ctx);
-    if (counting !== undefined) await counting;
+    const settling = clientRefusals.settle(ctx);
+    if (settling !== undefined) await settling;
   }
 
   /** Reads and decodes a form, and makes it readable again for the parser of oidc-provider, which cannot decompress. */

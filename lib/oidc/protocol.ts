@@ -31,9 +31,10 @@ import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
-import { createRefusalCount, noteCaller, requireClientAuthentication } from './clients/authentication.js';
+import { noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord, type FindClient } from './clients/clients.js';
 import { createIntrospectionAlgorithm, createProfileCheck } from './clients/fapi.js';
+import { createClientRefusals } from './clients/refused-clients.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcDependencies } from './context.js';
@@ -139,7 +140,7 @@ export function createProtocol(
   const door = createProviderDoor(parts, scopes, spentTokens, handlers);
   const requestUris = createRequestUris(parts);
   const checkProfile = createProfileCheck(parts);
-  const refusals = createRefusalCount(parts.countWrongSecret);
+  const clientRefusals = createClientRefusals(parts);
 
   const answerClient = parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel);
 
@@ -207,7 +208,7 @@ export function createProtocol(
     parts,
     hooks,
     extensionGrants,
-    refusals,
+    clientRefusals,
     discovery,
     accounts,
     scopes,
@@ -265,7 +266,7 @@ export function createProtocol(
       instances,
       scopes,
       logout,
-      refusals,
+      clientRefusals,
       requestUris,
       plainDoor,
       parameters,

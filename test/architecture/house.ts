@@ -141,6 +141,7 @@ const rooms: readonly Room[] = [
       'lib/claims/',
       'lib/fetch/loopback.ts',
       'lib/http/clients/basic-credentials.ts',
+      'lib/http/clients/refused-clients.ts',
       'lib/http/error-answers.ts',
       'lib/http/failures.ts',
       'lib/http/header-values.ts',

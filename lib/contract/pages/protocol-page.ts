@@ -12,6 +12,8 @@ export type ProtocolPage =
       readonly error: string;
       /** For developers: shown outside production only. */
       readonly description?: string;
+      /** Lines of text that say more than `description`. Absent in production. */
+      readonly detail?: string;
       readonly reference: string;
       readonly client?: Client;
     }

@@ -25,12 +25,19 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
 
 /** Whether the secret is one of the live ones; each is compared, in constant time. */
-export function isLiveSecret(secrets: readonly HashedSecret[], given: string, now: number): boolean {
-  const isLive = isLiveAt(now);
+export const isLiveSecret = (secrets: readonly HashedSecret[], given: string, now: number): boolean =>
+  isSecretOf(secrets, given, isLiveAt(now));
+
+/** {@link isLiveSecret}, of the secrets that `counts` selects. @param counts default: all, also those that have expired */
+export function isSecretOf(
+  secrets: readonly HashedSecret[],
+  given: string,
+  counts: (secret: HashedSecret) => boolean = () => true,
+): boolean {
   const expected = hash('sha256', given, 'buffer');
   let matches = false;
   for (const secret of secrets) {
-    if (!isLive(secret)) continue;
+    if (!counts(secret)) continue;
     const actual = digestOf(secret);
     if (actual.length === expected.length && timingSafeEqual(actual, expected)) matches = true;
   }

@@ -8,13 +8,16 @@
 import type { Context, Middleware } from 'koa';
 import type { CallerState } from '../../contract/clients/caller.js';
 import type { ExtensionContext } from '../../contract/extension-context.js';
-import type { Directory } from '../../directory/index.js';
+import { type Directory, explainRefusal } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
 import { challenge } from '../header-values.js';
 import { formOf, parametersOf } from '../requests/parameters.js';
 import { basicCredentials } from './basic-credentials.js';
+import { NO_CREDENTIALS, RefusedClient, shownId, UNKNOWN_CLIENT } from './refused-clients.js';
 
-type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & { readonly directory: Pick<Directory, 'authenticate'> };
+type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & {
+  readonly directory: Pick<Directory, 'authenticate' | 'clients' | 'apiResources'>;
+};
 
 interface Credentials {
   readonly id: string | undefined;
@@ -42,14 +45,21 @@ interface Credentials {
  */
 export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthParts): Middleware<CallerState> {
   const { authenticate } = directory;
+  const refusalOf = async ({ id, secret }: Credentials): Promise<RefusedClient> => {
+    if (id === undefined) return new RefusedClient(undefined, NO_CREDENTIALS);
+    const reason = await explainRefusal(directory, id, secret);
+    return reason === undefined ? new RefusedClient(shownId(id), UNKNOWN_CLIENT) : new RefusedClient(id, reason);
+  };
   return async function authenticateClient(ctx, next) {
-    const { id, secret } = credentialsOf(ctx as Context);
+    const credentials = credentialsOf(ctx as Context);
+    const { id, secret } = credentials;
     const isComplete = id !== undefined && secret !== undefined;
     const caller = isComplete ? await authenticate(id, secret) : undefined;
     if (!caller) {
-      if (isComplete) await countWrongSecret(ctx as Context, id);
+      const cause = await refusalOf(credentials);
+      if (isComplete) await countWrongSecret(ctx as Context, id, cause);
       ctx.set('WWW-Authenticate', challenge('Basic', { realm: issuer, charset: 'UTF-8' }));
-      throw new IdpError('invalid_client');
+      throw new IdpError('invalid_client', {}, { cause });
     }
     ctx.state.caller = caller;
     return next();

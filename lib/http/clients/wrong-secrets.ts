@@ -4,8 +4,12 @@ import { IdpError } from '../../errors.js';
 import { secondsUntil } from '../../times/time-left.js';
 import { addressBlock } from './client-address.js';
 
-/** Counts a secret or an assertion that was wrong for this id. @throws IdpError `too_many_requests` past the limit. */
-export type CountWrongSecret = (ctx: Context, id: string) => Promise<void>;
+/**
+ * Counts a secret or an assertion that was wrong for this id.
+ * @param cause of the error, for the log
+ * @throws IdpError `too_many_requests` past the limit.
+ */
+export type CountWrongSecret = (ctx: Context, id: string, cause?: unknown) => Promise<void>;
 
 /** Wrong secrets for one id from one address, in a window of so many milliseconds. */
 const LIMIT = 20;
@@ -15,8 +19,8 @@ type Attempts = (counter: string, window: number) => Promise<{ readonly count: n
 
 export const createCountWrongSecret =
   (attempts: Attempts, now: () => number): CountWrongSecret =>
-  async (ctx, id) => {
+  async (ctx, id, cause) => {
     const { count, resetsAt } = await attempts(JSON.stringify(['secret', id, addressBlock(ctx.ip)]), WINDOW_MS);
     if (count <= LIMIT) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
+    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) }, { cause });
   };

@@ -5,6 +5,7 @@ import { interactionPath, isInteractionUid } from '../../paths.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import { statusAtEndpoints } from '../clients/refusals.js';
+import { shownUris, unregisteredUri } from '../clients/unregistered-uris.js';
 import type { OidcParts } from '../context.js';
 import { type CompletedRequests, uidOfPushed } from './completed-requests.js';
 
@@ -28,11 +29,13 @@ export const createErrorPage =
     ctx.status = status;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));
     const client = clientOf(ctx.oidc?.client);
+    const uri = options.production ? undefined : unregisteredUri(ctx, error);
     await showPage(ctx, {
       page: 'error',
       status,
       error: out.error,
       ...(out.error_description ? { description: out.error_description } : {}),
+      ...(uri ? { detail: shownUris(uri) } : {}),
       reference: requestIdOf(ctx),
       ...(client ? { client } : {}),
     });

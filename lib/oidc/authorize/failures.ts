@@ -3,9 +3,12 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import { IdpError } from '../../errors.js';
+import type { RefusedClient } from '../../http/clients/refused-clients.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
 import { statusAtEndpoints } from '../clients/refusals.js';
+import type { ClientRefusals } from '../clients/refused-clients.js';
+import { describedUris, unregisteredUri } from '../clients/unregistered-uris.js';
 import type { OidcParts } from '../context.js';
 
 /** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */
@@ -25,13 +28,18 @@ const failures = [
   'end_session_success.error',
 ];
 
-/** Who was refused, and why: texts of oidc-provider and of ours, which hold no value of the request. */
-function refusal({ oidc }: Partial<KoaContextWithOIDC>, error: Error & { status?: number; error?: string; error_detail?: string }) {
+/** Who was refused, and why: texts of oidc-provider and of ours, which hold no value of the request. {@link ClientRefusals} names clients that did not authenticate. */
+function refusal(
+  { oidc }: Partial<KoaContextWithOIDC>,
+  error: Error & { status?: number; error?: string; error_detail?: string },
+  difference: string | undefined,
+) {
   const { error_description: description } = error as { error_description?: string };
+  const reason = error.error_detail ?? description;
   return {
     status: error.status,
     error: error.error ?? error.message,
-    reason: error.error_detail ?? description,
+    reason: difference === undefined ? reason : `${reason}; the nearest one differs in ${difference}`,
     endpoint: oidc?.route,
     client: oidc?.client?.clientId,
     tenant: parseAcrValues(textOf(oidc?.params?.acr_values)).tenant,
@@ -42,7 +50,7 @@ function refusal({ oidc }: Partial<KoaContextWithOIDC>, error: Error & { status?
  * Logs requests that were refused at info, and those that failed here at error; one that failed for an outage writes nothing, neither here nor in the browser, so that
  * it can be tried again.
  */
-export function watchFailures(provider: Provider, { adapters, logger }: OidcParts): void {
+export function watchFailures(provider: Provider, { adapters, logger, options }: OidcParts, clientRefusals: ClientRefusals): void {
   const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number; statusCode?: number }): void => {
     if (error.status === 503) {
       adapters.unitOf(ctx).abandon();
@@ -54,7 +62,11 @@ export function watchFailures(provider: Provider, { adapters, logger }: OidcPart
     const thrown = error.cause instanceof IdpError ? error.cause : error;
     const status = statusAtEndpoints(error);
     if (ctx.status === error.statusCode) ctx.status = status;
-    logFailure(logger, ctx, thrown, status, () => refusal(ctx, error));
+    const uri = unregisteredUri(ctx, error);
+    if (uri && !options.production && isAnswer(ctx.body)) ctx.body.error_description += `; ${describedUris(uri)}`;
+    const log = (refused?: RefusedClient): void =>
+      logFailure(logger, ctx, thrown, status, () => ({ ...refusal(ctx, error, uri?.difference), ...refused }));
+    if (!clientRefusals.note(ctx, error, log)) log();
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);
@@ -69,5 +81,9 @@ export function watchFailures(provider: Provider, { adapters, logger }: OidcPart
 /** A connection that ended early, or that speaks no HTTP. */
 const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
   ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
+
+/** An OAuth error in JSON; elsewhere it is a page. */
+const isAnswer = (body: unknown): body is { error_description: string } =>
+  typeof body === 'object' && body !== null && 'error_description' in body;
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,0 +1,29 @@
+/** Clients that did not authenticate, as the log names them. The answer to the client says none of it. */
+
+/** The cause of an error that answers a client, or an API resource, that did not authenticate. */
+export class RefusedClient {
+  /** @param client as {@link shownId} writes it; undefined where the request names none */
+  constructor(
+    readonly client: string | undefined,
+    readonly reason: string,
+  ) {}
+}
+
+export const UNKNOWN_CLIENT = 'the client is unknown';
+export const NO_CREDENTIALS = 'no client authentication included';
+
+/** Length of the shortest secret in production. */
+const SECRET_LENGTH = 32;
+/** Characters that are shown of an id that may be a secret. */
+const START = 4;
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/**
+ * Returns an id that nobody registered, as the log has it. Somebody may have sent a secret in its place, so only the start of a text is shown that is as long
+ * as a secret. That bounds the line as well.
+ */
+export const shownId = (id: string): string => {
+  const isId = id.length < SECRET_LENGTH || uuid.test(id);
+  const shown = isId ? id : `${id.slice(0, START)}… (${id.length} characters)`;
+  return shown.replace(/[^ -~…]/g, '?');
+};

@@ -1,0 +1,116 @@
+/** Requests that were refused because their client is unknown, disabled, or did not authenticate: counted, and logged with the reason. */
+import { decodeJwt } from 'jose';
+import type { Context } from 'koa';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { explainRefusal } from '../../directory/index.js';
+import { basicCredentials } from '../../http/clients/basic-credentials.js';
+import { RefusedClient, shownId, UNKNOWN_CLIENT } from '../../http/clients/refused-clients.js';
+import { perRequest } from '../artifacts/per-request.js';
+import type { OidcParts } from '../context.js';
+
+/** Writes the line of a refused request, with the client and the reason. */
+type Log = (refused: RefusedClient) => void;
+
+export interface ClientRefusals {
+  /** Takes note of a request that oidc-provider refused. Returns whether {@link ClientRefusals.settle} logs the refusal. */
+  note(ctx: KoaContextWithOIDC, error: Error, log: Log): boolean;
+  /** Counts the wrong secret of a request, or logs its refusal. @throws IdpError `too_many_requests`, which is logged in place of the refusal */
+  settle(ctx: Context): Promise<void> | undefined;
+}
+
+export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcParts, 'directory' | 'countWrongSecret'>): ClientRefusals {
+  const noted = perRequest((): { refusal?: () => Promise<void> } => ({}));
+
+  /** @param log of the refusal, where the limit of wrong secrets is not reached */
+  async function settle(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError, log: Log): Promise<void> {
+    const presented = presentedBy(ctx);
+    const refused = await refusedBy(ctx, error, presented);
+    if (error instanceof errors.InvalidClientAuth && presented.way !== 'none') {
+      await countWrongSecret(ctx, ctx.oidc.client?.clientId ?? presented.id ?? '', refused);
+    }
+    log(refused);
+  }
+
+  async function refusedBy(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError, presented: Presented): Promise<RefusedClient> {
+    const { client } = ctx.oidc;
+    const { way, secret, id = client?.clientId } = presented;
+    const said = error.error_detail ?? error.error_description ?? error.message;
+    // Only metadata of a stored record is judged.
+    if (id === undefined || error instanceof errors.InvalidClientMetadata) return new RefusedClient(client?.clientId ?? id, said);
+    if (!client) {
+      const reason = await explainRefusal(directory, id, secret);
+      return reason === undefined ? new RefusedClient(shownId(id), UNKNOWN_CLIENT) : new RefusedClient(id, reason);
+    }
+    const mismatch = otherMethod(client, way);
+    const reason = mismatch ?? (way === 'secret' ? await explainRefusal(directory, client.clientId, secret) : undefined);
+    return new RefusedClient(client.clientId, reason ?? said);
+  }
+
+  return {
+    note(ctx, error, log) {
+      if (!isOfClient(error)) return false;
+      noted(ctx).refusal = () => settle(ctx, error, log);
+      return true;
+    },
+    settle: (ctx) => noted(ctx).refusal?.(),
+  };
+}
+
+const isOfClient = (error: Error): error is errors.OIDCProviderError =>
+  error instanceof errors.InvalidClientAuth || error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata;
+
+type Way = 'secret' | 'assertion' | 'other' | 'none';
+
+/** The credentials of a request, whether or not they are valid. */
+interface Presented {
+  readonly way: Way;
+  readonly id?: string | undefined;
+  readonly secret?: string | undefined;
+}
+
+function presentedBy({ headers, oidc }: KoaContextWithOIDC): Presented {
+  const { body, params, entities } = oidc;
+  const { client_secret: secret, client_assertion: assertion } = (body ?? {}) as Record<string, string | undefined>;
+  const id = textOf(body?.client_id) ?? textOf(params?.client_id) ?? textOf(entities.IdTokenHint?.payload.aud);
+  if (assertion) return { way: 'assertion', id: claimedClientId(assertion) };
+  if (secret) return { way: 'secret', id, secret };
+  const { authorization } = headers;
+  if (authorization === undefined) return { way: 'oauth-client-attestation' in headers ? 'other' : 'none', id };
+  const basic = basicCredentials(authorization);
+  return basic ? { way: 'secret', id: decoded(basic.id), secret: decoded(basic.secret) } : { way: 'other', id };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** oidc-provider refuses a text that is not encoded. @see RFC 6749 §2.3.1 */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+/** The client that an assertion says it is of, whether or not it is. @see RFC 7523 §3 */
+function claimedClientId(assertion: string): string | undefined {
+  try {
+    return textOf(decodeJwt(assertion).sub);
+  } catch {
+    return undefined;
+  }
+}
+
+const ways: Readonly<Record<string, Way>> = {
+  client_secret_basic: 'secret',
+  client_secret_post: 'secret',
+  private_key_jwt: 'assertion',
+  none: 'none',
+};
+const sent: Readonly<Partial<Record<Way, string>>> = { secret: 'a secret', assertion: 'a client assertion', none: 'no credentials' };
+
+/** Says that a request has credentials of another kind than the client registered. */
+function otherMethod({ clientAuthMethod: method }: Client, way: Way): string | undefined {
+  const expected = ways[String(method)];
+  if (expected === undefined || expected === way || sent[way] === undefined) return undefined;
+  return `token_endpoint_auth_method of the client is ${method}, and the request has ${sent[way]}`;
+}
