@@ -9,11 +9,10 @@ import { byHand, startProgram } from '../../servers/outside-programs.js';
 import { Agent, type Answer } from '../../support/client/agent.js';
 import { testKeyOf } from '../../support/saml/keys/test-keys.js';
 import { asAdministrator } from '../../support/saml/service/administration.js';
-import { alice, useSamlService } from '../../support/saml/service/use-saml-service.js';
+import { alice, type SamlInUse, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { travelWithCookies } from '../../support/saml/service-providers/travel.js';
 import { freePort } from '../../support/service/example.js';
 
-const service = useSamlService({ outgoing: { allowHosts: ['127.0.0.1'] } });
 const started: ChildProcess[] = [];
 const folders: string[] = [];
 afterAll(() => {
@@ -37,6 +36,9 @@ const recordOf = (name: string): string =>
 
 const relayState = '/deep?a=1&b=two+more';
 
+/** As during a rotation: the key that signs, and the next. */
+const keys = (await Promise.all(['active', 'next'].map(testKeyOf))).map(({ key, certificate }) => ({ key, certificate }));
+
 interface Signed {
   readonly nameId: string;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -44,7 +46,7 @@ interface Signed {
 }
 
 /** An application that runs and is registered. @param isSecured whether it signs its requests, and takes encrypted assertions */
-async function start({ name, command }: Library, isSecured: boolean) {
+async function start(service: SamlInUse, { name, command }: Library, isSecured: boolean) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const tid = await service.tid('Acme');
@@ -70,10 +72,17 @@ async function start({ name, command }: Library, isSecured: boolean) {
   return { origin, entityId: json.entityId as string, idp: env.IDP };
 }
 
-describe.each([false, true])('secured: %s', (isSecured) => {
+describe.each([
+  ['with their defaults', false],
+  ['with signed requests, encrypted assertions, and two certificates in our metadata', true],
+] as const)('service providers of others %s', (_, isSecured) => {
+  const service = useSamlService({
+    outgoing: { allowHosts: ['127.0.0.1'] },
+    ...(isSecured ? { saml: { keys } } : {}),
+  });
   const scenario = async (library: Library): Promise<void> => {
     const { hasRelayState = true } = library;
-    const { origin, entityId, idp } = await start(library, isSecured);
+    const { origin, entityId, idp } = await start(service, library, isSecured);
     const go = (agent: Agent, from: Answer | string): Promise<Answer> => travelWithCookies(agent, from, origin);
     const enter = async (agent: Agent, from: string): Promise<Answer> => {
       const asked = await go(agent, from);

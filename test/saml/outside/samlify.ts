@@ -1,5 +1,5 @@
 /** An application by the documentation of samlify, for one browser. `/` answers who is signed in. */
-import express, { type Request } from 'express';
+import express, { type Request, type Response } from 'express';
 import { IdentityProvider, ServiceProvider, setSchemaValidator } from 'samlify';
 
 const { IDP = '', ORIGIN = '', PORT = '', KEY = '', CERTIFICATE = '', SECURED } = process.env;
@@ -14,7 +14,9 @@ const idp = IdentityProvider({
   wantLogoutRequestSigned: true,
   wantLogoutResponseSigned: true,
 });
-const binding = (name: string): string => `urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${name}`;
+const uriOf = (binding: string): string => `urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}`;
+// By Redirect, the library can verify logout messages only where our metadata has one certificate.
+const [logoutBinding, logoutUri] = SECURED ? (['post', uriOf('POST')] as const) : (['redirect', uriOf('Redirect')] as const);
 const sp = ServiceProvider({
   entityID: `${ORIGIN}/saml/metadata`,
   authnRequestsSigned: SECURED !== undefined,
@@ -24,8 +26,8 @@ const sp = ServiceProvider({
   signingCert: CERTIFICATE,
   privateKey: KEY,
   ...(SECURED ? { encryptCert: CERTIFICATE, encPrivateKey: KEY } : {}),
-  assertionConsumerService: [{ Binding: binding('POST'), Location: `${ORIGIN}/saml/acs` }],
-  singleLogoutService: [{ Binding: binding('Redirect'), Location: `${ORIGIN}/saml/slo` }],
+  assertionConsumerService: [{ Binding: uriOf('POST'), Location: `${ORIGIN}/saml/acs` }],
+  singleLogoutService: [{ Binding: logoutUri, Location: `${ORIGIN}/saml/slo` }],
 });
 
 interface User {
@@ -49,23 +51,37 @@ app.post('/saml/acs', async (req, res) => {
   user = { nameId: nameID, attributes, relayState: req.body.RelayState ?? '', sessionIndex: index };
   res.redirect('/');
 });
+
+type Sent = ReturnType<typeof sp.createLogoutRequest>;
+/** By Redirect or by POST, as the library wrote it. */
+function send(res: Response, message: Sent): void {
+  if (!('entityEndpoint' in message)) {
+    res.redirect(message.context);
+    return;
+  }
+  const { context, entityEndpoint, type, relayState = '' } = message;
+  const field = (name: string, value: string): string => `<input type="hidden" name="${name}" value="${value}">`;
+  const fields = field(type, context) + field('RelayState', relayState);
+  res.send(`<body onload="document.forms[0].submit()"><form method="post" action="${entityEndpoint}">${fields}</form></body>`);
+}
 app.get('/logout', (_req, res) => {
   const { nameId: logoutNameID = '', sessionIndex = '' } = user ?? {};
-  res.redirect(sp.createLogoutRequest(idp, 'redirect', { logoutNameID, sessionIndex }, { relayState: '/' }).context);
+  send(res, sp.createLogoutRequest(idp, logoutBinding, { logoutNameID, sessionIndex }, { relayState: '/' }));
 });
 /** What the signature is over: the parameters as they were sent, without the signature. */
 const signed = ({ url }: Request): string => url.replace(/^[^?]*\?/, '').replace(/&Signature=[^&]*/, '');
-app.get('/saml/slo', async (req, res) => {
-  const message = { query: req.query, octetString: signed(req) };
-  if (req.query.SAMLResponse !== undefined) {
-    await sp.parseLogoutResponse(idp, 'redirect', message);
+app.all('/saml/slo', async (req, res) => {
+  const message = { query: req.query, body: req.body, octetString: signed(req) };
+  const { SAMLResponse, RelayState = '' } = { ...req.query, ...req.body } as Readonly<Record<string, string>>;
+  if (SAMLResponse !== undefined) {
+    await sp.parseLogoutResponse(idp, logoutBinding, message);
     user = undefined;
     res.redirect('/');
     return;
   }
-  const asked = await sp.parseLogoutRequest(idp, 'redirect', message);
+  const asked = await sp.parseLogoutRequest(idp, logoutBinding, message);
   user = undefined;
-  res.redirect(sp.createLogoutResponse(idp, asked as never, 'redirect', String(req.query.RelayState ?? '')).context);
+  send(res, sp.createLogoutResponse(idp, asked as never, logoutBinding, RelayState));
 });
 app.get('/saml/metadata', (_req, res) => {
   res.type('application/samlmetadata+xml').send(sp.getMetadata());
