@@ -45,8 +45,21 @@ interface Signed {
   readonly relayState?: string;
 }
 
+interface Application {
+  readonly origin: string;
+  readonly entityId: string;
+  /** The tenant's entity here, without `/metadata`. */
+  readonly idp: string;
+  /** Follows the browser's way until a page that waits. */
+  go(agent: Agent, from: Answer | string): Promise<Answer>;
+  /** The same, for Alice, who signs in on the way if she is asked. */
+  enter(agent: Agent, from?: string): Promise<Answer>;
+  /** Who is signed in there. */
+  inside(agent: Agent): Promise<Signed | null>;
+}
+
 /** An application that runs and is registered. @param isSecured whether it signs its requests, and takes encrypted assertions */
-async function start(service: SamlInUse, { name, command }: Library, isSecured: boolean) {
+async function start(service: SamlInUse, { name, command }: Library, isSecured: boolean): Promise<Application> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const tid = await service.tid('Acme');
@@ -69,7 +82,20 @@ async function start(service: SamlInUse, { name, command }: Library, isSecured: 
   expect([status, status === 201 ? '' : text]).toEqual([201, '']);
   // As its own metadata says.
   if (isSecured) expect(json).toMatchObject({ requireSignedRequests: true, encryption: expect.stringContaining('gcm') });
-  return { origin, entityId: json.entityId as string, idp: env.IDP };
+  const go: Application['go'] = (agent, from) => travelWithCookies(agent, from, origin);
+  return {
+    origin,
+    entityId: json.entityId,
+    idp: env.IDP,
+    go,
+    async enter(agent, from = `${origin}/login`) {
+      const asked = await go(agent, from);
+      if (!asked.url.startsWith(service.issuer)) return asked;
+      const password = await agent.submit(asked, { identifier: alice.userName });
+      return go(agent, await agent.submit(password, { password: alice.password }));
+    },
+    inside: async (agent) => JSON.parse((await agent.get(`${origin}/`)).body),
+  };
 }
 
 describe.each([
@@ -82,16 +108,7 @@ describe.each([
   });
   const scenario = async (library: Library): Promise<void> => {
     const { hasRelayState = true } = library;
-    const { origin, entityId, idp } = await start(service, library, isSecured);
-    const go = (agent: Agent, from: Answer | string): Promise<Answer> => travelWithCookies(agent, from, origin);
-    const enter = async (agent: Agent, from: string): Promise<Answer> => {
-      const asked = await go(agent, from);
-      if (asked.url.startsWith(origin)) return asked;
-      const password = await agent.submit(asked, { identifier: alice.userName });
-      return go(agent, await agent.submit(password, { password: alice.password }));
-    };
-    const inside = async (agent: Agent): Promise<Signed | null> => JSON.parse((await agent.get(`${origin}/`)).body);
-    const isAskedHere = async (agent: Agent): Promise<boolean> => (await go(agent, `${origin}/login`)).url.startsWith(service.issuer);
+    const { origin, entityId, idp, go, enter, inside } = await start(service, library, isSecured);
 
     // A sign-in that the application begins.
     const first = new Agent();
@@ -105,7 +122,7 @@ describe.each([
     const out = await go(first, `${origin}/logout`);
     expect([out.url, out.status]).toEqual([`${origin}/`, 200]);
     expect(await inside(first)).toBeNull();
-    expect(await isAskedHere(first)).toBe(true);
+    expect((await go(first, `${origin}/login`)).url.startsWith(service.issuer)).toBe(true);
 
     // A sign-out here ends the session there, and its page names nobody who did not answer.
     const second = new Agent();
@@ -123,11 +140,27 @@ describe.each([
     expect(await inside(third)).toMatchObject({ nameId: expect.any(String) });
   };
 
-  const own = (name: string) => [process.execPath, `dist/test/saml/outside/${name}.js`];
-  test.each<Library>([
-    { name: 'passport-saml', command: () => own('passport-saml') },
-    { name: 'samlify', command: () => own('samlify') },
-  ])('$name', scenario);
+  const own = (name: string): Library => ({ name, command: () => [process.execPath, `dist/test/saml/outside/${name}.js`] });
+  const ordinary = ['passport-saml', 'samlify'].map(own);
+  test.each(ordinary)('$name', scenario);
+
+  test('one sign-in for both, and a sign-out at either reaches the other', async () => {
+    const applications = [];
+    for (const library of ordinary) applications.push(await start(service, library, isSecured));
+    for (const leaving of applications) {
+      const agent = new Agent();
+      const names = [];
+      for (const { origin, enter, go, inside } of applications) {
+        // The second is answered without a question.
+        await (names.length === 0 ? enter(agent) : go(agent, `${origin}/login`));
+        names.push((await inside(agent))?.nameId);
+      }
+      expect(names).toEqual(['alice@acme.test', 'alice@acme.test']);
+      const out = await leaving.go(agent, `${leaving.origin}/logout`);
+      expect([out.url, out.status]).toEqual([`${leaving.origin}/`, 200]);
+      for (const { inside } of applications) expect(await inside(agent)).toBeNull();
+    }
+  });
 
   byHand('python3-saml', ['python3', '-c', 'import flask, onelogin.saml2'], () =>
     scenario({ name: 'python3-saml', command: () => ['python3', 'test/saml/outside/python3_saml.py'] }),
