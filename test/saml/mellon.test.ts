@@ -1,7 +1,7 @@
 /** Issue 17: a service provider of another code base, Apache with mod_auth_mellon, through the whole of a sign-in and both ways of a sign-out. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeInstalled } from '../servers/installed.js';
-import { Agent, type Answer } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
 import { asAdministrator } from '../support/saml/service/administration.js';
 import { useSamlService } from '../support/saml/service/use-saml-service.js';
 import { type Mellon, mellonPackages, startMellon } from '../support/saml/service-providers/mellon.js';
@@ -19,7 +19,7 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
       name: 'Mellon',
       metadata: await (await fetch(started.metadataUrl)).text(),
       nameId: { format: 'persistent' },
-      attributes: ['tid', 'role', 'perm'].map((claim) => ({ name: claim, claim })),
+      attributes: ['email', 'tid', 'role', 'perm'].map((claim) => ({ name: claim, claim })),
     });
     expect([status, status === 201 ? '' : text]).toEqual([201, '']);
     return started;
@@ -29,6 +29,8 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
   });
   afterAll(() => Promise.all(running.map((each) => each.stop())));
 
+  const { challenge } = createPkce();
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
   const isPage = ({ url, status }: Answer, { origin }: Mellon): boolean => url.startsWith(origin) && status === 200;
   /** Mellon marks its cookies as none of `SameSite`, so a browser sends them along with the response. */
   const go = (agent: Agent, from: Answer | string, { origin } = mellon): Promise<Answer> => travelWithCookies(agent, from, origin);
@@ -55,6 +57,7 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
     const nameId = page.headers.get('x-name-id');
     // Mellon asks for a transient one.
     expect(nameId).toMatch(/^_[\da-f]{40}$/);
+    expect(page.headers.get('x-user')).toBe('alice@acme.test');
     expect(page.headers.get('x-tid')).toBe(await service.tid('Acme'));
     expect(page.headers.get('x-roles')).toContain('Sales');
 
@@ -93,6 +96,21 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
       expect([end.url.startsWith(service.issuer), end.status, await isIn(agent)]).toEqual([true, 200, false]);
       if (other) expect(await isIn(other)).toBe(true);
     }
+  });
+
+  test('a sign-out of a session that began before the sign-in here began anew ends at mellon alone, which answers 400, as the page says', async () => {
+    const agent = new Agent();
+    await enter(agent);
+    const ofMellon = agent.cookies.get('mellon-cookie /');
+    agent.cookies.clear();
+    if (ofMellon) agent.cookies.set('mellon-cookie /', ofMellon);
+    // The user signs in again, and not by way of mellon.
+    await signIn(agent, authorizeUrl(service.issuer, pkce));
+    const end = await travel(agent, `${mellon.origin}/mellon/logout?ReturnTo=${encodeURIComponent(`${mellon.origin}/`)}`);
+    expect([new URL(end.url).origin, end.status]).toEqual([mellon.origin, 400]);
+    expect(await mellon.log()).toContain('Unable to process logout response. Lasso error: [304] Unknown principal on logout');
+    expect(await isIn(agent)).toBe(false);
+    expect(await isSignedInHere(agent)).toBe(true);
   });
 
   test('with a persistent NameID, mellon finds the session of another browser and answers 500, as the page says; the sign-in here has ended', async () => {

@@ -4,7 +4,7 @@ import { IdentityProvider, ServiceProvider, setSchemaValidator } from 'samlify';
 
 const { IDP = '', ORIGIN = '', PORT = '', KEY = '', CERTIFICATE = '', SECURED } = process.env;
 
-// The library has no validator of its own, and does nothing without one.
+// The library has no validator of its own, and reads no message without one.
 setSchemaValidator({ validate: () => Promise.resolve('valid') });
 const metadata = await (await fetch(`${IDP}/metadata`)).text();
 const idp = IdentityProvider({
