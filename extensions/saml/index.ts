@@ -6,9 +6,11 @@
  * which key. `service-providers/` is whom it speaks to; `registration/` makes them, with `metadata-reader/`.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
-import { keyEvents } from './entities/key-events.js';
+import { entityEvents } from './entities/events.js';
 import { keyErrors, keyRings } from './entities/key-ring.js';
 import { keyOperations } from './entities/operations.js';
+import { entitySettings } from './entities/settings.js';
+import { settingsOperations } from './entities/settings-operations.js';
 import { seen } from './front-door/replay.js';
 import { checkSamlOptions, resolveSamlOptions, type SamlOptions } from './options.js';
 import { createParts } from './parts.js';
@@ -46,15 +48,18 @@ export function saml(options: SamlOptions = {}): Extension {
     name: 'saml',
     check: (report) => checkSamlOptions(options, report),
     errorCodes: { ...keyErrors.codes, ...errors.codes },
-    collections: [serviceProviders, keyRings],
+    collections: [serviceProviders, keyRings, entitySettings],
     artifacts: [seen, requests, sessions, chains, asked, leaving],
-    events: [...keyEvents, ...eventTypes],
+    events: [...entityEvents, ...eventTypes],
     texts,
     seed: serviceProviderSeed(partsOf),
     clients: (context) => createClients(context, partsOf(context).book),
     logoutParticipant: (context) => createLogoutParticipant(partsOf(context)),
     routes: (router, context) => samlRoutes(router, partsOf(context)),
-    resources: (context) => [...keyOperations(partsOf(context).keys), ...serviceProviderOperations(partsOf(context))],
+    resources: (context) => {
+      const parts = partsOf(context);
+      return [...keyOperations(parts.keys), ...settingsOperations(parts), ...serviceProviderOperations(parts)];
+    },
     jobs: (context) => [partsOf(context).refresh.job],
     start: (context) => partsOf(context).keys.start(),
     health: async (context) => [...(await partsOf(context).keys.problems()), ...(await serviceProviderProblems(context))],

@@ -2,6 +2,7 @@
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { createEntities } from './entities/entity.js';
 import { createSamlKeys } from './entities/keys.js';
+import { createSettings } from './entities/settings.js';
 import { createFrontDoor } from './front-door/front-door.js';
 import type { ResolvedSamlOptions } from './options.js';
 import { createPages } from './pages.js';
@@ -23,13 +24,14 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
   const { entityId, tenantEntities } = options;
   const entities = createEntities(context, entityId);
   const keys = createSamlKeys(context, options);
+  const settings = createSettings(context, options);
   const book = createServiceProviderBook(context);
   const registrar = createRegistrar(context);
   const writes = createWrites(context, book);
   const pages = createPages(context);
   const participants = createParticipants(context);
   const chains = createChains(context);
-  const shared = { context, options, entities, tenantEntities, keys, book, pages, participants, chains };
+  const shared = { context, options, entities, tenantEntities, keys, settings, book, pages, participants, chains };
   const nameIds = createNameIds(context);
   const responses = createResponses(shared);
   const send = createSendLogout(context, keys);
@@ -38,7 +40,7 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
     registrar,
     writes,
     refresh: createRefresh(context, registrar, writes),
-    frontDoor: createFrontDoor(context, { book, ...options }),
+    frontDoor: createFrontDoor(context, { book, settings, ...options }),
     begin: createBegin({ ...shared, nameIds, responses }),
     answer: createAnswer({ ...shared, nameIds, responses }),
     incoming: createIncoming({ ...shared, send }),

@@ -4,6 +4,7 @@ import type { Context, ExtensionContext } from '../../lib/extension-door.js';
 import type { Entities, Entity } from './entities/entity.js';
 import type { SamlKeys } from './entities/keys.js';
 import { answerMetadata, metadataXml } from './entities/metadata.js';
+import type { Settings } from './entities/settings.js';
 import type { FrontDoor, ReceivedOf } from './front-door/front-door.js';
 import type { AuthnRequest, LogoutRequest, LogoutResponse } from './messages/inbound.js';
 import { RefusedMessage } from './messages/refused.js';
@@ -19,9 +20,10 @@ import { returnPath } from './sso/clients.js';
 
 export interface RouteParts {
   readonly context: Pick<ExtensionContext, 'own' | 'ofInstance' | 'directory' | 'logger' | 'requestId'>;
-  readonly options: Pick<ResolvedSamlOptions, 'tenantEntities' | 'wantAuthnRequestsSigned'>;
+  readonly options: Pick<ResolvedSamlOptions, 'tenantEntities'>;
   readonly entities: Entities;
   readonly keys: Pick<SamlKeys, 'published'>;
+  readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly frontDoor: FrontDoor;
   readonly begin: ReturnType<typeof createBegin>;
   readonly answer: ReturnType<typeof createAnswer>;
@@ -31,7 +33,7 @@ export interface RouteParts {
 }
 
 export function samlRoutes(router: Router, parts: RouteParts): void {
-  const { context, options, entities, keys, frontDoor, begin, answer, incoming, outgoing, pages } = parts;
+  const { context, options, entities, keys, settings, frontDoor, begin, answer, incoming, outgoing, pages } = parts;
   const { own, ofInstance, directory, logger, requestId } = context;
 
   /** A message that is not let in gets no answer, because nothing of it is trusted. */
@@ -77,9 +79,11 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
     await guarded(ctx, () => run(ctx, entity));
   };
   for (const base of [`${own}/saml`, `${own}/saml/t/:tid`]) {
-    router.get(`${base}/metadata`, async (ctx: Context) =>
-      answerMetadata(ctx, metadataXml(await entityOf(ctx), await keys.published(), options)),
-    );
+    router.get(`${base}/metadata`, async (ctx: Context) => {
+      const entity = await entityOf(ctx);
+      const wantAuthnRequestsSigned = await settings.wantsSigned(entity.owner);
+      answerMetadata(ctx, metadataXml(entity, await keys.published(), { wantAuthnRequestsSigned }));
+    });
     router.get(`${base}/sso`, at(singleSignOn));
     router.post(`${base}/sso`, at(singleSignOn));
     router.get(`${base}/init`, at(begin.initiated));

@@ -157,7 +157,8 @@ describe('E-F: a change', () => {
     path === '/tenants/{tid}/users/{id}' ? '/tenants/{tid}/persons/{id}/user' : path.replace(/\/\{\w+\}$/, '');
   const changes = () =>
     operations()
-      .filter(({ method }) => method === 'PATCH')
+      // What a tenant has once, such as its SAML entity, is created by no request.
+      .filter(({ method, path }) => method === 'PATCH' && path.endsWith('}'))
       .map(({ path, operation }) => ({ path, made: creating(path), body: bodyOf(operation) }));
   const wrong = ['', 'https://a\u202eb', 'x'.repeat(5000), 5];
 

@@ -9,6 +9,7 @@ import type { Carried } from '../bindings/carried.js';
 import { readPost } from '../bindings/post.js';
 import { readRedirect } from '../bindings/redirect.js';
 import type { Entity } from '../entities/entity.js';
+import type { Settings } from '../entities/settings.js';
 import type { Binding, InboundMessage } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { readAuthnRequest } from '../reading/authn-request.js';
@@ -39,8 +40,8 @@ export type ReceivedOf<Message extends InboundMessage> = Received & { readonly m
 
 export interface FrontDoorParts {
   readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
-  /** Of all service providers, whatever they are registered with. */
-  readonly wantAuthnRequestsSigned: boolean;
+  /** Whether an entity asks all its service providers for signed requests, whatever they are registered with. */
+  readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly clockSkewSeconds: number;
 }
 
@@ -59,7 +60,7 @@ const readers: Readonly<Record<Kind, (root: Element) => ReadMessage>> = {
   LogoutResponse: readLogoutResponse,
 };
 
-export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequestsSigned, clockSkewSeconds }: FrontDoorParts): FrontDoor {
+export function createFrontDoor(context: ExtensionContext, { book, settings, clockSkewSeconds }: FrontDoorParts): FrontDoor {
   const prove = createProve(context);
   const isFirst = createReplayMemory(context, clockSkewSeconds);
 
@@ -86,8 +87,8 @@ export function createFrontDoor(context: ExtensionContext, { book, wantAuthnRequ
     known(serviceProvider.id);
 
     const signed = await prove(ctx, serviceProvider, carried, xml, root);
-    const mustBeSigned = kind !== 'AuthnRequest' || wantAuthnRequestsSigned || serviceProvider.requireSignedRequests;
-    if (!signed && mustBeSigned) throw new RefusedMessage('not_signed');
+    const mustBeSigned = kind !== 'AuthnRequest' || serviceProvider.requireSignedRequests;
+    if (!signed && (mustBeSigned || (await settings.wantsSigned(entity.owner)))) throw new RefusedMessage('not_signed');
 
     const read = readers[kind](signed ?? root);
     if (read.message.issuer !== serviceProvider.entityId)

@@ -123,9 +123,10 @@ export const indexed = <Given extends Pick<Form, 'assertionConsumerServices'>>({
   ...(given && { assertionConsumerServices: given.map((service, at) => ({ ...service, index: service.index ?? at })) }),
 });
 
-/** What a seed gives: a service provider of the tenant that it names, or of the instance. */
+/** What a seed gives: what entities of tenants ask, and service providers of the tenants that they name, or of the instance. */
 export const seedForm = Type.Object(
   {
+    entities: optional(Type.Array(Type.Object({ tenant: Type.String(), wantAuthnRequestsSigned: Type.Boolean() }, strict))),
     serviceProviders: optional(
       Type.Array(Type.Object({ ...made, id: Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$' }), tenant: optional(Type.String()) }, strict)),
     ),

@@ -1,8 +1,9 @@
 /**
  * Service providers of the option `seed`: under `extensions.saml.serviceProviders`, each with its id, and the name of its tenant unless it is of the instance.
- * Metadata is given as text, because no start waits for what others publish.
+ * Metadata is given as text, because no start waits for what others publish. What entities of tenants ask is under `extensions.saml.entities`.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
+import { entitySettings, type Settings } from '../entities/settings.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
 import { serviceProviders } from '../service-providers/records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
@@ -16,6 +17,7 @@ interface Parts {
   readonly registrar: Registrar;
   readonly refresh: ServiceProviderRefresh;
   readonly writes: ServiceProviderWrites;
+  readonly settings: Settings;
 }
 
 const by = { actor: 'seed' };
@@ -23,14 +25,16 @@ const by = { actor: 'seed' };
 export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Parts): ExtensionSeed =>
   defineSeed({
     form: seedForm,
-    pieces({ serviceProviders: seeded = [] }, context, { tenantId }) {
-      const { registrar, refresh, tenantEntities, writes } = partsOf(context);
-      return seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
+    pieces({ entities = [], serviceProviders: seeded = [] }, context, { tenantId }) {
+      const parts = partsOf(context);
+      const { registrar, refresh, tenantEntities, writes } = parts;
+      const ofEntities = entities.map((entity, index) => entityPiece({ ...entity, tid: tenantId(entity.tenant) }, index, context, parts));
+      const ofServiceProviders = seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
         const owner = tenant === undefined ? context.ofInstance : tenantId(tenant);
         const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
         // A start does not fail because time passed.
         const known = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
-        const { source: _, ...fields } = told(index, () => {
+        const { source: _, ...fields } = told(`serviceProviders[${index}]`, () => {
           if (tenant !== undefined && !tenantEntities) refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]);
           return registrar.create(
             given,
@@ -41,7 +45,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
         const place = { owner, id };
         // Not before it is written, because the seed may make the connection too.
         const checkIdp = ({ idp }: { readonly idp?: unknown }) =>
-          told(index, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
+          told(`serviceProviders[${index}]`, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
         return {
           collection: serviceProviders.name as 'saml.service-providers',
           id,
@@ -57,23 +61,46 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
           },
         };
       });
+      return [...ofEntities, ...ofServiceProviders];
     },
   });
 
-/** What a service provider of the seed makes; what is wrong with it is a problem with the options. */
-function told<Made>(index: number, make: () => Made): Made {
+/** What the entity of a tenant asks, as a record of the seed. */
+function entityPiece(
+  { tid, wantAuthnRequestsSigned }: { readonly tid: string; readonly wantAuthnRequestsSigned: boolean },
+  index: number,
+  context: ExtensionContext,
+  { settings, tenantEntities }: Pick<Parts, 'settings' | 'tenantEntities'>,
+) {
+  const place = `entities[${index}]`;
+  if (!tenantEntities) told(place, () => refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]));
+  const write = (change: Readonly<Record<string, unknown>>) => told(place, () => settings.change(tid, change, by));
+  const fields = { wantAuthnRequestsSigned };
+  return {
+    collection: entitySettings.name as 'saml.entities',
+    id: tid,
+    fields,
+    find: () => context.collection(entitySettings, tid).get(tid),
+    create: () => write(fields),
+    update: (_: string, patch: Readonly<Record<string, unknown>>) => write(patch),
+  };
+}
+
+/** What a record of the seed makes; what is wrong with it is a problem with the options. */
+function told<Made>(place: string, make: () => Made): Made {
   try {
     const made = make();
-    return made instanceof Promise ? (made.catch((error: unknown) => refuseOption(index, error)) as Made) : made;
+    return made instanceof Promise ? (made.catch((error: unknown) => refuseOption(place, error)) as Made) : made;
   } catch (error) {
-    return refuseOption(index, error);
+    return refuseOption(place, error);
   }
 }
 
-function refuseOption(index: number, error: unknown): never {
+function refuseOption(place: string, error: unknown): never {
   if (!IdpError.is(error, 'invalid_record') && (error as { code?: unknown }).code !== 'metadata_invalid') throw error;
-  const { problems = [] } = (error as IdpError).details as { readonly problems?: readonly Fault[] };
-  const at = `seed.extensions.saml.serviceProviders[${index}]`;
+  const { details } = error as IdpError;
+  const { problems = [details as unknown as Fault] } = details as { readonly problems?: readonly Fault[] };
+  const at = `seed.extensions.saml.${place}`;
   throw new ConfigError(
     'invalid_options',
     problems.map(({ path, expected }) => ({ path: at + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),

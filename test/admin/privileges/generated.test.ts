@@ -161,6 +161,7 @@ const open: Readonly<Record<string, string>> = {
   'PATCH /tenants/{tid}/saml-service-providers/{id}': APPLICATION,
   'DELETE /tenants/{tid}/saml-service-providers/{id}': APPLICATION,
   'POST /tenants/{tid}/saml-service-providers/{id}/refresh': APPLICATION,
+  'PATCH /tenants/{tid}/saml-entity': APPLICATION,
   'POST /tenants/{tid}/webhooks/{id}/replay': NOBODY,
   'POST /tenants/{tid}/webhooks/{id}/rotate-secret': NOBODY,
   'POST /tenants/{tid}/webhooks/{id}/test': NOBODY,

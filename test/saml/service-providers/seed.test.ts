@@ -25,8 +25,9 @@ async function seeded<T>(
   }) => Promise<T>,
   stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() },
   options: Parameters<typeof saml>[0] = {},
+  entities: readonly object[] = [],
 ): Promise<T> {
-  const seed = { ...samlAdminSeed, extensions: { saml: { serviceProviders } } };
+  const seed = { ...samlAdminSeed, extensions: { saml: { serviceProviders, entities } } };
   const service = await startIdp({ ...samlOptions, ...stores, seed: seed as never, extensions: [saml(options)] });
   try {
     const root = await asAdministrator(service.issuer, 'root');
@@ -104,5 +105,35 @@ describe('service providers of the seed', () => {
   test('have no URL to be read from, because no start waits for others', async () => {
     const given = [{ id: 'far', metadataUrl: 'https://sp.example/metadata' }];
     await expect(seeded(given, async () => {})).rejects.toMatchObject({ code: 'invalid_options' });
+  });
+});
+
+describe('entities of the seed', () => {
+  const asking = [{ tenant: 'Acme', wantAuthnRequestsSigned: true }];
+
+  test('ask for signed requests, until somebody else changes them', async () => {
+    const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+    const wanted = (change?: boolean) =>
+      seeded(
+        [],
+        async ({ read, tid, change: write }) => {
+          const path = `/tenants/${tid.Acme}/saml-entity`;
+          const before = (await read(path)).wantAuthnRequestsSigned;
+          if (change !== undefined) await write(path, { wantAuthnRequestsSigned: change });
+          return before;
+        },
+        stores,
+        {},
+        asking,
+      );
+    expect([await wanted(false), await wanted()]).toEqual([true, false]);
+  });
+
+  test.each<[string, readonly object[], Parameters<typeof saml>[0]]>([
+    ['[0].tenant', asking, { tenantEntities: false }],
+    ['[0].wantAuthnRequestsSigned', [{ tenant: 'Acme', wantAuthnRequestsSigned: false }], { wantAuthnRequestsSigned: true }],
+  ])('stop the start where %s is wrong, and say so', async (place, entities, options) => {
+    const problems = [expect.objectContaining({ path: `seed.extensions.saml.entities${place}` })];
+    await expect(seeded([], async () => {}, undefined, options, entities)).rejects.toMatchObject({ code: 'invalid_options', problems });
   });
 });

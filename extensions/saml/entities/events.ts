@@ -1,4 +1,4 @@
-/** Events of the keys that sign SAML messages. Their aggregate is the key. */
+/** Events of entities: of the keys that sign SAML messages, whose aggregate is the key, and of what the entity of a tenant asks. */
 
 declare module '../../../lib/extension-door.js' {
   interface EventMap {
@@ -7,7 +7,9 @@ declare module '../../../lib/extension-door.js' {
     /** The key signs from now on; the one before is retiring, and published until it is removed. */
     SamlSigningKeyActivated: { readonly AggregateId: string; readonly PreviousKeyId: string };
     SamlSigningKeyRemoved: { readonly AggregateId: string };
+    /** The aggregate is the tenant. */
+    SamlEntityUpdated: { readonly AggregateId: string; readonly WantAuthnRequestsSigned: boolean };
   }
 }
 
-export const keyEvents = ['SamlSigningKeyAdded', 'SamlSigningKeyActivated', 'SamlSigningKeyRemoved'] as const;
+export const entityEvents = ['SamlSigningKeyAdded', 'SamlSigningKeyActivated', 'SamlSigningKeyRemoved', 'SamlEntityUpdated'] as const;

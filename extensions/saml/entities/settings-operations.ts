@@ -1,0 +1,58 @@
+/** The entity of a tenant in the admin API: what to register at service providers, and what the entity asks of them. */
+import { defineOperation, type Operation, type Static, Type } from '../../../lib/extension-door.js';
+import type { Entities } from './entity.js';
+import type { EntitySettings, Settings } from './settings.js';
+
+const strict = { additionalProperties: false } as const;
+const wantAuthnRequestsSigned = Type.Boolean({
+  description: 'Whether metadata of the entity asks for signed requests, and requests without a signature are refused',
+});
+const SamlEntity = Type.Object(
+  {
+    entityId: Type.String(),
+    metadataUrl: Type.String(),
+    singleSignOnUrl: Type.String(),
+    singleLogoutUrl: Type.String(),
+    wantAuthnRequestsSigned,
+  },
+  { $id: 'SamlEntity', ...strict },
+);
+
+const path = '/tenants/{tid}/saml-entity';
+
+export interface SettingsParts {
+  readonly entities: Entities;
+  /** Whether tenants are entities. */
+  readonly tenantEntities: boolean;
+  readonly settings: Settings;
+}
+
+export function settingsOperations({ entities, tenantEntities, settings }: SettingsParts): readonly Operation[] {
+  if (!tenantEntities) return [];
+  const view = (tid: string, stored: EntitySettings): Static<typeof SamlEntity> => {
+    const { entityId, metadataUrl, ssoUrl, sloUrl } = entities.of(tid);
+    return { entityId, metadataUrl, singleSignOnUrl: ssoUrl, singleLogoutUrl: sloUrl, ...stored };
+  };
+  return [
+    defineOperation({
+      method: 'GET',
+      path,
+      scope: 'idp.saml-service-providers:read',
+      summary: 'Reads the SAML entity of a tenant, which service providers of the tenant trust',
+      answer: SamlEntity,
+      handle: async ({ params: { tid } }) => view(tid, await settings.read(tid)),
+    }),
+    defineOperation({
+      method: 'PATCH',
+      path,
+      scope: 'idp.saml-service-providers:write',
+      summary: 'Changes what the SAML entity of a tenant asks of its service providers',
+      body: Type.Object({ wantAuthnRequestsSigned: Type.Optional(wantAuthnRequestsSigned) }, strict),
+      answer: SamlEntity,
+      async handle({ params: { tid }, body, by, checkMatch }) {
+        checkMatch(view(tid, await settings.read(tid)));
+        return view(tid, await settings.change(tid, body, by));
+      },
+    }),
+  ];
+}
