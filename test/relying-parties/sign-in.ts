@@ -33,8 +33,12 @@ export interface Way {
   readonly callback: string;
   /** More metadata of the client. */
   readonly metadata?: (origin: string) => object;
+  /** More members of the client's record than the row asks for. */
+  readonly settings?: { readonly email?: 'first' };
   /** Makes and starts the program, which listens at the place's port. */
   readonly start: (place: Place) => Promise<ChildProcess>;
+  /** Makes an application that stores people forget them. */
+  readonly forget?: (place: Place) => void;
   /** The blocks of the section, changed: what the library's own documentation has in their place. */
   readonly change?: (block: string) => string;
   /** Whether the changed blocks send these. Default: as the row says */
@@ -67,6 +71,7 @@ const placed = (code: string, issuer: string, origin: string): string =>
     .replaceAll('https://login.example.com', issuer)
     .replaceAll('login.example.com', new URL(issuer).host)
     .replaceAll('https://app.example.com', origin)
+    .replaceAll(encodeURIComponent(encodeURIComponent('https://app.example.com')), encodeURIComponent(encodeURIComponent(origin)))
     .replaceAll('app.example.com', new URL(origin).host)
     .replace(/\b(?:3001|8080)\b/g, new URL(origin).port);
 
@@ -92,6 +97,11 @@ async function signIn(agent: Agent, start: Answer) {
   return { answer, request };
 }
 
+/** Signs out at an application that gives the service no ID token, so that the person is asked. */
+export async function signOutAfterQuestion(agent: Agent, url: string): Promise<Answer> {
+  return agent.submit(await follow(agent, await agent.get(url)), { logout: 'yes' });
+}
+
 /** @throws Error where something of the row or of the section is not so */
 export async function trySignIn(name: string, way: Way): Promise<void> {
   const application = applicationNamed(name);
@@ -102,7 +112,7 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
 
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const settings = { ...clientSettings(application), ...(sends.pkce && { requirePkce: true }) };
+  const settings = { ...clientSettings(application), ...way.settings, ...(sends.pkce && { requirePkce: true }) };
   const record = {
     id: 'web',
     name: 'Web',
@@ -133,7 +143,8 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
       REQUESTS_CA_BUNDLE: certificate,
     };
     const blocks = blocksOf(application.section).map(({ code }) => placed(change(code), issuer, origin));
-    program = await start({ issuer, origin, port, folder, blocks, env });
+    const place = { issuer, origin, port, folder, blocks, env };
+    program = await start(place);
 
     const agent = new Agent();
     const { answer, request } = await signIn(agent, await open(agent, origin));
@@ -154,6 +165,7 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
     // What the row asks for is needed.
     for (const setting of (['email', 'idTokenClaims'] as const).filter((one) => settings[one])) {
       await idp.directory.clients.update('web', { [setting]: setting === 'email' ? 'all' : 'minimal' });
+      way.forget?.(place);
       const other = new Agent();
       const without = await signIn(other, await open(other, origin));
       const isShown = without.answer.status === 200 ? shown(without.answer) : without.answer.body;
