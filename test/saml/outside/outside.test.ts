@@ -72,8 +72,11 @@ async function start(service: SamlInUse, { name, command }: Library, isSecured: 
     CERTIFICATE: certificate,
     ...(isSecured ? { SECURED: 'yes' } : {}),
   };
-  started.push(await startProgram(command(), env, origin));
   const admin = await asAdministrator(service.issuer, 'acme');
+  // samlify signs its requests only if metadata here asks for signed requests.
+  const asked = await admin.patch(`/tenants/${tid}/saml-entity`, { wantAuthnRequestsSigned: isSecured });
+  expect(asked.status).toBe(200);
+  started.push(await startProgram(command(), env, origin));
   const record = JSON.parse(recordOf(name).replaceAll(onPage, origin));
   const { status, json, text } = await admin.post(`/tenants/${tid}/saml-service-providers`, {
     ...record,

@@ -6,10 +6,8 @@ const { IDP = '', ORIGIN = '', PORT = '', KEY = '', CERTIFICATE = '', SECURED } 
 
 // The library has no validator of its own, and reads no message without one.
 setSchemaValidator({ validate: () => Promise.resolve('valid') });
-const metadata = await (await fetch(`${IDP}/metadata`)).text();
 const idp = IdentityProvider({
-  // samlify signs its requests only where this document asks for it, and only then.
-  metadata: SECURED ? metadata.replace('WantAuthnRequestsSigned="false"', 'WantAuthnRequestsSigned="true"') : metadata,
+  metadata: await (await fetch(`${IDP}/metadata`)).text(),
   isAssertionEncrypted: SECURED !== undefined,
   wantLogoutRequestSigned: true,
   wantLogoutResponseSigned: true,
