@@ -83,11 +83,22 @@ function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined
   if (!algorithm || !signature) throw new RefusedMessage('signature_incomplete');
   const bytes = decodedBase64(signature);
   if (!bytes) throw new RefusedMessage('base64');
-  const signed = [parameter, 'RelayState', 'SigAlg'] as const;
-  const octets = signed.flatMap((name) => (raw.has(name) ? `${name}=${raw.get(name)}` : [])).join('&');
+  return { octets: octetsOf(raw, [parameter, 'RelayState', 'SigAlg']), algorithm, signature: bytes };
+}
+
+/**
+ * The query as it was sent, and as it may have been when it was signed. Each stands for the values that are read, so no signature over one of them lets another
+ * value in.
+ */
+function octetsOf(raw: Raw, signed: readonly Name[]): readonly string[] {
+  const query = (write: (value: string) => string): string =>
+    signed.flatMap((name) => (raw.has(name) ? `${name}=${write(raw.get(name) ?? '')}` : [])).join('&');
+  const sent = query((value) => value);
   // A browser escapes an apostrophe that the service provider left, and signed, as it was. @see URL Standard, special-query percent-encode set
-  const before = octets.replaceAll('%27', "'");
-  return { octets: before === octets ? [octets] : [octets, before], algorithm, signature: bytes };
+  const withApostrophes = sent.replaceAll('%27', "'");
+  // node-saml signs the escapes of `encodeURIComponent`, and then sends those of a form: `+` for a blank, and escapes for `!'()~`.
+  const canonical = query((value) => encodeURIComponent(decoded(value)));
+  return [...new Set([sent, withApostrophes, canonical])];
 }
 
 /** @throws RefusedMessage for what is larger than a message may be: nothing beyond is ever written */
