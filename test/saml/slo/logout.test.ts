@@ -165,3 +165,40 @@ describe('two at once', () => {
     }
   });
 });
+
+describe('SAML Metadata §2.2.2: a service provider whose metadata offers Redirect and POST', () => {
+  const slo = (binding: string, url: string, more = '') =>
+    `<md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}" Location="${url}"${more}/>`;
+
+  test.each([
+    ['redirect', 'Redirect first', (url: string) => slo('Redirect', url) + slo('POST', url)],
+    ['redirect', 'POST first', (url: string) => slo('POST', url) + slo('Redirect', url)],
+    ['post', 'Redirect first', (url: string) => slo('Redirect', url) + slo('POST', url)],
+    ['post', 'POST first', (url: string) => slo('POST', url) + slo('Redirect', url)],
+    ['post', 'addresses for responses', (url: string) => slo('POST', url) + slo('Redirect', `${url}?q`, ` ResponseLocation="${url}"`)],
+  ] as const)('that signs out by %s, %s: answers and requests go by Redirect', async (binding, _, services) => {
+    const given = await service.add({ binding });
+    const { entityId, acsUrl, sloUrl, key } = given;
+    const metadata =
+      `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}">` +
+      `<md:SPSSODescriptor AuthnRequestsSigned="true" protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">` +
+      `<md:KeyDescriptor><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${key.der}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>` +
+      `${services(sloUrl)}<md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${acsUrl}" index="0"/>` +
+      '</md:SPSSODescriptor></md:EntityDescriptor>';
+    await given.register({ metadata, overridden: [] });
+    const other = await service.add();
+    const agent = await signedInAt([given, other]);
+    const answered = await travel(
+      agent,
+      given.logoutUrl,
+      ({ location = '' }) => location.startsWith(sloUrl) && location.includes('SAMLResponse='),
+    );
+    expect(answered.location).toContain(`${sloUrl}?SAMLResponse=`);
+    expect(answered.location).toContain('&Signature=');
+    await travel(agent, answered);
+    expect(given.loggedOut).toEqual([['Success']]);
+    const again = await signedInAt([given, other]);
+    const asked = await travel(again, other.logoutUrl, ({ location = '' }) => location.startsWith(sloUrl));
+    expect(asked.location).toContain('SAMLRequest=');
+  });
+});
