@@ -18,7 +18,9 @@ export function createPages({ view, requestId }: Pick<ExtensionContext, 'view' |
   return {
     /** With the reason, for who looks after the service provider. */
     refused: (ctx: Context, reason: Refusal, status = 400): Promise<void> =>
-      show(ctx, 'refused', status, { parts: [{ part: 'text', text: { key: 'saml.refused.reason', values: { reason } } }] }),
+      show(ctx, reason === 'unknown_service_provider' ? 'unknown' : 'refused', status, {
+        parts: [{ part: 'text', text: { key: 'saml.refused.reason', values: { reason } } }],
+      }),
     /** What was asked for was answered before, or waited too long. */
     expired: (ctx: Context): Promise<void> => show(ctx, 'expired', 400),
     /** Of a sign-in that began here: there is nobody to tell. */

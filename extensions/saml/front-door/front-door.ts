@@ -64,11 +64,12 @@ export function createFrontDoor(context: ExtensionContext, { book, settings, clo
   const prove = createProve(context);
   const isFirst = createReplayMemory(context, clockSkewSeconds);
 
-  async function serviceProviderOf({ owner, entityId }: Entity, issuer: string): Promise<ServiceProvider> {
+  async function serviceProviderOf({ owner, entityId, tid }: Entity, issuer: string): Promise<ServiceProvider> {
     const found = await book.byEntityId(owner, issuer);
     if (found) return found;
-    const expected = `the entityID of an active service provider that is registered at ${entityId}`;
-    throw new RefusedMessage('unknown_service_provider', { place: 'Issuer', mismatch: { received: issuer, expected } });
+    const path = `${tid === undefined ? '' : `/tenants/${tid}`}/saml-service-providers`;
+    const expected = `the entityID of an active service provider that is registered at ${entityId}: register it by POST ${path} of the admin API, or set its status to active`;
+    throw new RefusedMessage('unknown_service_provider', { place: 'Issuer', mismatch: { received: issuer, expected, isParty: true } });
   }
 
   async function received(

@@ -46,6 +46,8 @@ export interface Mismatch {
   /** Undefined for a part that is missing. */
   readonly received: string | number | undefined;
   readonly expected: string;
+  /** Whether the received value is the name of a party. It is logged then, also if it is no URI. @default false */
+  readonly isParty?: boolean;
 }
 
 /** A message that is not let in. */
@@ -55,27 +57,39 @@ export class RefusedMessage extends Error {
   readonly status: number;
   /** The element or attribute that is wrong, where one is. */
   readonly place?: string;
-  /** The part that differs, on one line of 200 characters at most. */
-  readonly mismatch?: Readonly<Record<keyof Mismatch, string>>;
+  /** The part that differs, each value on one line of 1,024 characters at most. */
+  readonly mismatch?: Readonly<Record<'received' | 'expected', string>>;
   /** Whom it claims to be from, once that is somebody who is registered. */
   serviceProviderId?: string;
 
   constructor(
     readonly reason: Refusal,
-    { place, mismatch }: { readonly place?: string | undefined; readonly mismatch?: Mismatch } = {},
+    {
+      place,
+      mismatch,
+      serviceProviderId,
+    }: { readonly place?: string | undefined; readonly mismatch?: Mismatch; readonly serviceProviderId?: string } = {},
   ) {
     super(refusals[reason]);
     this.status = reason === 'too_many_bad_signatures' ? 429 : 400;
     if (place !== undefined) this.place = place;
-    if (mismatch) this.mismatch = { received: shown(identifying(mismatch.received)), expected: shown(mismatch.expected) };
+    if (serviceProviderId !== undefined) this.serviceProviderId = serviceProviderId;
+    if (mismatch) {
+      const { received, expected, isParty = false } = mismatch;
+      const isName = isParty && typeof received === 'string' && ENTITY_ID.test(received);
+      this.mismatch = { received: shown(isName ? received : identifying(received)), expected: shown(expected) };
+    }
   }
 }
+
+/** What a service provider can be registered as. */
+const ENTITY_ID = /^[!-~]{1,1024}$/;
 
 const shown = (value: string | number | undefined): string =>
   value === undefined
     ? 'nothing'
     : String(value)
-        .slice(0, 200)
+        .slice(0, 1024)
         .replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** URIs, numbers and instants identify parties and times. Another text of a stranger may name people, so it is not logged. */

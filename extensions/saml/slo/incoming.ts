@@ -62,7 +62,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
       return undefined;
     }
     const serviceProvider = await book.get(request.serviceProvider);
-    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider');
+    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider', { serviceProviderId: request.serviceProvider });
     return { request, serviceProvider };
   }
 

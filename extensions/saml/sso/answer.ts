@@ -119,7 +119,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     const request = answer && (await takeRequest(context, answer.state));
     if (!request || answer.client !== clientIdOf({ id: request.serviceProvider })) return pages.expired(ctx);
     const serviceProvider = await book.get(request.serviceProvider);
-    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider');
+    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider', { serviceProviderId: request.serviceProvider });
     // It may have been taken away meanwhile.
     if (!serviceProvider.assertionConsumerServices.some(({ url }) => url === request.acsUrl))
       throw new RefusedMessage('acs_not_registered');

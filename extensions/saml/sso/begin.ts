@@ -85,7 +85,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         const expected = `a service provider of ${entity.entityId} with idpInitiated.isAllowed`;
         throw new RefusedMessage('not_idp_initiated', {
           place: 'sp',
-          mismatch: { received: typeof sp === 'string' ? sp : undefined, expected },
+          mismatch: { received: typeof sp === 'string' ? sp : undefined, expected, isParty: true },
         });
       }
       const relayState = given ?? named.idpInitiated.relayState;

@@ -2,6 +2,8 @@
 export const en = {
   'saml.refused.title': 'This request was not accepted',
   'saml.refused.text': 'The application asked for something in a way that is not allowed here. Tell the people who look after it.',
+  'saml.unknown.title': 'This application is not known here',
+  'saml.unknown.text': 'It is not registered here, or its registration was switched off. Tell the people who look after it.',
   'saml.refused.reason': 'Reason: {reason}',
   'saml.reference': 'Reference: {reference}',
   'saml.expired.title': 'This step is over',

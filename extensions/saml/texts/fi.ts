@@ -1,6 +1,8 @@
 export const fi = {
   'saml.refused.title': 'Pyyntöä ei hyväksytty',
   'saml.refused.text': 'Sovellus pyysi jotakin tavalla, jota ei sallita täällä. Kerro siitä sovelluksesta vastaaville.',
+  'saml.unknown.title': 'Tätä sovellusta ei tunneta täällä',
+  'saml.unknown.text': 'Sitä ei ole rekisteröity tänne, tai sen rekisteröinti ei ole käytössä. Kerro siitä sovelluksesta vastaaville.',
   'saml.refused.reason': 'Syy: {reason}',
   'saml.reference': 'Viite: {reference}',
   'saml.expired.title': 'Tämä vaihe on ohi',

@@ -1,6 +1,8 @@
 export const nb = {
   'saml.refused.title': 'Forespørselen ble ikke godtatt',
   'saml.refused.text': 'Applikasjonen ba om noe på en måte som ikke er tillatt her. Si fra til dem som har ansvar for den.',
+  'saml.unknown.title': 'Denne applikasjonen er ikke kjent her',
+  'saml.unknown.text': 'Den er ikke registrert her, eller registreringen er slått av. Si fra til dem som har ansvar for den.',
   'saml.refused.reason': 'Årsak: {reason}',
   'saml.reference': 'Referanse: {reference}',
   'saml.expired.title': 'Dette steget er over',

@@ -1,6 +1,8 @@
 export const sv = {
   'saml.refused.title': 'Begäran godtogs inte',
   'saml.refused.text': 'Applikationen begärde något på ett sätt som inte är tillåtet här. Säg till dem som ansvarar för den.',
+  'saml.unknown.title': 'Den här applikationen är inte känd här',
+  'saml.unknown.text': 'Den är inte registrerad här, eller så är registreringen avstängd. Säg till dem som ansvarar för den.',
   'saml.refused.reason': 'Orsak: {reason}',
   'saml.reference': 'Referens: {reference}',
   'saml.expired.title': 'Det här steget är över',

@@ -160,10 +160,11 @@ describe('I6: elements that are not what they look like', () => {
   });
 });
 
-test('refusals say nothing of the document', async () => {
+test('refusals say nothing of the document but the name that a service provider could have', async () => {
   const secret = 'PEOPLE-ARE-NAMED-HERE';
   const messages = [
-    authnRequest({ issuer: secret }),
+    authnRequest({ issuer: `${secret} Æ` }),
+    authnRequest({ issuer: `${secret} ${secret}` }),
     authnRequest({ issuer: lax, attributes: `ForceAuthn="${secret}"` }),
     authnRequest({ issuer: lax, attributes: `AssertionConsumerServiceURL="${secret}"` }),
     authnRequest({ issuer: lax, destination: secret }),
