@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import typescript from 'typescript';
+import { needsPackages } from '../relying-parties/applications.js';
 import { freePort } from '../support/service/example.js';
 import { until } from '../support/time/until.js';
 import { type Example, examples } from './examples.js';
@@ -15,6 +16,8 @@ const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
   blocks.filter(({ language }) => language === 'ts').map(({ section, code }) => ({ path, section, code })),
 );
+/** Others are compiled with their packages by the tests of relying parties. */
+const compilable = codeBlocks.filter(({ path, code }) => path !== 'docs/connect-an-application.md' || !needsPackages(code));
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
 /** Those that need no other server. */
 const serving = codeBlocks.filter(
@@ -35,7 +38,7 @@ beforeAll(async () => {
   folder = await mkdtemp('dist/readme-');
   const project = join(folder, 'types');
   await Promise.all([
-    writeSources(join(project, 'blocks'), codeBlocks),
+    writeSources(join(project, 'blocks'), compilable),
     writeSources(join(project, 'examples'), examples),
     writeSources(
       join(project, 'wrong'),

@@ -1,4 +1,5 @@
 /** The applications of docs/connect-an-application.md: the rows of its table, and the programs in their sections. */
+import { readFileSync } from 'node:fs';
 import { pageAt } from '../docs/pages.js';
 
 export const page = pageAt('docs/connect-an-application.md');
@@ -70,6 +71,13 @@ export function applicationNamed(name: string): Application & { readonly section
 
 /** The blocks of code in a section, in their order. */
 export const blocksOf = (section: string) => page.codeBlocks.filter((block) => block.section === section);
+
+const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>;
+const own = new Set([...Object.keys({ ...dependencies, ...devDependencies }), 'tenant-idp']);
+
+/** Whether a block of TypeScript needs packages that the repository does not have: those are installed when RELYING_PARTIES is `yes`. */
+export const needsPackages = (code: string): boolean =>
+  [...code.matchAll(/ from '((?:@[^/']+\/)?[^/'.:]+)(?:\/[^']*)?'/g)].some(([, name = '']) => !own.has(name));
 
 /** Members of the client's record that the row asks for. */
 export const clientSettings = ({ email, idTokenClaims }: Application) => ({

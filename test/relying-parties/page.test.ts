@@ -7,12 +7,14 @@ const folder = 'test/relying-parties';
 const sources = readdirSync(folder).filter((file) => file.endsWith('.test.ts'));
 const triedHere = new Set(
   sources.flatMap((file) =>
-    [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/\b(?:trySignIn|byHand)\(\s*'([^']+)'/g)].map(([, name = '']) => name),
+    [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/\b(?:trySignIn|tryInBrowser|byHand)\(\s*'([^']+)'/g)].map(
+      ([, name = '']) => name,
+    ),
   ),
 );
 const tried = applications.filter(({ triedWith }) => triedWith.size > 0);
 /** Tried by hand, and not by a test yet. */
-const withoutTest = ['Spring Boot', 'mod_auth_openidc', 'oidc-client-ts'];
+const withoutTest = ['Spring Boot', 'mod_auth_openidc'];
 /** Sections of the page that are about no application. */
 const general = ['Connect an application', 'Identify people', 'Applications', 'Sign out', "A tool on a person's machine"];
 

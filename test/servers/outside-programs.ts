@@ -19,7 +19,7 @@ export async function startProgram(command: readonly string[], env: Readonly<Rec
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data: Buffer) => (output = (output + data.toString()).slice(-4000)));
   for (;;) {
-    const answers = await fetch(url).then(
+    const answers = await fetch(url, { redirect: 'manual' }).then(
       () => true,
       () => false,
     );
