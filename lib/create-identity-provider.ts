@@ -135,6 +135,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const sweep = createRowSweep({
     store,
     collections: collectionNames(extensions),
+    missingReference: directory.missingReferences.of,
     lease: (ms) => artifacts.lease('sweep of records', node, ms),
     now,
     logger,
@@ -329,7 +330,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       directory: store,
       problems: [
         directory.policies.problems,
-        () => sweep.recall().then(store.problems),
+        async () => {
+          await sweep.recall();
+          return [...(await store.problems()), ...sweep.problems()];
+        },
         rotation.problems,
         directory.problems,
         work.problems,

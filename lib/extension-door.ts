@@ -134,6 +134,7 @@ export type {
   TenantDirectory,
 } from './directory/index.js';
 export { answerProblem, type InputProblem, line, problemsOf, writeJudged } from './directory/input.js';
+export { knownPart } from './directory/lists/known-part.js';
 export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
@@ -170,6 +171,7 @@ export { redirectByGet } from './http/requests/posted-form.js';
 export { type Logger, mismatchIn } from './logger.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
+export { leftOutIn } from './store/records/left-out.js';
 export type {
   ApiResource,
   Branding,

@@ -10,7 +10,6 @@ import {
   type ExtensionContext,
   entityTagOf,
   IdpError,
-  type LeftOutItem,
   type Middleware,
   type MountedOperation,
   type OperationRequest,
@@ -110,30 +109,44 @@ function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, ans
   if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
-/** Left-out records that are remembered, because each is logged once. */
+/** Left-out records that are remembered, because each is logged once until a list carries it again. */
 const REMEMBERED = 10_000;
 
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */
 type Carried = (operation: MountedOperation, answer: unknown) => unknown;
 
 function createCarried({ logger }: ExtensionContext): Carried {
-  const logged = new Set<string>();
+  /** Problems that were logged, by list and record. */
+  const logged = new Map<string, string>();
+  const forget = (path: string, page: unknown): void => {
+    const { items } = (page ?? {}) as { readonly items?: readonly ListedItem[] };
+    if (logged.size > 0 && Array.isArray(items))
+      for (const { id, personId } of items as readonly ListedItem[]) for (const one of [id, personId]) logged.delete(keyOf(path, one));
+  };
   return ({ method, path, record, answer: schema }, answer) => {
     const error = schema && answerProblem(schema, answer);
+    if (!error) forget(path, answer);
     if (!error) return answer;
     const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
     // A member that was not written may be malformed after a change too.
     if (!readable && record && method !== 'POST') throw recordUnreadable({ ...error });
     if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
-    const unknown = readable.leftOut.filter((row) => !logged.has(keyOf(path, row)) && logged.size < REMEMBERED);
-    for (const row of unknown) logged.add(keyOf(path, row));
+    forget(path, readable.page);
+    const unknown = readable.leftOut.filter((row) => logged.get(keyOf(path, row.id)) !== row.path && logged.size < REMEMBERED);
+    for (const row of unknown) logged.set(keyOf(path, row.id), row.path);
     if (unknown.length > 0)
       logger.error({ path, unreadable: unknown }, 'a list leaves out records that it cannot carry: change or remove them');
     return readable.page;
   };
 }
 
-const keyOf = (list: string, { id, path }: LeftOutItem): string => JSON.stringify([list, id.slice(0, 200), path]);
+/** An item of a list. A user who cannot be carried is named by its person. */
+interface ListedItem {
+  readonly id?: string;
+  readonly personId?: string;
+}
+
+const keyOf = (list: string, id = ''): string => JSON.stringify([list, id.slice(0, 200)]);
 
 /** @see RFC 9110 §13.1.1 */
 const checkMatch = (ctx: Context) => (answer: unknown) => {

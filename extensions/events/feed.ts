@@ -38,13 +38,13 @@ interface FeedQuery {
 }
 
 async function page({ directory }: Pick<OperationRequest, 'directory'>, { after, limit = 50, type }: FeedQuery, tid?: string) {
-  const { events, next } = await directory.eventFeed.read({
+  const { events, ...rest } = await directory.eventFeed.read({
     limit,
     ...(after === undefined ? {} : { after }),
     ...(tid === undefined ? {} : { tid }),
     ...(type === undefined ? {} : { types: type.split(',') }),
   });
-  return { items: events.map((event) => ({ ...event, data: { ...event.data } })), next };
+  return { ...rest, items: events.map((event) => ({ ...event, data: { ...event.data } })) };
 }
 
 const common = { method: 'GET', scope: 'idp.events:read', query, answer: pageOf(Event), errors: ['cursor_expired'] } as const;

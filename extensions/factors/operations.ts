@@ -10,7 +10,7 @@ import {
   Type,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
-import { describedFactor } from './records.js';
+import { describedFactor, factors } from './records.js';
 import { signOutOf } from './sign-out.js';
 
 const text = () => Type.String();
@@ -47,7 +47,7 @@ async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Acc
   return account;
 }
 
-export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
+export const factorOperations = ({ collection, sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
   const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
     const owner = await ownerIn(request);
     // Without a factor, a password is enough to be the user.
@@ -91,7 +91,13 @@ export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrol
       scope: write,
       summary: 'Removes a factor of a user, and signs the user out everywhere',
       errors: ['factor_privileged'],
+      record: { collection: factors.name, param: 'factorId' },
       handle: (request) => remove(request, (owner) => enrolled.remove(owner, request.params.factorId, request.by)),
+      // A record that names no user in a readable form may be the factor of any user.
+      async removeUnreadable({ administrator, params: { tid, factorId } }) {
+        if (!administrator.ofAllTenants) throw new IdpError('not_found');
+        await collection(factors, tid).remove(factorId);
+      },
     }),
   ];
 };

@@ -1,5 +1,5 @@
 /** Lists of impersonations: along the index of their filter, in the order in which they began, page by page. */
-import { type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, type LeftOutItem, leftOutIn } from '../../lib/extension-door.js';
 import { type ImpersonationRow, impersonations } from './records.js';
 
 const DEFAULT_LIMIT = 50;
@@ -18,6 +18,7 @@ export interface ImpersonationQuery {
 export interface ListedImpersonations {
   readonly items: readonly ImpersonationRow[];
   readonly next?: string;
+  readonly unreadable?: LeftOutItem[];
 }
 
 export function createImpersonationList({ collection, now, seal }: Pick<ExtensionContext, 'collection' | 'now' | 'seal'>) {
@@ -52,8 +53,10 @@ export function createImpersonationList({ collection, now, seal }: Pick<Extensio
     const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(at - LONGEST_MS) }) };
 
     const found: ImpersonationRow[] = [];
+    const reads: (readonly ImpersonationRow[])[] = [];
     for (let position = after === undefined ? undefined : positionIn(list, after); found.length <= limit; ) {
       const rows = await collection(impersonations, tid).range({ ...stretch, limit: limit + 1, ...(position && { after: position }) });
+      reads.push(rows);
       found.push(...rows.filter(fits));
       const last = rows.at(-1);
       if (!last || rows.length <= limit) break;
@@ -61,7 +64,7 @@ export function createImpersonationList({ collection, now, seal }: Pick<Extensio
     }
     const items = found.slice(0, limit);
     const last = items.at(-1);
-    if (!last || found.length <= limit) return { items };
-    return { items, next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) };
+    if (!last || found.length <= limit) return { items, ...leftOutIn(...reads) };
+    return { items, ...leftOutIn(...reads), next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) };
   };
 }

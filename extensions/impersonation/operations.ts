@@ -65,8 +65,8 @@ export function impersonationOperations(context: ExtensionContext, book: Book): 
       answer: pageOf(Impersonation),
       errors: ['invalid_cursor'],
       async handle({ params, query }) {
-        const { items, next } = await list(params.tid, query);
-        return { items: items.map(view), ...(next === undefined ? {} : { next }) };
+        const { items, ...rest } = await list(params.tid, query);
+        return { ...rest, items: items.map(view) };
       },
     }),
     defineOperation({

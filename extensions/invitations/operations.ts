@@ -76,9 +76,13 @@ async function checkInvited(request: Request & { readonly params: { readonly tid
   await checkPrivileges(request, await persons.get(personId), link);
 }
 
+const remove = ({ params: { tid, id }, directory }: Pick<OperationRequest<{ tid: string; id: string }>, 'params' | 'directory'>) =>
+  directory.forTenant(tid).invitations.remove(id);
+
 type Request = Pick<OperationRequest, 'directory' | 'administrator'>;
 
 const path = '/tenants/{tid}/invitations';
+const record = { collection: 'invitations', param: 'id' };
 const read = 'idp.invitations:read';
 const write = 'idp.invitations:write';
 
@@ -121,14 +125,19 @@ export const invitationOperations = (): readonly Operation[] => [
     answer: pageOf(Invitation),
     errors: ['invalid_cursor'],
     async handle({ params, query, directory }) {
-      const { items, next } = await directory.forTenant(params.tid).invitations.list(query);
-      return { items: items.map(answerOf), ...(next === undefined ? {} : { next }) };
+      const { items, next, unreadable } = await directory.forTenant(params.tid).invitations.list(query);
+      return {
+        items: items.map(answerOf),
+        ...(next === undefined ? {} : { next }),
+        ...(unreadable ? { unreadable: [...unreadable] } : {}),
+      };
     },
   }),
   defineOperation({
     method: 'GET',
     path: `${path}/{id}`,
     scope: read,
+    record,
     summary: 'Reads an invitation',
     answer: Invitation,
     handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.require(params.id)),
@@ -168,5 +177,15 @@ export const invitationOperations = (): readonly Operation[] => [
     answer: Invitation,
     errors: ['invitation_over'],
     handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.revoke(params.id)),
+  }),
+  defineOperation({
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    scope: write,
+    record,
+    summary: 'Removes the record of an invitation; one that waits is revoked first',
+    handle: remove,
+    removeUnreadable: ({ params: { tid, id }, directory }) =>
+      remove({ params: { tid, id }, directory: directory.overDamaged({ collection: record.collection, id, tid }) }),
   }),
 ];

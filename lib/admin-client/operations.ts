@@ -174,6 +174,7 @@ export interface Group {
 
 export interface GroupsOfUser {
   readonly items: readonly { readonly id: string; readonly name: string }[];
+  readonly unreadable?: readonly Unreadable[];
 }
 
 export interface Impersonation {
@@ -209,6 +210,7 @@ export interface Links {
   readonly parent?: { readonly userId: string; readonly tid?: string };
   /** those in tenants that the caller administers */
   readonly children: readonly { readonly userId: string; readonly tid?: string }[];
+  readonly unreadable?: readonly Unreadable[];
 }
 
 export interface Means {
@@ -290,6 +292,8 @@ export interface PersonExport {
   readonly invitations: readonly Readonly<Record<string, unknown>>[];
   /** sessions, grants, and what extensions keep, by the names of their collections */
   readonly others: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  /** records that are left out, because they cannot be read, with a JSON Pointer to the malformed member */
+  readonly unreadable?: readonly { readonly collection: string; readonly id: string; readonly path: string }[];
 }
 
 export interface Secret {
@@ -1233,6 +1237,11 @@ export interface Operations {
       /** ISO 8601 */
       readonly acceptedAt?: string;
     };
+  };
+  /** Removes the record of an invitation; one that waits is revoked first. Scope `idp.invitations:write`. */
+  'DELETE /tenants/{tid}/invitations/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
   };
   /** The link of an invitation, which proves no e-mail address from then on. Scope `idp.invitations:write`. */
   'GET /tenants/{tid}/invitations/{id}/link': {

@@ -6,7 +6,7 @@ import type { Account, Authority, Directory } from '../directory/index.js';
 import type { ConfigProblem, ErrorEntry } from '../errors.js';
 import type { Attribution } from '../events.js';
 import type { Page } from '../store/directory-store.js';
-import { leftOutOf } from '../store/records/left-out.js';
+import { leftOutIn } from '../store/records/left-out.js';
 import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
 import { formatProblems } from './schema-formats.js';
@@ -229,11 +229,10 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
   const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? shown.at(-1)?.id : undefined;
-  const unreadable = leftOutOf(rows).map(({ id, path }) => ({ id, path }));
   return {
     items: await Promise.all(shown.map(async (row) => viewedOrId(row, () => view(row)))),
     ...(next !== undefined && { next }),
-    ...(unreadable.length > 0 && { unreadable }),
+    ...leftOutIn(rows),
   };
 }
 

@@ -30,6 +30,7 @@ import { createIdpNames } from './idp-names.js';
 import { createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
 import type { InvitationParts } from './invitations/invitations.js';
+import { createMissingReferences } from './invitations/missing-references.js';
 import { createSettling } from './invitations/settling.js';
 import { createNationalIds } from './keyed-hashes/national-ids.js';
 import { createRemovedUserIds } from './keyed-hashes/removed-user-ids.js';
@@ -133,6 +134,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
   const privileges = createPrivileges(context, options.privileged);
   const meansSources: MeansSource[] = [];
+  const missingReferences = createMissingReferences(context);
   const shared = {
     issuer,
     apiScopes: createApiScopes(context),
@@ -182,11 +184,16 @@ export function createDirectory(options: DirectoryOptions): Directory {
     outbox,
     keyCompletion,
     tenantRemoval,
+    missingReferences,
     async unreadable({ collection, id, index }: RecordName) {
       const rows = store.collection(collection);
       const all = rows.withUnreadable();
+      const ofReference = async (row: Row) => {
+        const path = await missingReferences.hiding(collection, row);
+        return path === undefined ? undefined : { id: row.id, tid: (row as Row & { readonly tid?: unknown }).tid, path };
+      };
       const row = index === undefined ? await all.get(id) : (await all.find({ [index]: [id] }, { limit: 1 }))[0];
-      const leftOut = row && (await rows.unreadable(row.id));
+      const leftOut = row && ((await rows.unreadable(row.id)) ?? (await ofReference(row)));
       return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
     },
     problems: () => [...trials.problems(), ...keyCompletion.problems()],

@@ -26,6 +26,7 @@ import type { Groups } from './groups/groups.js';
 import type { Permissions } from './groups/permissions.js';
 import type { Acceptance } from './invitations/acceptance.js';
 import type { InvitationRules, Invitations } from './invitations/invitations.js';
+import type { MissingReferences } from './invitations/missing-references.js';
 import type { OnInvitationDue } from './invitations/settling.js';
 import type { NationalIds } from './keyed-hashes/national-ids.js';
 import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
@@ -148,7 +149,11 @@ export interface Directory {
    * @throws IdpError `invalid_record` for what no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
-  /** Returns what is wrong with an unreadable record; undefined for a sound one, and where there is none. */
+  /** @internal */
+  readonly missingReferences: MissingReferences;
+  /**
+   * Returns what is wrong with an unreadable record, or with one that misses what it refers to; undefined for a sound record, and where there is none.
+   */
   unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**
    * The same services, which find the readable part of one unreadable record: for its removal, or for a change that repairs its malformed members. Let only

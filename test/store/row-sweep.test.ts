@@ -33,7 +33,15 @@ afterEach(async () => {
 });
 
 /** A node: a checked directory of its own, and its sweep. */
-function node({ artifacts, directory }: Stores, name: string, { passMs = 3_600_000, reads = [] as string[] } = {}) {
+function node(
+  { artifacts, directory }: Stores,
+  name: string,
+  {
+    passMs = 3_600_000,
+    reads = [] as string[],
+    missingReference = async (_: string, __: Row): Promise<string | undefined> => undefined,
+  } = {},
+) {
   const logged: object[] = [];
   const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void logged.push(fields) };
   const store = createCheckedDirectory(directory, { logger, now: Date.now, ofOthers: wrongOfExtension });
@@ -57,6 +65,7 @@ function node({ artifacts, directory }: Stores, name: string, { passMs = 3_600_0
       recall: store.recall,
     },
     collections: [...Object.keys(collections), ofExtension.name],
+    missingReference,
     // A busy machine must not lose it between two rounds.
     lease: () => artifacts.lease('sweep of records', name, 60_000),
     now: Date.now,
@@ -69,7 +78,14 @@ function node({ artifacts, directory }: Stores, name: string, { passMs = 3_600_0
     await artifacts.lease('sweep of records', name, 0);
   };
   closing.push(close);
-  return { store, sweep, logged, close, problems: () => sweep.recall().then(store.problems) };
+  return {
+    store,
+    sweep,
+    logged,
+    close,
+    problems: () => sweep.recall().then(store.problems),
+    dangling: () => sweep.recall().then(sweep.problems),
+  };
 }
 
 function suite(make: () => Promise<Stores>): void {
@@ -129,6 +145,36 @@ function suite(make: () => Promise<Stores>): void {
     await until(
       () => rowsOf(stores, 'upkeep').get('sweep of records'),
       (row) => (row as unknown as UpkeepRecord).sweep?.unreadable.length === 0,
+    );
+  });
+
+  test('a row whose reference leads nowhere is named on each node and after a restart, logged once, and forgotten when the reference is back', async () => {
+    const stores = await opened();
+    const subsidiaries = rowsOf(stores, 'subsidiaries');
+    for (const id of ['sound', 'orphan', 'removed']) await subsidiaries.put(subsidiary(id));
+    const gone = new Set(['orphan', 'removed']);
+    const missingReference = async (_: string, { id }: Row) => (gone.has(id) ? '/tid' : undefined);
+    const first = node(stores, 'first', { missingReference });
+    first.sweep.start();
+    const problem = (id: string) => ({ code: 'reference_missing', collection: 'subsidiaries', id, path: '/tid', tid: 'acme' });
+    const found = await until(first.dangling, ({ length }) => length === 2);
+    expect([...found].sort((one, other) => (one.id < other.id ? -1 : 1))).toEqual([problem('orphan'), problem('removed')]);
+    expect(first.logged).toHaveLength(2);
+    await until(
+      () => rowsOf(stores, 'upkeep').get('sweep of records'),
+      (row) => ((row as unknown as UpkeepRecord | undefined)?.sweep?.dangling ?? []).length === 2,
+    );
+    await first.close();
+    const second = node(stores, 'second', { missingReference });
+    expect(await second.dangling()).toHaveLength(2);
+    await subsidiaries.remove('removed');
+    expect(await second.dangling()).toEqual([problem('orphan')]);
+    gone.clear();
+    expect([await second.dangling(), second.logged.length]).toEqual([[], 2]);
+    second.sweep.start();
+    await until(
+      () => rowsOf(stores, 'upkeep').get('sweep of records'),
+      (row) => (row as unknown as UpkeepRecord).sweep?.dangling?.length === 0,
     );
   });
 

@@ -22,6 +22,11 @@ const PersonExport = Type.Object(
     others: Type.Record(Type.String(), Kept, {
       description: 'sessions, grants, and what extensions keep, by the names of their collections',
     }),
+    unreadable: Type.Optional(
+      Type.Array(form({ collection: Type.String(), id: Type.String(), path: Type.String() }), {
+        description: 'records that are left out, because they cannot be read, with a JSON Pointer to the malformed member',
+      }),
+    ),
   },
   { $id: 'PersonExport', additionalProperties: false },
 );
@@ -39,7 +44,7 @@ export const exports = [
     async handle({ params: { tid, id }, directory }) {
       const { persons } = directory.forTenant(tid);
       const person = await persons.require(id);
-      const { tenant, subsidiary, groups, password, consents, invitations, others } = await persons.export(id);
+      const { tenant, subsidiary, groups, password, consents, invitations, others, unreadable } = await persons.export(id);
       return asJson({
         tenant,
         subsidiary,
@@ -50,6 +55,7 @@ export const exports = [
         consents,
         invitations,
         others,
+        unreadable,
       });
     },
   }),

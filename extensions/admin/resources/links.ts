@@ -1,4 +1,13 @@
-import { type Account, defineOperation, IdpError, type OperationRequest, Type, writeJudged } from '../../../lib/extension-door.js';
+import {
+  type Account,
+  defineOperation,
+  IdpError,
+  leftOutIn,
+  type OperationRequest,
+  pageOf,
+  Type,
+  writeJudged,
+} from '../../../lib/extension-door.js';
 import { mayEndLink } from '../privileges.js';
 import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
@@ -8,18 +17,21 @@ const write = { scope: 'idp.links:write' } as const;
 
 const Linked = form({ userId: Type.String(), tid: Type.Optional(Type.String()) });
 const Links = Type.Object(
-  { parent: Type.Optional(Linked), children: Type.Array(Linked, { description: 'those in tenants that the caller administers' }) },
+  {
+    parent: Type.Optional(Linked),
+    children: Type.Array(Linked, { description: 'those in tenants that the caller administers' }),
+    unreadable: pageOf(Linked).properties.unreadable,
+  },
   { $id: 'Links', additionalProperties: false },
 );
 
 type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
 
 /** The parent, in whatever tenant. A link has an end in each of two: one that the caller does not administer is as absent as its users. */
-async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
+async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account | undefined> {
   await directory.forTenant(params.tid).users.require(params.id);
   const parent = await directory.accounts.findByOid(params.parentId);
-  if (!parent || !administrator.administers(parent.tenant.id)) throw new IdpError('not_found');
-  return parent;
+  return parent && administrator.administers(parent.tenant.id) ? parent : undefined;
 }
 
 export const links = [
@@ -32,7 +44,9 @@ export const links = [
     errors: ['link_self', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'already_linked', 'link_privileged'],
     async handle(request) {
       const { params, directory } = request;
-      const { person, tenant } = await parentOf(request);
+      const parent = await parentOf(request);
+      if (!parent) throw new IdpError('not_found');
+      const { person, tenant } = parent;
       const { linking } = directory.forTenant(params.tid);
       return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }, directory.privileges.checkNone));
     },
@@ -45,11 +59,15 @@ export const links = [
     answer: userItem,
     errors: ['not_linked', 'grant_exceeds_own'],
     async handle(request) {
-      const { person: parent } = await parentOf(request);
-      const { params, directory } = request;
+      const { params, directory, administrator } = request;
+      // Callers of all tenants end a link to a parent that does not exist any more.
+      if (!(await parentOf(request)) && (!administrator.ofAllTenants || (await directory.accounts.findByOid(params.parentId))))
+        throw new IdpError('not_found');
       const { linking, users } = directory.forTenant(params.tid);
       return userView(
-        await writeJudged(await users.require(params.id), mayEndLink(request), (check) => linking.unlink(params.id, parent.user.id, check)),
+        await writeJudged(await users.require(params.id), mayEndLink(request), (check) =>
+          linking.unlink(params.id, params.parentId, check),
+        ),
       );
     },
   }),
@@ -62,13 +80,21 @@ export const links = [
     async handle({ params, directory, administrator }) {
       const person = await directory.forTenant(params.tid).users.require(params.id);
       const { id, parentUserId } = person.user;
-      const family = (await directory.accounts.family(person)).filter(({ tenant }) => administrator.administers(tenant.id));
+      const all = await directory.accounts.family(person);
+      const family = all.filter(({ tenant }) => administrator.administers(tenant.id));
+      const leftOut = await Promise.all(
+        (leftOutIn(all).unreadable ?? []).map((row) => directory.unreadable({ collection: 'persons', id: row.id })),
+      );
+      const unreadable = leftOut.flatMap((row) =>
+        row && (administrator.ofAllTenants || administrator.administers(String(row.tid))) ? [{ id: row.id, path: row.path }] : [],
+      );
       const parent = family.find(({ person: { user } }) => user.id === parentUserId);
       return {
         ...(parentUserId !== undefined && { parent: { userId: parentUserId, ...(parent && { tid: parent.tenant.id }) } }),
         children: family
           .filter(({ person: { user } }) => user.parentUserId === id)
           .map(({ person: { user }, tenant }) => ({ userId: user.id, tid: tenant.id })),
+        ...(unreadable.length > 0 && { unreadable }),
       };
     },
   }),

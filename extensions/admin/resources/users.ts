@@ -4,6 +4,7 @@ import {
   defineOperation,
   IdpError,
   type PersonWithUser,
+  pageOf,
   recordForms,
   type Static,
   Type,
@@ -38,10 +39,8 @@ const ended = (verb: 'disable' | 'sign-out', summary: string) =>
 /** Members by which somebody could be signed in as the user. The user name is one, because a sign-in method of a host may use it. */
 const signsIn = ['userName', 'externalIdentities'] as const satisfies readonly (keyof User)[];
 
-const GroupList = Type.Object(
-  { items: Type.Array(form({ id: Type.String(), name: Type.String() })) },
-  { $id: 'GroupsOfUser', additionalProperties: false },
-);
+const { items, unreadable } = pageOf(form({ id: Type.String(), name: Type.String() })).properties;
+const GroupList = Type.Object({ items, unreadable }, { $id: 'GroupsOfUser', additionalProperties: false });
 
 /** Groups that a user gets. */
 const grant = form({ ...recordForms.groupRefs.properties, confirm });
@@ -86,9 +85,14 @@ const regrouped = (
     },
   });
 
-async function groupsOf({ accounts }: Directory, person: PersonWithUser) {
-  const groups = await accounts.groups(person);
-  return { items: groups.map(({ id, name }) => ({ id, name })) };
+/** The groups that exist. A removed group leaves its id with its users, so only unreadable groups are named. */
+async function groupsOf(directory: Directory, person: PersonWithUser) {
+  const groups = await directory.accounts.groups(person);
+  const known = new Set(groups.map(({ id }) => id));
+  const others = person.user.groupIds.filter((id) => !known.has(id));
+  const found = await Promise.all(others.map((id) => directory.unreadable({ collection: 'groups', id })));
+  const leftOut = found.flatMap((row) => (row?.tid === person.tid ? [{ id: row.id, path: row.path }] : []));
+  return { items: groups.map(({ id, name }) => ({ id, name })), ...(leftOut.length > 0 && { unreadable: leftOut }) };
 }
 
 /** A new user, whose groups may need the confirmation of the person's address. */

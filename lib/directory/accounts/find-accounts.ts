@@ -1,3 +1,4 @@
+import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, userNameKey } from '../identifiers.js';
@@ -71,7 +72,7 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
       persons.find({ byParent: [root] }),
     ]);
     const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
-    return accounts([person, ...others]);
+    return withLeftOut(await accounts([person, ...others]), leftOutOf(children));
   };
 
   const subsidiary: Accounts['subsidiary'] = ({ tid, subsidiaryId }) => {

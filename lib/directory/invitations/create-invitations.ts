@@ -4,7 +4,7 @@ import type { Invitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
-import { createInvitationList, viewOf } from './invitation-lists.js';
+import { createInvitationList, missingReference, viewOf } from './invitation-lists.js';
 import type { InvitationParts, Invitations } from './invitations.js';
 import { createInviting } from './inviting.js';
 import { createOpenInvitations } from './open-invitations.js';
@@ -13,23 +13,32 @@ export function createInvitations(context: DirectoryContext, parts: InvitationPa
   const rows = createTenantScope(context.collections.invitations, specs.invitations, tid);
   const personRows = createPersonRows(context, tid);
 
-  /** Without its person, it is none. */
-  const isWhole = async (row: Invitation): Promise<boolean> => (await personRows.get(row.personId))?.user?.id === row.userId;
+  const problemOf = async (row: Invitation): Promise<string | undefined> => missingReference(row, await personRows.get(row.personId));
 
   async function requireRow(id: string): Promise<Invitation> {
     const row = await rows.get(id);
-    if (!row || !(await isWhole(row))) throw new IdpError('not_found');
+    if (!row || (await problemOf(row)) !== undefined) throw new IdpError('not_found');
     return row;
   }
 
+  const open = createOpenInvitations(context, parts, requireRow, tid);
   return {
     ...createInviting(context, parts, rows, tid),
-    ...createOpenInvitations(context, parts, requireRow, tid),
+    ...open,
     async get(id) {
       const row = await rows.get(id);
-      return row && (await isWhole(row)) ? viewOf(row, context.now()) : undefined;
+      return row && (await problemOf(row)) === undefined ? viewOf(row, context.now()) : undefined;
     },
     require: async (id) => viewOf(await requireRow(id), context.now()),
-    list: createInvitationList(context, rows, tid, isWhole),
+    async remove(id) {
+      const row = await rows.get(id);
+      if (!row) throw new IdpError('not_found');
+      // What the link opens is in the person's document, so it ends before the row goes.
+      // A record that cannot be read is not found after the revocation.
+      if (row.status === 'pending' && (await problemOf(row)) === undefined)
+        await open.revoke(id).catch(IdpError.unless('invitation_over', 'not_found'));
+      await rows.remove(id).catch(IdpError.unless('not_found'));
+    },
+    list: createInvitationList(context, rows, tid, problemOf),
   };
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Invitation } from '../../store/records/records.js';
+import { withLeftOut } from '../../store/records/left-out.js';
+import type { Invitation, Person } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { inputSchema } from '../input.js';
 import { createList, creationQuery, inOrder, type Listed, ofStatus } from '../lists/list.js';
@@ -27,12 +28,21 @@ export function viewOf({ clientName: _, ...row }: Invitation, now: number): Invi
   return { ...row, status: isExpired ? 'expired' : row.status };
 }
 
-/** @param isWhole whether there is a person to an invitation. */
+/**
+ * Returns a JSON Pointer to the reference that leads nowhere: an invitation without its person, or for another user, is no invitation. Undefined for one that
+ * has both.
+ */
+export function missingReference({ tid, personId, userId }: Invitation, person: Person | undefined): string | undefined {
+  if (person?.tid !== tid || person.id !== personId) return '/personId';
+  return person.user?.id === userId ? undefined : '/userId';
+}
+
+/** @param problemOf returns a JSON Pointer to the reference of an invitation that leads nowhere. */
 export function createInvitationList(
   context: DirectoryContext,
   rows: TenantScope<Invitation>,
   tid: string,
-  isWhole: (row: Invitation) => Promise<boolean>,
+  problemOf: (row: Invitation) => Promise<string | undefined>,
 ): (query?: InvitationQuery) => Promise<Listed<InvitationView>> {
   const fits = (row: Invitation, { status, personId, userId }: InvitationQuery): boolean =>
     (status === undefined || viewOf(row, context.now()).status === status) &&
@@ -50,8 +60,12 @@ export function createInvitationList(
     },
     fits,
     async sift(page, query) {
-      const whole = await Promise.all(page.map((row) => fits(row, query) && isWhole(row)));
-      return page.filter((_, index) => whole[index]);
+      const fitting = page.filter((row) => fits(row, query));
+      const problems = await Promise.all(fitting.map(problemOf));
+      return withLeftOut(
+        fitting.filter((_, index) => problems[index] === undefined),
+        fitting.flatMap(({ id, tid }, index) => ({ id, tid, path: problems[index] ?? '' })).filter(({ path }) => path !== ''),
+      );
     },
   });
   return async (query) => {

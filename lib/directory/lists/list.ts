@@ -100,7 +100,7 @@ export interface ListParts<R extends Listable, Query extends AnyQuery> {
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
   /** Whether a row is of the query, but for its name. */
   fits(row: R, query: Query): boolean;
-  /** Those of the rows that an index or a look-up found which are of the list, where that does not tell all. */
+  /** Returns the rows of the list among those that an index or a look-up found. It names rows that miss what they refer to with `withLeftOut`. @default all */
   sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;
 }
 
@@ -147,7 +147,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
       for (const row of leftOutOf(read)) leftOut.set(row.id, row);
       return read;
     };
-    const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (await parts.sift?.(rows, query)) ?? rows;
+    const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (parts.sift ? noted(await parts.sift(rows, query)) : rows);
 
     async function alongIndex(): Promise<readonly R[]> {
       const { [by]: index, within } = parts.along(query);

@@ -1,6 +1,7 @@
 import { IdpError } from '../../errors.js';
 import type { IdpEvent } from '../../events.js';
 import type { Collection, Where } from '../../store/directory-store.js';
+import { type LeftOutRow, leftOutIn } from '../../store/records/left-out.js';
 import type { EventRecord } from '../../store/records/records.js';
 import { type EventLog, isSequence, sequenceOf } from './event-log.js';
 import { toEvent } from './event-trials.js';
@@ -40,6 +41,8 @@ export interface EventPage {
   readonly events: readonly IdpEvent[];
   /** The cursor to go on with: past events that the query leaves out, too. */
   readonly next: string;
+  /** Unreadable events that the page leaves out, by `sequence`, each with a JSON Pointer to its malformed part. Absent if all events can be read. */
+  readonly unreadable?: Pick<LeftOutRow, 'id' | 'path'>[];
 }
 
 const MAX_LIMIT = 1000;
@@ -97,7 +100,10 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
         .slice(0, limit);
       const isWhole = events.length < limit;
       const end = after !== undefined && after > last ? after : last;
-      return { events: events.map((record) => toEvent(record, issuer)), next: isWhole ? end : (events.at(-1)?.id ?? end) };
+      const next = isWhole ? end : (events.at(-1)?.id ?? end);
+      // A look-up that found unreadable events read more in their place.
+      const unreadable = (leftOutIn(...found).unreadable ?? []).filter(({ id }) => id <= next);
+      return { events: events.map((record) => toEvent(record, issuer)), next, ...(unreadable.length > 0 && { unreadable }) };
     },
   };
 

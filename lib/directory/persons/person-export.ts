@@ -1,4 +1,5 @@
 import { IdpError } from '../../errors.js';
+import { leftOutIn, leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { Invitation, Person, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 
@@ -20,6 +21,8 @@ export interface PersonExport {
   readonly invitations: readonly Omit<Invitation, 'version'>[];
   /** What others keep: `sessions`, `grants`, and the collections of extensions. */
   readonly others: Readonly<Record<string, readonly object[]>>;
+  /** Records that the export leaves out, because they cannot be read. Absent if all can be read. */
+  readonly unreadable?: readonly { readonly collection: string; readonly id: string; readonly path: string }[];
 }
 
 /** A person, for those who keep something of them elsewhere. */
@@ -56,6 +59,16 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
       const ref = { tid, personId, ...(user && { userId: user.id }) };
       const ofUser = user && (await userParts(user));
       const parts = await Promise.all(sources.map((source) => source(ref)));
+      const others = Object.assign({}, ...parts) as PersonExport['others'];
+      const invited = await invitations.find({ byPerson: [tid, personId] });
+      const unreadable = [
+        ...(subsidiary || person.subsidiaryId === undefined ? [] : await unreadableAmong('subsidiaries', [person.subsidiaryId])),
+        ...(user ? await unreadableAmong('groups', user.groupIds) : []),
+        ...(user ? await unreadableAmong('credentials', [user.id]) : []),
+        ...Object.entries({ consents: ofUser?.consents ?? [], invitations: invited, ...others }).flatMap(([collection, rows]) =>
+          (leftOutIn(rows).unreadable ?? []).map((row) => ({ collection, ...row })),
+        ),
+      ];
       return {
         tenant: { id: tid, ...nameOf(await tenants.get(tid)) },
         ...(subsidiary?.tid === tid && { subsidiary: { id: subsidiary.id, name: subsidiary.name } }),
@@ -66,11 +79,17 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
         groups: [],
         consents: [],
         ...ofUser,
-        invitations: (await invitations.find({ byPerson: [tid, personId] })).map((row) => omitted(row, 'version')),
-        others: Object.assign({}, ...parts) as PersonExport['others'],
+        invitations: invited.map((row) => omitted(row, 'version')),
+        others,
+        ...(unreadable.length > 0 && { unreadable }),
       };
     },
   };
+
+  async function unreadableAmong(collection: 'subsidiaries' | 'groups' | 'credentials', ids: readonly string[]) {
+    const found = await Promise.all(ids.map((id) => collections[collection].unreadable(id)));
+    return found.flatMap((row) => (row ? [{ collection, id: row.id, path: row.path }] : []));
+  }
 
   async function userParts(user: User): Promise<Partial<PersonExport>> {
     const [ofGroups, credential, allowed] = await Promise.all([
@@ -81,7 +100,10 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
     return {
       user: omitted(user, 'userNameKey', 'externalIdentityKeys'),
       groups: ofGroups.flatMap((group) => (group ? [{ id: group.id, name: group.name }] : [])),
-      consents: allowed.map(({ clientId, scopes, claims, at }) => ({ clientId, scopes, ...(claims && { claims }), at })),
+      consents: withLeftOut(
+        allowed.map(({ clientId, scopes, claims, at }) => ({ clientId, scopes, ...(claims && { claims }), at })),
+        leftOutOf(allowed),
+      ),
       ...(credential?.passwordHash !== undefined && { password: { changedAt: credential.updatedAt } }),
     };
   }

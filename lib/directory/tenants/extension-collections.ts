@@ -1,10 +1,11 @@
 /** Collections of extensions: how they are declared, and what a row of them is. */
-import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import type { Static, TObject } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Attribution, EventMap, EventName } from '../../events.js';
 import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
 import type { Outboxed } from '../../store/records/records.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
+import { knownPart } from '../lists/known-part.js';
 
 /** Who is erased, or asks for what is known of them. */
 export interface PersonRef {
@@ -149,7 +150,7 @@ export function wrongPathOf(collection: ExtensionCollection, row: object): strin
   if (!(events && outbox === 'yes') && outbox !== undefined) return '/outbox';
   // The rest of a removed row, which stays until its last events are dispatched, has no other members.
   if (tid === '') return events ? pathOf(Object.keys(members)[0]) : '/tid';
-  return wrongWritten(collection, known(schema, members) as object);
+  return wrongWritten(collection, knownPart(schema, members) as object);
 }
 
 const pathOf = (member: string | undefined): string | undefined => (member === undefined ? undefined : `/${member}`);
@@ -163,41 +164,5 @@ export const wrongWritten = (collection: ExtensionCollection, members: object): 
 /** A row without what the service keeps in it. */
 export function shownOf<R extends KeptRow>({ row: schema }: ExtensionCollection, row: R): Omit<R, 'pendingEvents' | 'outbox'> {
   const { pendingEvents: _, outbox: __, id, version, tid, ...members } = row;
-  return { ...(known(schema, members) as typeof members), id, version, tid } as Omit<R, 'pendingEvents' | 'outbox'>;
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
-const propertiesOf = ({ properties = {} }: TSchema): Readonly<Record<string, TSchema>> => properties as Readonly<Record<string, TSchema>>;
-const isStrict = ({ type, additionalProperties }: TSchema): boolean => type === 'object' && additionalProperties === false;
-
-/** A value without members that its schema does not name, at any depth; the value itself where it has none. */
-function known(schema: TSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    if (schema.type !== 'array') return value;
-    const items = value.map((item) => known(schema.items as TSchema, item));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  if (schema.type !== 'object' || !isObject(value)) return value;
-  const properties = propertiesOf(schema);
-  const entries = Object.entries(value);
-  const kept = entries
-    .filter(([name]) => !isStrict(schema) || Object.hasOwn(properties, name))
-    .map(([name, member]) => [name, Object.hasOwn(properties, name) ? known(properties[name] as TSchema, member) : member] as const);
-  const isSame = kept.length === entries.length && kept.every(([name, member]) => member === value[name]);
-  return isSame ? value : Object.fromEntries(kept);
-}
-
-/** The changed row with the unknown members of the stored row, if their object still exists. Unknown members in lists are lost. */
-export function withUnknown(schema: TSchema, before: unknown, next: unknown): unknown {
-  if (schema.type !== 'object' || !isObject(before) || !isObject(next)) return next;
-  const properties = propertiesOf(schema);
-  const kept = Object.entries(before).filter(
-    ([name]) => isStrict(schema) && !Object.hasOwn(properties, name) && !Object.hasOwn(next, name),
-  );
-  const nested = Object.entries(properties)
-    .filter(([name]) => Object.hasOwn(next, name))
-    .map(([name, property]) => [name, withUnknown(property, before[name], next[name])] as const)
-    .filter(([name, member]) => member !== next[name]);
-  return kept.length + nested.length === 0 ? next : { ...next, ...Object.fromEntries([...kept, ...nested]) };
+  return { ...(knownPart(schema, members) as typeof members), id, version, tid } as Omit<R, 'pendingEvents' | 'outbox'>;
 }

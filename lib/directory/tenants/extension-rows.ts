@@ -3,11 +3,12 @@ import type { Static, TObject } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page, Range, Where } from '../../store/directory-store.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
-import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
+import { type LeftOutRow, leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { EventRecord } from '../../store/records/records.js';
 import { findKept } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
 import { newId } from '../identifiers.js';
+import { withUnknown } from '../lists/known-part.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from '../outbox/write-once.js';
@@ -22,7 +23,6 @@ import {
   shownOf,
   specOf,
   TENANT_INDEX,
-  withUnknown,
   wrongWritten,
 } from './extension-collections.js';
 import { createTenantScope } from './tenant-scope.js';
@@ -44,6 +44,26 @@ export interface ExtensionData {
 }
 
 const PAGE = 100;
+
+/** The rows as the extension gets them, with the rows that their read left out. */
+const shownRows = (collection: ExtensionCollection, rows: readonly KeptRow[]) =>
+  withLeftOut(
+    rows.map((row) => shownOf(collection, row)),
+    leftOutOf(rows),
+  );
+
+/** The rows, with a list of the rows that their reads leave out. */
+function notingLeftOut<Members>(rows: ExtensionRows<Members>) {
+  const leftOut: LeftOutRow[] = [];
+  const noting =
+    <Given extends readonly unknown[], Found extends readonly unknown[]>(read: (...given: Given) => Promise<Found>) =>
+    async (...given: Given): Promise<Found> => {
+      const found = await read(...given);
+      leftOut.push(...leftOutOf(found));
+      return found;
+    };
+  return { noted: { ...rows, find: noting(rows.find), range: noting(rows.range), list: noting(rows.list) }, leftOut };
+}
 
 /** The extension's own members of a row that is written. @throws IdpError `invalid_record` */
 function checkedMembers(collection: ExtensionCollection, given: object): object {
@@ -103,10 +123,8 @@ export function createExtensionData({ store, collections, events: declaredEvents
     const kept = keptRows(collection);
     const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
     const shown = (row: KeptRow) => shownOf(collection, row);
-    const find = async (index: string, values: readonly string[], page?: Page) => {
-      const found = await scope.find(index, values, page);
-      return withLeftOut(found.map(shown), leftOutOf(found));
-    };
+    const find = async (index: string, values: readonly string[], page?: Page) =>
+      shownRows(collection, await scope.find(index, values, page));
     const own = {
       async get(id: string) {
         const row = await scope.get(id);
@@ -119,7 +137,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
           { [index]: specOf(collection).indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values },
           ({ tid: owner }) => owner === tid,
         ),
-      range: async (range: Range) => (await scope.range(range)).map(shown),
+      range: async (range: Range) => shownRows(collection, await scope.range(range)),
       list: (page?: Page) => find(TENANT_INDEX, [], page),
       async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
         const own = checkedMembers(collection, members);
@@ -233,17 +251,16 @@ export function createExtensionData({ store, collections, events: declaredEvents
     ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
       const collection = given as unknown as ExtensionCollection;
       if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
-      const shown = (row: KeptRow) => shownOf(collection, row);
       return {
         async get(id: string) {
           const row = await keptRows(collection).get(id);
-          return row === undefined || row.tid === '' ? undefined : shown(row);
+          return row === undefined || row.tid === '' ? undefined : shownOf(collection, row);
         },
-        list: async (page?: Page) => (await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')).map(shown),
+        list: async (page?: Page) => shownRows(collection, await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')),
         find: async (index: string, values: readonly string[], page?: Page) =>
-          (await keptRows(collection).find({ [index]: values }, page)).map(shown),
+          shownRows(collection, await keptRows(collection).find({ [index]: values }, page)),
         findAll: (index: string, values: readonly string[]) => findAll(collection, { [index]: values }),
-        range: async (range: Range) => (await keptRows(collection).range(range)).map(shown),
+        range: async (range: Range) => shownRows(collection, await keptRows(collection).range(range)),
       } as unknown as RowsOfAllTenants<Static<Schema>>;
     },
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
@@ -258,7 +275,10 @@ export function createExtensionData({ store, collections, events: declaredEvents
     async export(person) {
       const parts: Record<string, readonly object[]> = {};
       for (const collection of collections)
-        if (collection.export) parts[collection.name] = await collection.export(rows(collection, person.tid), person);
+        if (collection.export) {
+          const { noted, leftOut } = notingLeftOut(rows(collection, person.tid));
+          parts[collection.name] = withLeftOut(await collection.export(noted, person), leftOut);
+        }
       return parts;
     },
     async removeTenant(tid) {

@@ -138,6 +138,7 @@ export function createCheckedDirectory(
     /** A row that was checked when it was written. */
     const known = (row: R): R => {
       good.add(row);
+      if (bad.size > 0) bad.delete(`${name}:${row.id}`);
       if ((row as Partial<Outboxed>).outbox !== undefined) tellOutboxed();
       return row;
     };

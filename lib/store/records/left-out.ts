@@ -18,3 +18,20 @@ export function withLeftOut<Rows extends readonly unknown[]>(rows: Rows, those: 
 
 /** Returns the rows that the read of these rows left out. */
 export const leftOutOf = (rows: readonly unknown[]): readonly LeftOutRow[] => leftOut.get(rows) ?? [];
+
+/**
+ * Returns the member `unreadable` of a page: the malformed rows that its reads left out, each once. Without any, it returns no member.
+ * @example
+ * ```ts
+ * import { type ExtensionRows, leftOutIn } from 'tenant-idp/extension';
+ *
+ * export async function namesOf(rows: ExtensionRows<{ name: string }>) {
+ *   const found = await rows.find('byName', ['a']);
+ *   return { items: found.map(({ name }) => name), ...leftOutIn(found) };
+ * }
+ * ```
+ */
+export function leftOutIn(...reads: readonly (readonly unknown[])[]): { readonly unreadable?: Pick<LeftOutRow, 'id' | 'path'>[] } {
+  const items = new Map(reads.flatMap(leftOutOf).map(({ id, path }) => [id, { id, path }]));
+  return items.size > 0 ? { unreadable: [...items.values()] } : {};
+}

@@ -511,12 +511,14 @@ export interface UpkeepRecord extends Row {
     readonly collection?: string;
     /** The last row of the collection that was read. */
     readonly after?: string;
-    /** Rows that were found, a bounded number. */
+    /** Unreadable rows that were found, a bounded number. */
     readonly unreadable: readonly SweptRow[];
+    /** Rows that refer to a record that does not exist, a bounded number. */
+    readonly dangling?: readonly SweptRow[];
   };
 }
 
-/** An unreadable row that the sweep found. */
+/** A row that the sweep found. */
 export interface SweptRow {
   readonly collection: string;
   readonly id: string;

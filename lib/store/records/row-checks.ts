@@ -188,6 +188,8 @@ const metadataLists = Object.fromEntries(
 );
 const seconds = optional(when((value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER));
 
+const sweptRows = listOf(record<records.SweptRow>({ collection: text, id: text }));
+
 const rowChecks: {
   readonly [Name in CollectionName]: Readonly<Record<string, Check>>;
 } = {
@@ -346,7 +348,8 @@ const rowChecks: {
         startedAt: instant,
         collection: optional(text),
         after: optional(text),
-        unreadable: listOf(record<records.SweptRow>({ collection: text, id: text })),
+        unreadable: sweptRows,
+        dangling: optional(sweptRows),
       }),
     ),
   } satisfies Checks<records.UpkeepRecord>,

@@ -1,24 +1,35 @@
 /**
- * A slow sweep over all records: it finds unreadable ones that nobody reads, so that `health()` names them. One node at a time reads a bounded number of rows a
+ * A slow sweep over all records: it finds unreadable ones that nobody reads, and records that refer to a record that does not exist, so that `health()` names
+ * them. One node at a time reads a bounded number of rows a
  * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
  */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import type { Row } from '../directory-store.js';
 import { positionBehind } from '../index-order.js';
 import type { CheckedDirectory, UnreadableRow } from './checked-directory.js';
 import type { SweptRow, UpkeepRecord } from './records.js';
+import { isRemoved } from './removed-rows.js';
 
 export interface RowSweep {
   /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
   recall(): Promise<void>;
+  /** Records that refer to a record that does not exist, as {@link recall} found them last. */
+  problems(): readonly DanglingRow[];
   start(): void;
   close(): Promise<void>;
+}
+
+export interface DanglingRow extends Omit<UnreadableRow, 'code'> {
+  readonly code: 'reference_missing';
 }
 
 export interface RowSweepParts {
   readonly store: Pick<CheckedDirectory, 'collection' | 'recall'>;
   /** Names of all collections. */
   readonly collections: readonly string[];
+  /** Returns a JSON Pointer to a reference of a sound row that leads nowhere. @default no row has one */
+  readonly missingReference?: (collection: string, row: Row) => Promise<string | undefined>;
   /** Takes or renews the right to sweep; false while another node has it. */
   readonly lease: (milliseconds: number) => Promise<boolean>;
   /** The time that all nodes share, in milliseconds since the epoch. */
@@ -39,7 +50,7 @@ const PASS_MS = 3_600_000;
 const ROWS = 200;
 /** Reads of a round: most collections are small. */
 const READS = 40;
-/** Unreadable rows that are remembered. */
+/** Rows of each kind that are remembered. */
 const REMEMBERED = 200;
 /** Remembered rows that one round reads again, because somebody may have repaired or removed them. */
 const READ_AGAIN = 20;
@@ -50,14 +61,17 @@ type Position = { readonly collection: string; readonly after?: string } | undef
 interface Swept {
   readonly position: Position;
   readonly found: readonly UnreadableRow[];
+  readonly dangling: readonly DanglingRow[];
 }
 
 const keyOf = ({ collection, id }: SweptRow): string => `${collection}:${id}`;
 
 export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweepParts): RowSweep {
-  const { intervalMs = INTERVAL_MS, passMs = PASS_MS } = parts;
+  const { intervalMs = INTERVAL_MS, passMs = PASS_MS, missingReference = async () => undefined } = parts;
   const names = [...parts.collections].sort();
   const upkeep = store.collection<UpkeepRecord>('upkeep');
+  /** Rows that missed a reference when this node read them last. */
+  const missing = new Map<string, DanglingRow>();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let isClosed = false;
@@ -68,9 +82,42 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
   };
   const collectionAfter = (name: string): Position => collectionFrom(`${name}\u0000`);
 
+  /** Returns the reference of a sound row that leads nowhere, and logs it when it is new. */
+  async function danglingIn(collection: string, row: Row): Promise<DanglingRow | undefined> {
+    const path = await missingReference(collection, row);
+    const key = keyOf({ collection, id: row.id });
+    const known = missing.get(key);
+    missing.delete(key);
+    if (path === undefined) return undefined;
+    const { tid } = row as { readonly tid?: unknown };
+    const problem = {
+      code: 'reference_missing',
+      collection,
+      id: row.id,
+      path,
+      ...(typeof tid === 'string' && tid !== '' && { tid }),
+    } as const;
+    if (missing.size < REMEMBERED) missing.set(key, problem);
+    if (known?.path !== path)
+      logger.error(
+        { collection, id: row.id, path },
+        'a stored record refers to a record that does not exist: restore that record, or remove this one',
+      );
+    return problem;
+  }
+
+  /** Reads the row again. */
+  async function lookAgain({ collection, id }: SweptRow): Promise<DanglingRow | undefined> {
+    const row = names.includes(collection) ? await store.collection(collection).get(id) : undefined;
+    if (row) return danglingIn(collection, row);
+    missing.delete(keyOf({ collection, id }));
+    return undefined;
+  }
+
   /** Reads rows from a position on, as many as a round may read. */
   async function readFrom(start: Position): Promise<Swept> {
     const found: UnreadableRow[] = [];
+    const dangling: DanglingRow[] = [];
     let position = start;
     let rows = ROWS;
     for (let reads = 0; position && rows > 0 && reads < READS && !isClosed; reads += 1) {
@@ -81,38 +128,48 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
         logger.error({ err, collection }, 'records of a collection could not be looked through; the next pass tries again');
         return [];
       });
-      found.push(...page.flatMap((row) => all.problemOf(row) ?? []));
+      for (const row of page) {
+        const problem = all.problemOf(row);
+        if (problem) found.push(problem);
+        else if (!isRemoved(row)) dangling.push(...[(await danglingIn(collection, row)) ?? []].flat());
+      }
       const next = page.length < rows ? undefined : positionBehind(page, after);
       position = next === undefined ? collectionAfter(collection) : { collection, after: next };
       rows -= page.length;
     }
-    return { position, found };
+    return { position, found, dangling };
   }
 
-  /** Returns the remembered rows that are still unreadable. Those that were read again are the last. */
-  async function stillUnreadable(remembered: readonly SweptRow[]): Promise<readonly SweptRow[]> {
-    const bad: SweptRow[] = [];
-    for (const row of remembered.slice(0, READ_AGAIN))
-      if (names.includes(row.collection) && (await store.collection(row.collection).unreadable(row.id))) bad.push(row);
-    return [...remembered.slice(READ_AGAIN), ...bad];
+  /** Returns the remembered rows that still have the problem, and the rows that were found. Those that were read again are the last of the remembered. */
+  async function still(
+    remembered: readonly SweptRow[],
+    hasProblem: (row: SweptRow) => Promise<unknown>,
+    found: readonly SweptRow[],
+  ): Promise<readonly SweptRow[]> {
+    const rows = new Map(remembered.slice(READ_AGAIN).map((row) => [keyOf(row), row]));
+    for (const row of remembered.slice(0, READ_AGAIN)) if (await hasProblem(row)) rows.set(keyOf(row), row);
+    for (const { collection, id } of found) if (rows.size < REMEMBERED) rows.set(keyOf({ collection, id }), { collection, id });
+    return [...rows.values()];
   }
+
+  const isUnreadable = async ({ collection, id }: SweptRow) =>
+    names.includes(collection) && (await store.collection(collection).unreadable(id)) !== undefined;
 
   async function round(): Promise<void> {
     if (!(await lease(intervalMs * 1.5))) return;
     const before = await upkeep.get(ROW_ID);
-    const { startedAt = new Date(0), collection, after, unreadable = [] } = before?.sweep ?? {};
+    const { startedAt = new Date(0), collection, after, unreadable = [], dangling = [] } = before?.sweep ?? {};
     const isUnderWay = collection !== undefined;
     const isDue = isUnderWay || Math.abs(now() - startedAt.getTime()) >= passMs;
     const start =
       isUnderWay && names.includes(collection) ? { collection, ...(after !== undefined && { after }) } : collectionFrom(collection ?? '');
-    const { position, found } = isDue ? await readFrom(start) : { position: undefined, found: [] };
-    if (!isDue && unreadable.length === 0) return;
-    const remembered = new Map((await stillUnreadable(unreadable)).map((row) => [keyOf(row), row]));
-    for (const { collection, id } of found) if (remembered.size < REMEMBERED) remembered.set(keyOf({ collection, id }), { collection, id });
+    const read: Swept = isDue ? await readFrom(start) : { position: undefined, found: [], dangling: [] };
+    if (!isDue && unreadable.length + dangling.length === 0) return;
     const sweep = {
       startedAt: isUnderWay || !isDue ? startedAt : new Date(now()),
-      ...position,
-      unreadable: [...remembered.values()],
+      ...read.position,
+      unreadable: await still(unreadable, isUnreadable, read.found),
+      dangling: await still(dangling, lookAgain, read.dangling),
     };
     // A node that was paused leaves the row to the node that went on.
     await upkeep.upsert(ROW_ID, (row) => (row && row.version !== before?.version ? row : { id: ROW_ID, done: 0, sweep }));
@@ -134,7 +191,11 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
     async recall() {
       const { sweep } = (await upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
       await store.recall((sweep?.unreadable ?? []).filter(({ collection }) => names.includes(collection)));
+      const known = [...missing.values()].slice(0, READ_AGAIN);
+      const unknown = (sweep?.dangling ?? []).filter((row) => !missing.has(keyOf(row)));
+      for (const row of [...known, ...unknown]) await lookAgain(row);
     },
+    problems: () => [...missing.values()],
     start: () => next(intervalMs * FIRST_INTERVALS),
     async close() {
       isClosed = true;

@@ -148,6 +148,7 @@ const open: Readonly<Record<string, string>> = {
   'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': TAKES_AWAY,
   'POST /tenants/{tid}/impersonations/{id}/end': TAKES_AWAY,
   'POST /tenants/{tid}/invitations/{id}/revoke': TAKES_AWAY,
+  'DELETE /tenants/{tid}/invitations/{id}': TAKES_AWAY,
   'DELETE /tenants/{tid}/connections/{id}': TAKES_AWAY,
   'PUT /tenants/{tid}/connections/{id}/secret': 'proves the service to the provider, and nobody to the service',
   'POST /tenants/{tid}/connections/{id}/rotate-key': 'proves the service to the provider, and nobody to the service',

@@ -4,7 +4,8 @@ import { Kind, type TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { standardExtensions } from '../../../extensions/index.js';
 import { saml } from '../../../extensions/saml/index.js';
-import { type KeptRow, shownOf, withUnknown, wrongPathOf, wrongWritten } from '../../../lib/directory/tenants/extension-collections.js';
+import { withUnknown } from '../../../lib/directory/lists/known-part.js';
+import { type KeptRow, shownOf, wrongPathOf, wrongWritten } from '../../../lib/directory/tenants/extension-collections.js';
 
 const collections = [...standardExtensions(), saml()].flatMap(({ collections: own = [] }) => own);
 const LATER = 'ofALaterRelease';

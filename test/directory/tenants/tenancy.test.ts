@@ -117,6 +117,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     resend: [({ invitations }, { invitationId }) => invitations.resend(invitationId)],
     revoke: [({ invitations }, { invitationId }) => invitations.revoke(invitationId)],
     link: [({ invitations }, { invitationId }) => invitations.link(invitationId)],
+    remove: [({ invitations }, { invitationId }) => invitations.remove(invitationId)],
   },
   credentials: { setPassword: [({ credentials }, { userId }) => credentials.setPassword(userId, 'a password that is long enough')] },
   registration: { problems: [], rules: [], prepare: [], complete: [], register: [] },

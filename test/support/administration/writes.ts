@@ -143,6 +143,7 @@ const writes = new Map<string, MakeWrite>([
   ['GET /tenants/{tid}/invitations/{id}/link', one(invitation)],
   ['POST /tenants/{tid}/invitations/{id}/resend', one(invitation)],
   ['POST /tenants/{tid}/invitations/{id}/revoke', one(invitation)],
+  ['DELETE /tenants/{tid}/invitations/{id}', one(invitation)],
   ['POST /tenants/{tid}/impersonations/{id}/end', one(async () => (await of().impersonations.insert(of().tid)).id)],
   ['POST /permissions', () => ({ body: { id: unique(), name: 'P' } })],
   ['PATCH /permissions/{id}', () => one(idAt({ id: unique(), name: 'P' })('/permissions'), { name: 'Q' })()],

@@ -2,6 +2,7 @@
 import type { TObject } from '@sinclair/typebox';
 import {
   IdpError,
+  knownPart,
   type Operation,
   type OperationRequest,
   pageOf,
@@ -105,7 +106,10 @@ interface CrudOptions<Row extends Stored> {
 
 /** Lists, reads, creates, changes and removes, each as far as the options have what it takes. */
 export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Operation[] {
-  const { name, noun, path, idParam = 'id', item, view = viewOf<Row>(item), query, form, changeable, always = [], guard } = options;
+  const { name, noun, path, idParam = 'id', item, query, form, changeable, always = [], guard } = options;
+  const { view: viewOfRow = viewOf<Row>(item) } = options;
+  // A later release may have stored members that this one does not know.
+  const view = (row: Row): Fields => knownPart(item, viewOfRow(row)) as Fields;
   const one = `${path}/{${idParam}}`;
   const read = { scope: `idp.${name}:read` };
   const write = { scope: `idp.${name}:write` };
@@ -150,7 +154,8 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     let read: Understood = { body: {}, warnings: [] };
     const membersOf = (row: Row): Fields => {
       read = understood(request, row);
-      return mergedMembers(row as unknown as Fields, read.body);
+      // A write of a member leaves out what this release does not know within it, because nothing else may be written.
+      return mergedMembers((changeable ? knownPart(changeable, row) : row) as Fields, read.body);
     };
     let judged: Judged | undefined;
     const changed = await writeJudged(

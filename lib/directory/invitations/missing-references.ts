@@ -1,0 +1,54 @@
+/**
+ * References without which a record is of no use: the tenant that a record belongs to, the person and the user of an invitation, the parent of a linked account.
+ * A restore or another program may have removed what they lead to. Ids of removed groups, subsidiaries and permissions are no such references, because a
+ * removal leaves them behind, and readers pass over them.
+ */
+import type { Row } from '../../store/directory-store.js';
+import type { Invitation, Person, Tenant } from '../../store/records/records.js';
+import { hasRowChecks } from '../../store/records/row-checks.js';
+import type { DirectoryContext } from '../context.js';
+import { OF_INSTANCE } from '../tenants/extension-collections.js';
+import { missingReference } from './invitation-lists.js';
+
+/** Return a JSON Pointer to a reference of a sound record that leads nowhere. A reference to an unreadable record leads somewhere, because that record is named itself. */
+export interface MissingReferences {
+  /** Any reference. */
+  of(collection: string, row: Row): Promise<string | undefined>;
+  /** A reference without which services do not find the record. A linked account is found without its parent, but nobody can sign in to it. */
+  hiding(collection: string, row: Row): Promise<string | undefined>;
+}
+
+/** Collections of the service whose rows go with their tenant. Rows of extensions go with their tenant too. */
+const ofTenants: readonly string[] = ['subsidiaries', 'persons', 'groups', 'invitations'];
+
+export function createMissingReferences({ collections, caches }: Pick<DirectoryContext, 'collections' | 'caches'>): MissingReferences {
+  const { tenants, removals, persons } = collections;
+  const cached = caches.rows<Tenant>('tenants');
+
+  const hasTenant = async (tid: string): Promise<boolean> =>
+    (await cached.get(tid)) !== undefined || (await tenants.has(tid)) || (await removals.has(tid));
+
+  async function ofPerson({ user }: Person): Promise<string | undefined> {
+    if (user?.parentUserId === undefined || (await persons.has({ byUser: [user.parentUserId] }))) return undefined;
+    return '/user/parentUserId';
+  }
+
+  async function ofInvitation(row: Invitation): Promise<string | undefined> {
+    const person = await persons.get(row.personId);
+    return person === undefined && (await persons.has(row.personId)) ? undefined : missingReference(row, person);
+  }
+
+  async function hiding(collection: string, row: Row): Promise<string | undefined> {
+    const { tid } = row as { readonly tid?: unknown };
+    const isOfTenant = ofTenants.includes(collection) || !hasRowChecks(collection);
+    // The rest of a removed row has no tenant.
+    if (isOfTenant && typeof tid === 'string' && tid !== '' && tid !== OF_INSTANCE && !(await hasTenant(tid))) return '/tid';
+    return collection === 'invitations' ? ofInvitation(row as Invitation) : undefined;
+  }
+
+  return {
+    hiding,
+    of: async (collection, row) =>
+      (await hiding(collection, row)) ?? (collection === 'persons' ? await ofPerson(row as Person) : undefined),
+  };
+}

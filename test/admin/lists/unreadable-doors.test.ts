@@ -1,0 +1,198 @@
+/** M18: doors to records that are damaged beyond their members: invitations, factors, members of a later release, and references that lead nowhere. */
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type AdminClient, administer, adminToken } from '../../support/administration/admin.js';
+import { type ListedRecords, type StoredRow, useListedWorld } from '../../support/administration/listed-world.js';
+import { until } from '../../support/time/until.js';
+
+const world = useListedWorld();
+let root: AdminClient;
+let ofAcme: AdminClient;
+let records: ListedRecords;
+let tenant = '';
+beforeAll(async () => {
+  root = await world.root();
+  ofAcme = administer(world.issuer, await adminToken(world.issuer, 'acme'));
+  records = await world.fill();
+  tenant = `/tenants/${records.tid}`;
+});
+
+const rowsOf = (name: string) => world.directory.collection<StoredRow>(name);
+const broken = async (name: string, id: string, members: object): Promise<StoredRow> => {
+  const row = (await rowsOf(name).get(id)) as StoredRow;
+  await rowsOf(name).put({ ...row, ...members });
+  return row;
+};
+const said = ({ status, json }: { status: number; json: Record<string, unknown> }) => [
+  status,
+  json.code,
+  ((json.errors ?? []) as { pointer: string }[]).map(({ pointer }) => pointer),
+];
+/** Another invited user of Acme. */
+const invited = async () => {
+  const name = randomUUID();
+  const { id, user } = (await root.post(`${tenant}/persons`, { givenName: 'I', user: { userName: name } })).json;
+  const invitation = (await root.post(`${tenant}/invitations`, { userId: user.id, send: false })).json.id as string;
+  return { person: String(id), user: String(user.id), invitation, url: `${tenant}/invitations/${invitation}` };
+};
+
+describe('M18: an invitation that cannot be read', () => {
+  const damages: Readonly<Record<string, object>> = {
+    status: { status: 5 },
+    personId: { personId: 5 },
+    userId: { userId: null },
+    expiresAt: { expiresAt: 'soon' },
+  };
+
+  test.each(Object.keys(damages))(
+    'with a bad %s says so at each door, and is removed by an administrator of its tenant',
+    async (member) => {
+      const { invitation, url, user } = await invited();
+      const { url: link } = (await root(`${url}/link`)).json;
+      await broken('invitations', invitation, damages[member] as object);
+      for (const [path, method] of [
+        ['', 'GET'],
+        ['/link', 'GET'],
+        ['/resend', 'POST'],
+        ['/revoke', 'POST'],
+      ] as const)
+        expect([path, ...said(await ofAcme(url + path, { method }))]).toEqual([path, 409, 'record_unreadable', [`/${member}`]]);
+      const { unreadable } = (await ofAcme(`${tenant}/invitations?limit=200`)).json;
+      expect(unreadable).toContainEqual({ id: invitation, path: `/${member}` });
+      expect((await ofAcme.remove(url)).status).toBe(204);
+      expect([(await root(url)).status, await rowsOf('invitations').get(invitation)]).toEqual([404, undefined]);
+      expect((await fetch(link)).status).toBeLessThan(500);
+      expect((await root.post(`${tenant}/invitations`, { userId: user, send: false })).status).toBe(201);
+    },
+  );
+
+  test.each([
+    ['person', '/personId', { personId: randomUUID() }],
+    ['user', '/userId', { userId: randomUUID() }],
+  ])('whose %s does not exist is named with the reference, and removed', async (_, path, members) => {
+    const { invitation, url } = await invited();
+    await broken('invitations', invitation, members);
+    expect(said(await ofAcme(url))).toEqual([409, 'record_unreadable', [path]]);
+    expect((await ofAcme(`${tenant}/invitations?limit=200`)).json.unreadable).toContainEqual({ id: invitation, path });
+    expect((await ofAcme.remove(url)).status).toBe(204);
+    expect((await root(url)).status).toBe(404);
+  });
+
+  test('a sound one that waits is revoked, so that its link opens nothing, and then removed', async () => {
+    const { person, url, invitation } = await invited();
+    expect((await ofAcme.remove(url)).status).toBe(204);
+    expect([(await root(url)).status, (await rowsOf('persons').get(person))?.user]).toEqual([
+      404,
+      expect.not.objectContaining({ invitation }),
+    ]);
+    expect((await ofAcme.remove(url)).status).toBe(404);
+  });
+
+  test('of another tenant is unknown', async () => {
+    const { invitation } = await invited();
+    await broken('invitations', invitation, { status: 5, tid: randomUUID() });
+    expect((await ofAcme.remove(`${tenant}/invitations/${invitation}`)).status).toBe(404);
+  });
+});
+
+test('M18: a factor that names no user is removed by a caller of all tenants alone', async () => {
+  const [factor] = await rowsOf('factors.enrolled').find({});
+  const url = `${tenant}/users/${records.user}/factors/${factor?.id}`;
+  await broken('factors.enrolled', String(factor?.id), { userId: 5, personId: 5 });
+  expect(said(await ofAcme.remove(url))).toEqual([409, 'record_unreadable', ['/userId']]);
+  expect((await root.remove(url)).status).toBe(204);
+  expect((await root.remove(url)).status).toBe(404);
+});
+
+describe('M18: a member that a later release stored within a member', () => {
+  const damages: readonly (readonly [path: () => string, collection: string, id: () => string, members: object, patch: object])[] = [
+    [() => '/clients/web', 'clients', () => 'web', { lifetimes: { other: 1 } }, { lifetimes: { accessToken: 60 } }],
+    [() => tenant, 'tenants', () => records.tid, { signIn: { other: 1 }, branding: { radius: 4, other: 1 } }, { branding: { radius: 5 } }],
+  ];
+
+  test.each(damages)(
+    '%s: is left out of answers, stays through other changes, and goes with a write of its member',
+    async (at, name, id, members, patch) => {
+      await broken(name, id(), members);
+      const [[member = '']] = Object.entries(patch) as [[string, unknown]];
+      const read = await until(
+        () => root(at()),
+        ({ text }) => text.includes(member),
+      );
+      expect([read.status, read.text.includes('other')]).toEqual([200, false]);
+      expect((await root.patch(at(), { name: `Renamed ${name}` })).status).toBe(200);
+      expect((await rowsOf(name).get(id()))?.[member]).toHaveProperty('other');
+      expect((await root.patch(at(), patch)).json).toMatchObject(patch);
+      expect((await rowsOf(name).get(id()))?.[member]).not.toHaveProperty('other');
+    },
+  );
+});
+
+describe('M18: the line of the log', () => {
+  const linesOf = (message: string, id: string) =>
+    world.logged.filter(([fields, text]) => text.startsWith(message) && JSON.stringify(fields).includes(id)).length;
+
+  test('of an unreadable record comes again after a repair and another break, by the API or in the store', async () => {
+    const url = `${tenant}/subsidiaries/${records.subsidiary}`;
+    const times = () => linesOf('a stored record is not of its form', records.subsidiary);
+    const [row] = [await broken('subsidiaries', records.subsidiary, { name: 5 })];
+    for (let read = 0; read < 3; read += 1) await root(url);
+    expect(times()).toBe(1);
+    expect((await root.patch(url, { name: 'Repaired' })).status).toBe(200);
+    await broken('subsidiaries', records.subsidiary, { name: 5 });
+    for (let read = 0; read < 3; read += 1) await root(url);
+    expect(times()).toBe(2);
+    await rowsOf('subsidiaries').put(row);
+    await root(url);
+    await broken('subsidiaries', records.subsidiary, { name: 5 });
+    await root(url);
+    expect(times()).toBe(3);
+    await rowsOf('subsidiaries').put(row);
+  });
+
+  test('of an item that a list cannot carry comes again after the list carried it', async () => {
+    const { user: _, ...rest } = await broken('persons', records.person, {});
+    const whole = (await rowsOf('persons').get(records.person)) as StoredRow;
+    for (let round = 1; round <= 2; round += 1) {
+      await rowsOf('persons').put(rest as StoredRow);
+      for (let read = 0; read < 2; read += 1) await root(`${tenant}/users`);
+      expect(linesOf('a list leaves out', records.person)).toBe(round);
+      await rowsOf('persons').put(whole);
+      await root(`${tenant}/users`);
+    }
+  });
+});
+
+describe('a linked account whose parent does not exist', () => {
+  test('is read and listed, cannot sign in, and is unlinked by a caller of all tenants', async () => {
+    const gone = randomUUID();
+    const { person, user } = await invited();
+    const row = (await rowsOf('persons').get(person)) as StoredRow & { user: object };
+    await rowsOf('persons').put({ ...row, user: { ...row.user, status: 'active', parentUserId: gone }, isLinked: 'yes' });
+    const url = `${tenant}/users/${user}`;
+    expect((await root(url)).json).toMatchObject({ id: user, sub: gone, parentUserId: gone });
+    expect((await root(`${url}/links`)).json).toEqual({ parent: { userId: gone }, children: [] });
+    expect((await root(`${tenant}/users?limit=200`)).json.items).toContainEqual(expect.objectContaining({ id: user }));
+    const account = await world.idp.directory.accounts.findByOid(user);
+    expect([account?.person.user.id, account?.owner]).toEqual([user, undefined]);
+    expect((await ofAcme.remove(`${url}/link/${gone}`)).status).toBe(404);
+    expect((await root.remove(`${url}/link/${gone}`)).json).toMatchObject({ id: user, sub: user });
+  });
+});
+
+test('unreadable groups of a user, children of a link, and parts of an export are named', async () => {
+  await broken('groups', records.group, { permissionIds: 5 });
+  const named = { id: records.group, path: '/permissionIds' };
+  expect((await root(`${tenant}/users/${records.user}/groups`)).json.unreadable).toEqual([named]);
+  const [invitation] = (await root(`${tenant}/invitations?limit=1`)).json.items;
+  await broken('invitations', invitation.id, { send: 5 });
+  const exported = (await root(`${tenant}/persons/${records.person}/export`)).json;
+  expect(exported.unreadable).toEqual([{ collection: 'groups', ...named }]);
+  const ofInvited = (await root(`${tenant}/persons/${invitation.personId}/export`)).json;
+  expect(ofInvited.unreadable).toEqual([{ collection: 'invitations', id: invitation.id, path: '/send' }]);
+  const [child] = (await rowsOf('persons').find({})).filter(({ user }) => (user as StoredRow | undefined)?.parentUserId === records.user);
+  await broken('persons', String(child?.id), { attributes: 5 });
+  expect((await root(`${tenant}/users/${records.user}/links`)).json.unreadable).toEqual([{ id: child?.id, path: '/attributes' }]);
+  // The child is in a tenant that this caller does not administer.
+  expect((await ofAcme(`${tenant}/users/${records.user}/links`)).json.unreadable).toBeUndefined();
+});
