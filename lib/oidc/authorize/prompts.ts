@@ -8,6 +8,7 @@ import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requireme
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
+import { createResumedCheck } from '../clients/fapi.js';
 import { checkResumed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
@@ -64,9 +65,11 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const login = policy.get('login');
   const consent = policy.get('consent');
 
-  // oidc-provider checks PKCE as a request begins, and not again as it is resumed.
+  // oidc-provider checks PKCE and pushed requests as a request begins, and not again as it is resumed.
+  const checkRules = createResumedCheck(parts);
   login?.checks.add(
     new Check('challenge', 'code_challenge is missing', 'invalid_request', (ctx) => {
+      checkRules(ctx);
       checkResumed(ctx);
       return false;
     }),

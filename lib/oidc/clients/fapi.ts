@@ -175,6 +175,22 @@ export const createProfileCheck =
     if (problem !== undefined) throw new errors.UnauthorizedClient(problem);
   };
 
+/**
+ * Applies rules to a request that began before they applied to its client: the settings of the profile, and that requests are pushed.
+ * @throws UnauthorizedClient, InvalidRequest
+ */
+export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: KoaContextWithOIDC) => void {
+  const checkProfile = createProfileCheck(parts);
+  return (ctx) => {
+    const { route, client, entities } = ctx.oidc;
+    if (route !== 'resume' || !client) return;
+    checkProfile(ctx);
+    const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };
+    if (client.requirePushedAuthorizationRequests && parJti === undefined)
+      throw new errors.InvalidRequest('the request was not pushed, which is required of the client by now');
+  };
+}
+
 /** Whether the profile allows the algorithm of a JWT that a client signs. */
 export const isAlgorithmOfProfile = (alg: unknown): boolean => algorithms.has(alg);
 
