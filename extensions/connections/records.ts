@@ -91,7 +91,8 @@ export type StoredKey = Static<typeof Key>;
 /** Parts of the discovery document that are left out, as the service read it last. */
 export const warnings = optional(
   Type.Array(Type.Object({ path: text(), reason: text() }, strict), {
-    description: 'Parts of the discovery document that are left out, as the service read it last',
+    description:
+      'Parts of the discovery document that are left out, as the service read it last, and mapped groups that nobody gets until they are confirmed',
   }),
 );
 export type Warnings = readonly { readonly path: string; readonly reason: string }[];

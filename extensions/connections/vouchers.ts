@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Confirmation, type ExtensionContext, type MeansSource, raised, type Voucher, weaker } from '../../lib/extension-door.js';
 import { type ConnectionBook, isFor } from './book.js';
-import { type Connection, type ConnectionFields, connections } from './records.js';
+import { type Connection, type ConnectionFields, connections, type Warnings } from './records.js';
 
 /** Kind of the means, as the admin API has it. */
 const KIND = 'connection';
@@ -61,6 +61,25 @@ function confirmedVouchers(row: Connection, { vouchedBy, privileges, group }: Co
 /** Returns the voucher of an entry of the mapping, limited by that of the settings. */
 export const voucherOf = (connection: Connection, one: Entry): Voucher | undefined =>
   weaker(ofEntry(connection, one), connection.vouchedBy);
+
+/**
+ * Returns a warning for each entry of the mapping whose group the connection gives to nobody, until an administrator confirms it. The answer of the admin API
+ * has them, because a write of such an entry is no mistake.
+ */
+export async function findUnconfirmedGroups({ directory, ofInstance }: ExtensionContext, connection: Connection): Promise<Warnings> {
+  const { tid, createUsersIn, mapping } = connection;
+  const owner = tid === ofInstance ? createUsersIn : tid;
+  const values = mapping.groups?.values ?? [];
+  if (values.length === 0 || owner === undefined) return [];
+  const groups = new Map((await directory.forTenant(owner).groups.find()).map((group) => [group.id, group]));
+  return values.flatMap((one, index) => {
+    const group = groups.get(one.groupId);
+    if (group === undefined || directory.means.give(voucherOf(connection, one), group)) return [];
+    const reason =
+      'The connection gives this group to nobody, because the group has permissions that a writer of the entry, or of the settings of the connection, did not hold. An administrator who holds them confirms the group: PATCH the group with "confirm": true.';
+    return [{ path: `/mapping/groups/values/${index}/groupId`, reason }];
+  });
+}
 
 /** Returns a hash of the connection without its vouchers, so that a confirmation for one user does not invalidate the listings of other users. */
 const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: ____, ...row }: Connection): string =>

@@ -130,7 +130,7 @@ export interface Connection {
   /** Its public keys, for `private_key_jwt` */
   readonly jwksUri?: string;
   readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
-  /** Parts of the discovery document that are left out, as the service read it last */
+  /** Parts of the discovery document that are left out, as the service read it last, and mapped groups that nobody gets until they are confirmed */
   readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   readonly createdAt: string;
   readonly updatedAt: string;

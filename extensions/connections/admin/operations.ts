@@ -21,7 +21,7 @@ import { type Connection, connections } from '../records.js';
 import { signedOutPath } from '../upstream/logout.js';
 import { callbackPath } from '../upstream/request.js';
 import { type ConnectionSecrets, publicKeys } from '../upstream/secrets.js';
-import { decidesWhoSignsIn } from '../vouchers.js';
+import { decidesWhoSignsIn, findUnconfirmedGroups } from '../vouchers.js';
 import { checked, type Described, described, wrong } from './rules.js';
 import { ConnectionItem, form, patch, secretForm } from './schemas.js';
 import { createWrites, type Place, type Writer } from './writes.js';
@@ -50,6 +50,9 @@ type Request = OperationRequest<unknown, unknown, unknown>;
 const read = { scope: 'idp.connections:read' } as const;
 const write = { scope: 'idp.connections:write' } as const;
 
+/** @see Operation */
+const outsideTag = ['warnings'];
+
 export const connectionOperations = (parts: Parts): readonly Operation[] =>
   ['/tenants/{tid}/connections', '/connections'].flatMap((path) => operationsAt(parts, path));
 
@@ -76,6 +79,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
     keys,
     vouchedBy: ___,
     groupVouchers: ____,
+    warnings: _____,
     ...row
   }: Connection): Static<typeof ConnectionItem> {
     const { id } = row;
@@ -87,6 +91,12 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       ...(keys.length > 0 && { jwksUri: url(`${own}/connections/${id}/jwks`) }),
       publicKeys: publicKeys({ keys }).map((key) => ({ ...key })),
     };
+  }
+
+  /** The item with its warnings, which are not of the record: they change when a provider or a group does. */
+  async function shown(row: Connection): Promise<Static<typeof ConnectionItem>> {
+    const warnings = [...(row.warnings ?? []), ...(await findUnconfirmedGroups(context, row))];
+    return { ...view(row), ...(warnings.length > 0 && { warnings }) };
   }
 
   const writerOf = async (request: Request): Promise<Writer> => ({
@@ -129,6 +139,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Creates a connection to an OpenID provider',
       body: form,
       answer: ConnectionItem,
+      outsideTag,
       status: 201,
       errors: ['conflict', 'operator_required', 'connection_privileged'],
       async handle(request) {
@@ -137,10 +148,10 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
         const createdAt = await request.remember('createdAt', () => new Date(context.now()).toISOString());
         const known = request.isRetry ? await collection(connections, place.tid).get(place.id) : undefined;
-        if (known?.createdAt === createdAt) return view(known);
+        if (known?.createdAt === createdAt) return shown(known);
         const given = described(request.body, context);
         await checkReferences(place, given);
-        return view(await writes.create({ ...place, createdAt }, given, request.body.clientSecret, await writerOf(request)));
+        return shown(await writes.create({ ...place, createdAt }, given, request.body.clientSecret, await writerOf(request)));
       },
     }),
     defineOperation({
@@ -158,7 +169,8 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       path: one,
       summary: 'Reads a connection, without its secret',
       answer: ConnectionItem,
-      handle: async (request) => view(await found(request)),
+      outsideTag,
+      handle: async (request) => shown(await found(request)),
     }),
     defineOperation({
       ...write,
@@ -167,6 +179,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Changes a connection; its issuer stays, because identities are recorded for it',
       body: patch,
       answer: ConnectionItem,
+      outsideTag,
       errors: ['conflict', 'operator_required', 'connection_privileged'],
       async handle(request) {
         checkOperator(request, request.body.domains === undefined ? {} : { domains: request.body.domains });
@@ -177,7 +190,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         const { createUsersIn: _, ...rest } = { ...before, ...members };
         const next = { ...rest, ...(createUsersIn === null || createUsersIn === undefined ? {} : { createUsersIn }) };
         await checkReferences(placeOf(request), checked(next as Described, production));
-        return view(await writes.update(placeOf(request), request.body, await writerOf(request)));
+        return shown(await writes.update(placeOf(request), request.body, await writerOf(request)));
       },
     }),
     defineOperation({
@@ -187,9 +200,10 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Gives a connection the client secret that its provider issued',
       body: secretForm,
       answer: ConnectionItem,
+      outsideTag,
       async handle(request) {
         await found(request);
-        return view(await writes.setSecret(placeOf(request), request.body.clientSecret, request.by));
+        return shown(await writes.setSecret(placeOf(request), request.body.clientSecret, request.by));
       },
     }),
     defineOperation({
@@ -198,9 +212,10 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       path: `${one}/rotate-key`,
       summary: 'Gives a connection with private_key_jwt a new key; the one before stays in its key set',
       answer: ConnectionItem,
+      outsideTag,
       async handle(request) {
         await found(request);
-        return view(await writes.rotateKey(placeOf(request), request.by));
+        return shown(await writes.rotateKey(placeOf(request), request.by));
       },
     }),
     defineOperation({

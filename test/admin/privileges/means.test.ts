@@ -27,7 +27,7 @@ const writers = ['low', 'holder', 'root'] as const;
 type Writer = (typeof writers)[number];
 
 /** Tenants without privileges at first, in which `low` may make connections. */
-const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4', 'Plain 5'];
+const plain = ['Plain 0', 'Plain 1', 'Plain 2', 'Plain 3', 'Plain 4', 'Plain 5', 'Plain 6'];
 
 const captured = captureMail();
 const store = memoryDirectory();
@@ -559,6 +559,28 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     expect((await by('low').patch(group, { confirm: true })).json.code).toBe('grant_exceeds_own');
     expect((await by('holder').patch(group, { confirm: true })).status).toBe(409);
     expect((await by('holder').patch(group, { confirm: true })).status).toBe(200);
+    expect(await comes()).toEqual([true, true]);
+  });
+
+  test('A-11: a write that maps a privileged group which nobody gets says so, until somebody who holds the privileges confirms it', async () => {
+    const { org, id, claims, grant, comes } = await mapping('root');
+    const connection = `/tenants/${org}/connections/${id}`;
+    const hint = [{ path: '/mapping/groups/values/0/groupId', reason: expect.stringContaining('"confirm": true') }];
+    // The settings are of somebody with less.
+    ok(await by('low').patch(connection, { scopes: ['profile', 'email', 'more'] }));
+    expect(ok(await by('root')(connection)).json.warnings).toBeUndefined();
+    await service.idp.tenant(org).groups.update(claims.groups.values[0]?.groupId ?? '', { permissionIds: [GRANTED] });
+    const before = ok(await by('root')(connection));
+    const other = { ...claims, phoneNumber: { claim: 'phone_number' } };
+    const ifMatch = { 'if-match': before.headers.get('etag') ?? '' };
+    expect(ok(await by('root').patch(connection, { mapping: other }, ifMatch)).json.warnings).toEqual(hint);
+    expect(ok(await by('root')(connection)).json.warnings).toEqual(hint);
+    const created = { ...providerFields(), name: 'Another', mapping: claims, createUsersIn: org, requireVerifiedEmail: false };
+    expect((await by('holder').post(`/tenants/${org}/connections`, created)).json.warnings).toBeUndefined();
+    expect(await comes()).toEqual([true, false]);
+    expect((await grant({ confirm: true })).status).toBe(409);
+    ok(await grant({ confirm: true }));
+    expect(ok(await by('root')(connection)).json.warnings).toBeUndefined();
     expect(await comes()).toEqual([true, true]);
   });
 
