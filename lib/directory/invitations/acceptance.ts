@@ -13,7 +13,7 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { isNameOf, newId } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { ofLink, withEmailVoucher } from '../persons/email-addresses.js';
+import { ofMailedLink, withEmailVoucher } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
@@ -208,7 +208,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, {
         joined,
         judge,
-        vouchedBy: weaker(ofSignIn, person.user.invitation?.vouchedBy) ?? { by: 'person' },
+        vouchedBy: weaker(ofSignIn, voucherOfLink(person)) ?? { by: 'person' },
       });
       await settling.settle(ref.id);
       return { person: linked };
@@ -244,6 +244,12 @@ const isOpen = (user: User | undefined, { id, serial }: LinkRef, now: number): b
 /** The user may have joined a group since, with privileges that the link does not open. */
 const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);
 
+/** Returns the voucher of a person who used the invitation link. A mailed link counts for no more than the address that it went to. */
+const voucherOfLink = (person: PersonWithUser): Voucher | undefined => {
+  const { invitation } = person.user;
+  return invitation?.send ? ofMailedLink(invitation.vouchedBy, person) : invitation?.vouchedBy;
+};
+
 function activated(
   now: () => number,
   row: PersonWithUser,
@@ -256,9 +262,10 @@ function activated(
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
   // Somebody else may have opened the link, so the password counts for no more than the link.
-  const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, open?.vouchedBy);
+  const ofLink = voucherOfLink(row);
+  const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, ofLink);
   const next: PersonWithUser = {
-    ...(hasMail ? withEmailVoucher(row, ofLink(open.vouchedBy)) : row),
+    ...(hasMail ? withEmailVoucher(row, ofLink ?? { by: 'person' }) : row),
     user: { ...vouched, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
     updatedAt: new Date(now()),
   };

@@ -83,8 +83,12 @@ export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): Pe
   return before?.by === 'tenant' && isAtLeast(vouchedBy, before) ? { ...person, emailVouchedBy: vouchedBy } : person;
 }
 
-/** Returns the voucher of a person who used a mailed link: no more than the writer of the link vouches for. */
-export const ofLink = (link: Voucher | undefined): Voucher => weaker(link, { by: 'person' }) ?? { by: 'person' };
+/**
+ * Returns the voucher of a person who used a link that was mailed to the account's address: no more than the writers of the link and of the address vouch
+ * for, because the mailbox may be that of either.
+ */
+export const ofMailedLink = (link: Voucher | undefined, person: PersonWithUser): Voucher =>
+  weaker(weaker(link, accountEmailVoucherOf(person)), { by: 'person' }) ?? { by: 'person' };
 
 /** Returns the user without the formerly proven address, if `emailVerified` says that the present address is verified. */
 export function withoutDoubt(user: User): User {

@@ -16,7 +16,7 @@ import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { type LinkRef, type LinkState, linkState, type MailedLinks } from '../mailed-links.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { accountEmailOf, accountEmailVoucherOf, ofLink, withProvenEmail } from '../persons/email-addresses.js';
+import { accountEmailOf, accountEmailVoucherOf, ofMailedLink, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
@@ -180,16 +180,15 @@ export function createPasswordResets({
         userId: ref.id,
         passwordHash,
         endsSignIns: true,
-        // An administrator may have the mailbox, so the password counts for no more than the link.
-        vouchedBy: ({ user }) => user.passwordReset?.vouchedBy,
+        // An administrator may have the mailbox, so the password counts for no more than the link and the address.
+        vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
         decide: (row) => {
           const { passwordReset } = row.user;
           if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
           // The user may have joined a group since, with privileges that the link does not open.
           if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
           const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
-          // The user of the link has the mail, but the mailbox may be that of the administrator who vouched for the link.
-          return withProvenEmail(used, accountEmailOf(row) ?? '', ofLink(passwordReset.vouchedBy));
+          return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));
         },
       });
       if (!isMade) throw new IdpError('reset_over');

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { lowAndHolder, type Member, ok, orgTenant, useAdministrators } from '../../support/administration/administrators.js';
-import { captureMail } from '../../support/administration/invitations.js';
+import { captureMail, linkIn as invitationIn } from '../../support/administration/invitations.js';
 import { createSoftwarePasskey } from '../../support/browser/software-passkey.js';
 import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../../support/client/agent.js';
 import { codeOf, copied, submit } from '../../support/sign-in/factors.js';
@@ -124,6 +124,33 @@ const credentials = {
       ok(await by(writer).post(`/tenants/${tid}/users/${userId}/password-reset`));
       const agent = new Agent();
       const page = await agent.get(linkIn(await mailTo(captured, userName, 'password-reset')));
+      await agent.follow(await agent.submit(page, { password: PASSWORD }));
+      return { use: () => byPassword({ userName }, PASSWORD) };
+    },
+  },
+  'a password, set by a link that root sent to an address that an administrator wrote': {
+    kind: 'password',
+    title: 'Sign in to Web shop',
+    async set(writer, { tid, personId, userId, userName }) {
+      const mailbox = `helped-${userId}@other.test`;
+      ok(await by(writer).patch(`/tenants/${tid}/persons/${personId}`, { email: mailbox }));
+      ok(await by('root').post(`/tenants/${tid}/users/${userId}/password-reset`));
+      const agent = new Agent();
+      const page = await agent.get(linkIn(await mailTo(captured, mailbox, 'password-reset')));
+      await agent.follow(await agent.submit(page, { password: PASSWORD }));
+      return { use: () => byPassword({ userName }, PASSWORD) };
+    },
+  },
+  'a password, set by an invitation that root mailed to an address that an administrator wrote': {
+    kind: 'password',
+    status: 'invited',
+    title: 'Sign in to Web shop',
+    async set(writer, { tid, personId, userId, userName }) {
+      const mailbox = `invited-${userId}@other.test`;
+      ok(await by(writer).patch(`/tenants/${tid}/persons/${personId}`, { email: mailbox }));
+      ok(await by('root').post(`/tenants/${tid}/invitations`, { userId, send: true }));
+      const agent = new Agent();
+      const page = await agent.get(invitationIn(await mailTo(captured, mailbox, 'invitation')));
       await agent.follow(await agent.submit(page, { password: PASSWORD }));
       return { use: () => byPassword({ userName }, PASSWORD) };
     },
