@@ -265,7 +265,10 @@ function createServices(context: DirectoryContext, parts: ServiceParts) {
     clients,
     apiResources,
     authenticate: createAuthenticate(clients, apiResources, context.now),
-    consents: createConsents(context),
+    consents: createConsents(context, async (vouchedBy, userId) => {
+      const account = await accounts.findByOid(userId);
+      return account !== undefined && means.open(vouchedBy, account.person);
+    }),
     accountEvents: createAccountEvents(context, issuer),
     acceptance: createAcceptance({ context, tenants, credentials, means, ...ofInvitations }),
     forTenant(tid: string): TenantDirectory {

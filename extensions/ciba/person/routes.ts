@@ -138,7 +138,8 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     // Its page is shown again: it did not list all that is to be allowed.
     if (missing.some((name) => !listed.includes(name))) return false;
     // Before the approval, so that a client that redeems it immediately finds the consent.
-    if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
+    if (missing.length > 0)
+      await directory.consents.allow(here.oid, client.id, missing, [], await directory.means.ofSignIn(here, here.account));
     await requests.approve(id, here, attribution(ctx, here));
     return false;
   }

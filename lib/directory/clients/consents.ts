@@ -1,33 +1,63 @@
 import { hash } from 'node:crypto';
-import type { Consent } from '../../store/records/records.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Consent, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { newRecord } from '../input.js';
+import { weaker } from '../vouchers.js';
 
 export interface Consents {
+  /** Undefined also for a consent that does not count, because the sign-ins in which it was given do not cover the privileges that the user has now. */
   get(userId: string, clientId: string): Promise<Consent | undefined>;
   /** All that the user allowed. */
   find(userId: string): Promise<readonly Consent[]>;
-  /** Adds to what the user allowed the client before. @param claims those that were asked for one by one. */
-  allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[]): Promise<Consent>;
+  /**
+   * Adds to what the user allowed the client before, if that counts.
+   * @param claims those that were asked for one by one
+   * @param vouchedBy voucher of the sign-in in which the user allows it. @default no limit
+   */
+  allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
   /** True when there was one. */
   withdraw(userId: string, clientId: string): Promise<boolean>;
 }
 
-export function createConsents({ collections: { consents }, now }: DirectoryContext): Consents {
+/** @param covers whether a voucher covers the privileges that a user has now */
+export function createConsents(
+  { collections: { consents }, now }: DirectoryContext,
+  covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>,
+): Consents {
+  /** Asks for the privileges only if a tenant's administrator vouched for a sign-in. */
+  const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
+    vouchedBy?.by !== 'tenant' || (await covers(vouchedBy, userId));
+
   return {
-    get: (userId, clientId) => consents.get(consentId(userId, clientId)),
+    async get(userId, clientId) {
+      const consent = await consents.get(consentId(userId, clientId));
+      return consent && (await counts(consent)) ? consent : undefined;
+    },
     find: (userId) => consents.find({ byUser: [userId] }),
     withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
-    async allow(userId, clientId, scopes, claims = []) {
+    async allow(userId, clientId, scopes, claims = [], vouchedBy = undefined) {
       const id = consentId(userId, clientId);
+      const known = await consents.get(id);
+      const refused = known && !(await counts(known)) ? known.vouchedBy : undefined;
       return consents.upsert(id, (row) => {
-        const all = [...new Set([...(row?.scopes ?? []), ...scopes])];
-        const before = row?.claims ?? [];
+        const kept = refused && isDeepStrictEqual(row?.vouchedBy, refused) ? undefined : row;
+        const all = [...new Set([...(kept?.scopes ?? []), ...scopes])];
+        const before = kept?.claims ?? [];
         const allClaims = [...new Set([...before, ...claims])];
-        if (row && all.length === row.scopes.length && allClaims.length === before.length) return row;
+        if (kept && all.length === kept.scopes.length && allClaims.length === before.length) return kept;
         const at = new Date(now());
-        const record = row ?? newRecord(now, id, { userId, clientId });
-        return { ...record, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at, updatedAt: at };
+        const { version, createdAt = at } = row ?? {};
+        const least = weaker(kept?.vouchedBy, vouchedBy);
+        return {
+          ...newRecord(now, id, { userId, clientId }),
+          ...(version !== undefined && { version }),
+          createdAt,
+          scopes: all,
+          ...(allClaims.length > 0 ? { claims: allClaims } : {}),
+          ...(least?.by === 'tenant' ? { vouchedBy: least } : {}),
+          at,
+        };
       });
     },
   };

@@ -176,7 +176,8 @@ export function createInteractions(
       const account = await directory.accounts.findByOid(accountId);
       // A requirement opened since the page was shown. The person meets it first, and then answers this page again.
       if (!account || !(await isComplete(account, ofSession(session), client))) return finish(ctx, {});
-      await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
+      const vouchedBy = await directory.means.ofSignIn({ ...ofSession(session), idp: session.idp ?? 'local' }, account);
+      await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims), vouchedBy);
       return finish(ctx, { consent: {} });
     },
 

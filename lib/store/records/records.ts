@@ -414,6 +414,8 @@ export interface Consent extends Stored {
   /** Claims that were asked for one by one. */
   readonly claims?: readonly string[];
   readonly at: Date;
+  /** Voucher of the sign-ins in which the user gave it. A consent without a voucher counts. */
+  readonly vouchedBy?: Voucher;
 }
 
 /** A signing key. It is published in each of its states, beside the keys of the other algorithm. */

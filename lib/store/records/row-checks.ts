@@ -296,7 +296,15 @@ const rowChecks: {
     impersonation: optional(oneOf('allow', 'refuse')),
     status: activity,
   } satisfies Checks<records.ApiResource>,
-  consents: { ...row, userId: text, clientId: text, scopes: texts, claims: optional(texts), at: instant } satisfies Checks<records.Consent>,
+  consents: {
+    ...row,
+    userId: text,
+    clientId: text,
+    scopes: texts,
+    claims: optional(texts),
+    at: instant,
+    vouchedBy: voucher,
+  } satisfies Checks<records.Consent>,
   // Nothing is signed without this one row, so its readers check each key and each event by itself.
   signingKeys: {
     id: text,

@@ -17,6 +17,7 @@ import { createSoftwarePasskey } from '../../support/browser/software-passkey.js
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn, titleOf } from '../../support/client/agent.js';
 import { isSignInPage } from '../../support/client/authorization-response.js';
 import { introspect, redeem, refresh, userinfo } from '../../support/client/steps.js';
+import { redirectUri } from '../../support/service/seed.js';
 import { cibaClient, createAsking, redeem as redeemRequest } from '../../support/sign-in/ciba.js';
 import { submit } from '../../support/sign-in/factors.js';
 import { atUpstream } from '../../support/sign-in/upstream-provider.js';
@@ -285,6 +286,31 @@ test.each(Object.keys(hides) as (keyof typeof hides)[])(
     expect(titleOf(await proven())).toBe('Your passkey must be confirmed first');
   },
 );
+
+describe('a consent that was given in such a sign-in', () => {
+  const asks = { client_id: 'third-party', scope: 'openid profile', redirect_uri: redirectUri };
+  const isConsentPage = (page: Answer): boolean => page.body.includes('value="allow"');
+  const allow = async (agent: Agent, page: Answer) => {
+    expect(isConsentPage(page)).toBe(true);
+    expect(isCode(await agent.follow(await agent.submit(page, { decision: 'allow' })))).toBe(true);
+  };
+
+  test.each(['low', 'holder'] as const)('by a means of %s', async (writer) => {
+    const target = await member('Org', PASSWORD);
+    await record(by(writer), target, 'up');
+    const { agent } = await begunBy(target, (first) => atProvider(first, 'up', target.userId));
+    await allow(agent, await open(agent, start(asks)));
+    expect(isCode(await open(agent, start(asks)))).toBe(true);
+    const byPassword = () => signIn(new Agent(), start(asks), target.userName, PASSWORD);
+    expect(isCode(await byPassword())).toBe(true);
+    await grants['host code puts the user into a group'](target);
+    if (writer === 'holder') return expect(isCode(await byPassword())).toBe(true);
+    const own = new Agent();
+    await allow(own, await signIn(own, start(asks), target.userName, PASSWORD));
+    // The consent of this sign-in counts from now on.
+    expect(isCode(await byPassword())).toBe(true);
+  });
+});
 
 test('a mapping that gives the privilege in another sign-in ends the sign-in', async () => {
   const target = await member('Org');
