@@ -12,6 +12,7 @@ import { createResumedCheck } from '../clients/fapi.js';
 import { checkResumed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
+import { SIGN_IN_ENDED } from '../upstream/interaction.js';
 import { refuseLevel } from './checks.js';
 import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js';
 
@@ -68,7 +69,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   // oidc-provider checks PKCE and pushed requests as a request begins, and not again as it is resumed.
   const checkRules = createResumedCheck(parts);
   login?.checks.add(
-    new Check('challenge', 'code_challenge is missing', 'invalid_request', (ctx) => {
+    new Check('challenge', 'code_challenge is missing: send it with code_challenge_method=S256', 'invalid_request', (ctx) => {
       checkRules(ctx);
       checkResumed(ctx);
       return false;
@@ -76,7 +77,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   );
   // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
   login?.checks.add(
-    new Check('account_gone', 'the account of the session cannot be used', 'login_required', (ctx) => {
+    new Check(SIGN_IN_ENDED, 'the account of the session cannot be used: sign the user in again', 'login_required', (ctx) => {
       const { oid, session } = settledOf(ctx);
       return Boolean(session?.accountId) && oid === undefined;
     }),
@@ -111,11 +112,17 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     new Prompt(
       { name: 'select_account', requestable: true },
       async (ctx) => ({ oids: await choices(ctx) }),
-      new Check('tenant', 'another account of the signed-in user is of the tenant', 'account_selection_required', (ctx) =>
-        unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
+      new Check(
+        'tenant',
+        'another account of the signed-in user is of the tenant: let the user choose it',
+        'account_selection_required',
+        (ctx) => unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
       ),
-      new Check('id_token_hint', 'id_token_hint is of another account of the signed-in user', 'login_required', (ctx) =>
-        unless(isHinted(ctx), () => hasChoice(ctx)),
+      new Check(
+        'id_token_hint',
+        'id_token_hint is of another account of the signed-in user: let the user choose it',
+        'login_required',
+        (ctx) => unless(isHinted(ctx), () => hasChoice(ctx)),
       ),
     ),
     0,
@@ -151,13 +158,14 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   return policy;
 }
 
-const refusal = 'people cannot create accounts here';
+const refusal = 'users cannot create accounts here: sign in, or ask the operator to allow registration in one tenant';
 
 const mismatches = {
-  level: 'the sign-in reached no level of the essential acr in claims',
-  hint: 'id_token_hint and the signed-in account do not match',
-  method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows',
-  tenant: 'the signed-in account is not of a tenant that may sign in here',
+  level: 'the sign-in reached no level of the essential acr in claims: ask for another level, or leave essential out',
+  hint: 'id_token_hint and the signed-in account do not match: sign in with the account of the hint, or leave the hint out',
+  method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows: sign in another way',
+  tenant:
+    'the signed-in account is not of a tenant that may sign in here: sign in with another account, or allow the tenant for the client',
 };
 
 /** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */

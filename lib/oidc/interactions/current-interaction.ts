@@ -72,7 +72,10 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
     const uid = String(ctx.params?.uid);
     const isPost = ctx.method === 'POST';
     const mayLeadOn = !isPost || (ctx.state as FormState).isSentAgain === true;
-    const onward = (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ?? (isPost ? undefined : await restart.moveHere(ctx, uid));
+    const onward =
+      (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ??
+      (await restart.withoutSession(ctx, uid)) ??
+      (isPost ? undefined : await restart.moveHere(ctx, uid));
     if (onward !== undefined) redirectByGet(ctx, onward);
     else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
     return undefined;

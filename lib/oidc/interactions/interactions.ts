@@ -7,6 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import type { Interaction, SignIn } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
 import { credentialOwner, notBeforeOf, PASSWORD, subOf } from '../../directory/index.js';
@@ -23,6 +24,7 @@ import type { CompletedRequests } from '../authorize/completed-requests.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import type { OidcParts } from '../context.js';
 import type { Acting } from '../sessions/acting.js';
+import { createLastSignOut } from '../sessions/cookies.js';
 import { createAccountChoice } from './account-choice.js';
 import { createAccountSwitch } from './account-switch.js';
 import { createCurrentInteraction } from './current-interaction.js';
@@ -42,11 +44,20 @@ export function createInteractions(
   const choice = createAccountChoice(parts, provider, isComplete);
   const ways = createSignInWays(parts);
   const proven = createProvenSignIns(parts);
+  const lastSignOut = createLastSignOut(parts.options);
   const { find, load } = createCurrentInteraction(parts, provider, restart);
   const switchAccount = createAccountSwitch(parts, provider, find);
 
-  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
-    provider().interactionResult(ctx.req, ctx.res, result as never);
+  /** Returns where to go on. A session may end between the page and its answer. */
+  const finish = async (ctx: Context, result: Record<string, unknown>): Promise<string> => {
+    try {
+      return await provider().interactionResult(ctx.req, ctx.res, result as never);
+    } catch (error) {
+      const onward = error instanceof errors.SessionNotFound ? await restart.withoutSession(ctx, String(ctx.params?.uid)) : undefined;
+      if (onward === undefined) throw error;
+      return onward;
+    }
+  };
 
   return {
     load,
@@ -100,6 +111,7 @@ export function createInteractions(
           act,
           acting: name,
           endsAt: endsAt && Math.floor(endsAt.getTime() / 1000),
+          after: lastSignOut.of(ctx),
           offline,
           aside: aside?.session,
         },

@@ -113,6 +113,19 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
       return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };
     },
 
+    /**
+     * Returns the URL that restarts the request of a sign-in which waits in this browser for a session that has ended, or that another account has taken over.
+     * Undefined for any other sign-in.
+     */
+    async withoutSession(ctx: Context, uid: string): Promise<string | undefined> {
+      const found = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;
+      const begunIn = (found as { readonly session?: { readonly uid?: string; readonly accountId?: string } } | undefined)?.session;
+      if (!found || begunIn?.uid === undefined || !browsers.isBoundHere(ctx, found as BoundInteraction)) return undefined;
+      const session = await provider().Session.findByUid(begunIn.uid);
+      if (session && session.accountId === begunIn.accountId) return undefined;
+      return begin(ctx, { parameters: parametersOf(found), browser: (found as BoundInteraction).browser });
+    },
+
     /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
     async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
       const begun = await waiting(uid);

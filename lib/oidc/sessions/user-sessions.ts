@@ -70,16 +70,17 @@ export function createUserSessions(parts: OidcParts): Sessions {
 
   /** {@link endOfAccount}, and of the accounts that its credential signs in to. */
   async function endOf(oid: string): Promise<void> {
-    const account = await directory.accounts.findByOid(oid);
-    await endOfAccount(oid, account);
+    const account = await endOfAccount(oid);
     if (!account?.person.user.isParent) return;
     for (const child of await directory.accounts.family(account.person))
-      if (child.person.user.id !== oid) await endOfAccount(child.person.user.id, child);
+      if (child.person.user.id !== oid) await endOfAccount(child.person.user.id);
   }
 
   /** Ends the sessions and grants of an account that are void, or all when it is gone. */
-  async function endOfAccount(oid: string, account: Account | undefined): Promise<void> {
+  async function endOfAccount(oid: string): Promise<Account | undefined> {
     const { sessions, grants, others } = await recordsOf(oid);
+    // Read after the list, because the user may have been enabled, and have signed in, while the store was slow.
+    const account = await directory.accounts.findByOid(oid);
     const notices = new LogoutNotices(parts);
     for (const { key } of sessions) {
       const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
@@ -93,6 +94,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
     await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
+    return account;
   }
 
   /** Answers where to go on. */

@@ -17,11 +17,22 @@ export interface InteractionHooks {
   mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
 }
 
+/** Reason of the prompt `login` for a session whose sign-in has ended. */
+export const SIGN_IN_ENDED = 'account_gone';
+
+/**
+ * The service removes a session a moment after its sign-in has ended. provider.js and actions/authorization/resume.js refuse an interaction whose session is
+ * gone, so an interaction that asks for a sign-in in place of the ended one is bound to no session.
+ */
+const isOfEndedSignIn = (payload: object | undefined): boolean =>
+  (payload as { readonly prompt?: { readonly reasons?: readonly string[] } } | undefined)?.prompt?.reasons?.includes(SIGN_IN_ENDED) ===
+  true;
+
 /** An interaction belongs to the browser that it began in; actions/authorization/resume.js takes the word of a cookie for which one it is. */
 export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
   return class extends Base {
     constructor(uid: string, payload?: object) {
-      super(uid, payload);
+      super(uid, isOfEndedSignIn(payload) ? { ...payload, session: undefined } : payload);
       if (payload !== undefined) this.browser = hooks.browserOf(Provider.ctx as KoaContextWithOIDC);
     }
 

@@ -157,11 +157,8 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       const carol = (await root(`${users}?userName=carol@acme.test`)).json.items[0].id;
       for (const [one, other] of pairs) {
         const agent = new AgentOfNode(nodes, one);
-        const signIn = async () => {
-          // The sign-out removes the session of a browser a moment later, and a sign-in that the browser began in it starts again.
-          agent.cookies.clear();
-          return (await obtainTokens(nodes.issuer, { agent, userName: 'carol@acme.test', password: 'carol' })).tokens.access_token;
-        };
+        const signIn = async () =>
+          (await obtainTokens(nodes.issuer, { agent, userName: 'carol@acme.test', password: 'carol' })).tokens.access_token;
         const before = await signIn();
         const { status } = await administer(nodes.at(other), token).post(`${users}/${carol}/sign-out`);
         expect([one, other, status, await isActive(nodes.issuer, before)]).toEqual([one, other, 200, false]);

@@ -1,6 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import Provider, { type Configuration, interactionPolicy } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
+import { SIGN_IN_ENDED } from '../../../lib/oidc/upstream/interaction.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
 import { configuration, expectInOrder, hooked, hooks, issuer, type Untyped } from './pinned.js';
 
@@ -47,6 +48,20 @@ describe('Interaction', () => {
       'session.loginAccount(',
     );
     expectInOrder('helpers/initialize_app.js', 'resume', ':uid');
+  });
+
+  test('one in place of a sign-in that has ended is bound to no session, because one whose session is gone is refused', () => {
+    expectInOrder(
+      'provider.js',
+      'if (interaction.session?.uid) {',
+      'findByUid(interaction.session.uid)',
+      "throw new SessionNotFound('session not found')",
+    );
+    expectInOrder('actions/authorization/resume.js', 'if (originSession?.uid && originSession.uid !== session.uid)');
+    const session = { accountId: 'alice', uid: 'session' };
+    const payload = { session, prompt: { name: 'login', reasons: [SIGN_IN_ENDED] } };
+    expect(new hooked.Interaction('uid', payload)).toMatchObject({ session: undefined });
+    expect(new hooked.Interaction('uid', { ...payload, prompt: { name: 'login', reasons: ['login_prompt'] } })).toMatchObject({ session });
   });
 
   test('its uid is 43 characters of the URL alphabet', () => {
