@@ -44,8 +44,8 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
       await run();
     } catch (error) {
       if (!(error instanceof RefusedMessage)) throw error;
-      const { reason, place, mismatch, serviceProviderId: serviceProvider, status } = error;
-      logger.info({ requestId: requestId(ctx), reason, place, serviceProvider, ...mismatch }, 'saml.request.refused');
+      const { reason, place, mismatch, setting, serviceProviderId: serviceProvider, status } = error;
+      logger.info({ requestId: requestId(ctx), reason, place, serviceProvider, ...mismatch, setting }, 'saml.request.refused');
       await pages.refused(ctx, reason, status);
     }
   }

@@ -98,6 +98,14 @@ async function read(
 /** Errors that say that the person went away, of OAuth and of brokers. @see RFC 6749 §4.1.2.1 */
 const cancelled: ReadonlySet<string> = new Set(['access_denied', 'user_cancelled', 'interaction_required', 'login_required']);
 
+/** What to compare where a claim of the ID token, or the answer's `iss`, is another than the connection has. */
+const settings: Readonly<Record<string, string>> = {
+  aud: 'compare clientId of the connection with the client at the provider',
+  azp: 'compare clientId of the connection with the client at the provider',
+  iss: 'compare issuer of the connection with the one that the provider publishes',
+  issuer: 'compare issuer of the connection with the one that the provider publishes',
+};
+
 /** What `openid-client` found wrong. The error that the provider names counts only after `iss` and `state` were found right. */
 const refuse =
   (parameters: URLSearchParams) =>
@@ -109,7 +117,8 @@ const refuse =
     }
     const isIssuer = parameters.has('iss') && /"iss"/.test(`${(error as Error).message} ${(cause as Error | undefined)?.message ?? ''}`);
     const mismatch = mismatchIn(error);
-    const reason = `the answer of the provider is not right${mismatch === undefined ? '' : `; ${mismatch}`}`;
+    const told = mismatch === undefined ? [] : [mismatch, settings[mismatch.split(':', 1)[0] ?? '']].filter(Boolean);
+    const reason = ['the answer of the provider is not right', ...told].join('; ');
     throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', reason, error);
   };
 

@@ -41,6 +41,18 @@ export const refusals = {
 
 export type Refusal = keyof typeof refusals;
 
+/** Settings to compare where a message differs from what is registered, for the log. */
+const settings = {
+  unknown_service_provider: 'entityId of the service provider, here and at the service provider',
+  signature_reference: 'entityId of the service provider',
+  destination_missing: 'Destination, which the service provider writes into signed messages',
+  destination_mismatch: 'the URL of the identity provider at the service provider, or the option issuer, which all URLs here follow',
+  issue_instant: 'the clock of the service provider, or the option clockSkewSeconds',
+  expired: 'the clock of the service provider, or the option clockSkewSeconds',
+  acs_not_registered: 'assertionConsumerServices of the service provider',
+  not_idp_initiated: 'idpInitiated of the service provider, or the parameter sp of the link',
+} as const satisfies Partial<Readonly<Record<Refusal, string>>>;
+
 /** The part of a message that differs from what is registered here. For the log alone: the page has no text of strangers. */
 export interface Mismatch {
   /** Undefined for a part that is missing. */
@@ -59,6 +71,8 @@ export class RefusedMessage extends Error {
   readonly place?: string;
   /** The part that differs, each value on one line of 1,024 characters at most. */
   readonly mismatch?: Readonly<Record<'received' | 'expected', string>>;
+  /** Where to look for the difference. */
+  readonly setting?: string;
   /** Whom it claims to be from, once that is somebody who is registered. */
   serviceProviderId?: string;
 
@@ -77,6 +91,7 @@ export class RefusedMessage extends Error {
     if (mismatch) {
       const { received, expected, isParty = false } = mismatch;
       const isName = isParty && typeof received === 'string' && ENTITY_ID.test(received);
+      this.setting = settings[reason as keyof typeof settings];
       this.mismatch = { received: shown(isName ? received : identifying(received)), expected: shown(expected) };
     }
   }

@@ -153,4 +153,26 @@ describe('SAML Core §3.7.2: an answer', () => {
     expect(posted.location).toContain('/slo/run');
     expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
   });
+
+  test('of a request and a response for another address, the log has both addresses and the setting to compare', async () => {
+    const sp = await service.add();
+    const agent = await signedInAt([sp]);
+    const parts = { issuer: sp.entityId, destination: 'https://other-idp.test/slo' };
+    const request = redirectQuery(logoutRequest({ ...parts, body: `<saml:NameID>${nameIdOf(sp)?.nameID}</saml:NameID>` }), {
+      by: keyOf(sp),
+    });
+    const response = redirectQuery(logoutResponse({ ...parts, attributes: `InResponseTo="${newId()}"` }), {
+      by: keyOf(sp),
+      parameter: 'SAMLResponse',
+    });
+    for (const query of [request, response]) {
+      expect(reasonIn((await agent.get(`${sp.idp.sloUrl}?${query}`)).body)).toBe('destination_mismatch');
+      expect(service.lines.findLast(({ message }) => message === 'saml.request.refused')?.fields).toMatchObject({
+        place: 'Destination',
+        received: 'https://other-idp.test/slo',
+        expected: sp.idp.sloUrl,
+        setting: expect.stringContaining('option issuer'),
+      });
+    }
+  });
 });

@@ -166,22 +166,42 @@ describe('told nothing: a page here, with the reason', () => {
       [
         'acs',
         { attributes: 'AssertionConsumerServiceURL="https://evil.test/acs"' },
-        { place: 'AssertionConsumerServiceURL', received: 'https://evil.test/acs', expected: expect.stringMatching(/^one of http:.*acs$/) },
+        {
+          place: 'AssertionConsumerServiceURL',
+          received: 'https://evil.test/acs',
+          expected: expect.stringMatching(/^one of http:.*acs$/),
+          setting: expect.stringContaining('assertionConsumerServices'),
+        },
       ],
       [
         'index',
         { attributes: 'AssertionConsumerServiceIndex="7"' },
-        { place: 'AssertionConsumerServiceIndex', received: '7', expected: 'one of 0' },
+        {
+          place: 'AssertionConsumerServiceIndex',
+          received: '7',
+          expected: 'one of 0',
+          setting: expect.stringContaining('assertionConsumerServices'),
+        },
       ],
       [
         'destination',
         { destination: 'https://other-idp.test/sso' },
-        { place: 'Destination', received: 'https://other-idp.test/sso', expected: ssoUrl },
+        {
+          place: 'Destination',
+          received: 'https://other-idp.test/sso',
+          expected: ssoUrl,
+          setting: expect.stringContaining('option issuer'),
+        },
       ],
       [
         'entityID',
         { issuer: 'https://wrong.test/sp' },
-        { place: 'Issuer', received: 'https://wrong.test/sp', expected: expect.stringContaining(`registered at ${service.issuer}/`) },
+        {
+          place: 'Issuer',
+          received: 'https://wrong.test/sp',
+          expected: expect.stringContaining(`registered at ${service.issuer}/`),
+          setting: expect.stringContaining('entityId'),
+        },
       ],
     ];
     for (const [name, given, fields] of cases) {
