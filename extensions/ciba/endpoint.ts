@@ -18,7 +18,10 @@ import type { createTellBegun } from './telling/events.js';
 const MINUTE_MS = 60_000;
 
 /** Every miss: nobody, several, a person of another tenant, one who is disabled. */
-const unknownUser: GrantRefusal = { error: 'unknown_user_id', description: 'no user was found by the hint' };
+const unknownUser: GrantRefusal = {
+  error: 'unknown_user_id',
+  description: 'no user was found by the hint: send another hint, or check it with the user',
+};
 
 const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
 
@@ -66,7 +69,7 @@ export function createEndpoint(
         { ...asked, oid: person.user.id, tid: tenant.id, clientId: client.id },
         { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
       );
-      if (!start) return { error: 'access_denied', description: 'the user is asked too often, or by a newer request; try again later' };
+      if (!start) return { error: 'access_denied', description: 'the user is asked too often, or by a newer request: try again later' };
       await tellBegun(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
     },

@@ -5,8 +5,11 @@ import { isOver, type KeptRequest } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
 import { createAnnounce } from './telling/events.js';
 
-const revoked: GrantRefusal = { error: 'invalid_grant', description: 'the sign-in that approved the request was revoked' };
-const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed' };
+const revoked: GrantRefusal = {
+  error: 'invalid_grant',
+  description: 'the sign-in that approved the request was revoked: begin another request',
+};
+const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed: begin another request' };
 
 export function createCibaGrant(context: ExtensionContext): GrantType {
   const requests = createRequests(context, createAnnounce(context));
@@ -20,11 +23,12 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
       if (!held) return unknown;
       const { id, kept, isRedeemed } = held;
       if (isRedeemed) return granted(context, kept);
-      if (kept.state === 'denied' || kept.state === 'replaced') return { error: 'access_denied', description: 'the request was denied' };
-      if (isOver(kept, context.now())) return { error: 'expired_token', description: 'auth_req_id has expired' };
+      if (kept.state === 'denied' || kept.state === 'replaced')
+        return { error: 'access_denied', description: 'the request was denied: begin another one only if the user asks for it' };
+      if (isOver(kept, context.now())) return { error: 'expired_token', description: 'auth_req_id has expired: begin another request' };
       return (await countPoll(id))
-        ? { error: 'slow_down', description: 'polled before the interval was over, which is 5 seconds longer from now on' }
-        : { error: 'authorization_pending', description: 'nobody has approved the request yet' };
+        ? { error: 'slow_down', description: 'the client polled before the interval was over: wait 5 seconds longer from now on' }
+        : { error: 'authorization_pending', description: 'nobody has approved the request yet: wait for the interval, then ask again' };
     },
   };
 }

@@ -47,24 +47,26 @@ export function checkParameters(parameters: Parameters, isPing: boolean): Checke
   const { scope = '', acr_values: acrValues, binding_message: message, requested_expiry: expiry, ui_locales: uiLocales } = parameters;
   const { eid_user_visible_data_format: format = 'plaintext', eid_call_initiator: initiator = 'user' } = parameters;
   const scopes = [...new Set(scope.split(' ').filter(Boolean))];
-  if (!scopes.includes('openid')) return invalid("'scope' must include openid");
-  if (parseAcrValues(acrValues).impersonate !== false) return invalid('nobody acts as somebody else by such a request');
+  if (!scopes.includes('openid')) return invalid("'scope' lacks openid: add it");
+  if (parseAcrValues(acrValues).impersonate !== false)
+    return invalid('acr_values asks for an impersonation, which begins in a browser alone: leave impersonate out');
   const hint = hintIn(parameters);
   if ('error' in hint) return hint;
   if (format !== 'plaintext' && format !== 'simpleMarkdownV1')
-    return invalid("'eid_user_visible_data_format' is plaintext or simpleMarkdownV1");
-  if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is user or RP");
+    return invalid("'eid_user_visible_data_format' is unknown: send plaintext or simpleMarkdownV1");
+  if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is unknown: send user or RP");
   if (message !== undefined && !isPresentable(message, format))
     return {
       error: 'invalid_binding_message',
-      description: `'binding_message' has at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or turns text round`,
+      description: `'binding_message' cannot be shown: send at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or turns text round`,
     };
-  if (expiry !== undefined && !positive.test(expiry)) return invalid("'requested_expiry' is a whole number of seconds, 1 or more");
-  if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' has at most ${LOCALES_LENGTH} characters`);
+  if (expiry !== undefined && !positive.test(expiry))
+    return invalid("'requested_expiry' is no number of seconds: send a whole number, 1 or more");
+  if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' is too long: send at most ${LOCALES_LENGTH} characters`);
   const token = isPing ? parameters.client_notification_token : undefined;
   if (isPing && token === undefined) return invalid("missing required parameter 'client_notification_token'");
   if (token !== undefined && !(token.length <= TOKEN_LENGTH && bearer.test(token)))
-    return invalid(`'client_notification_token' is a bearer token of at most ${TOKEN_LENGTH} characters`);
+    return invalid(`'client_notification_token' is no bearer token: send one of at most ${TOKEN_LENGTH} characters`);
   return {
     asked: {
       scopes,
@@ -87,5 +89,7 @@ function hintIn(parameters: Parameters): Hint | GrantRefusal {
     return value === undefined ? [] : [{ name, value }];
   });
   const [hint, ...others] = found;
-  return hint && others.length === 0 ? hint : invalid('exactly one of login_hint, login_hint_token and id_token_hint is required');
+  return hint && others.length === 0
+    ? hint
+    : invalid('there is no hint, or more than one: send exactly one of login_hint, login_hint_token and id_token_hint');
 }

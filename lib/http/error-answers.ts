@@ -37,4 +37,9 @@ export function oauthAnswerTo(error: unknown): ErrorAnswer {
   return answer.status === 400 ? { ...answer, code: 'invalid_request' } : answer;
 }
 
-const failed = (status: number, code: string): ErrorAnswer => ({ status, code, description: 'the service could not answer', details: {} });
+const failed = (status: number, code: string): ErrorAnswer => ({
+  status,
+  code,
+  description: 'the service could not answer: try again later, or tell its operator when it happened',
+  details: {},
+});

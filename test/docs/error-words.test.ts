@@ -1,10 +1,13 @@
 /** Every text about a failure says what happened and what to do, and none says “try again” where that never helps. The lists are those of the code. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
+import ts from 'typescript';
 import { standardExtensions } from '../../extensions/index.js';
 import { catalogues } from '../../extensions/sign-in/texts/index.js';
 import { findSeedFormProblems } from '../../lib/directory/seed/schema.js';
 import { ConfigError, errorTable } from '../../lib/errors.js';
+import { phrasesIn } from './phrases.js';
 
 const extensions = [...standardExtensions(), saml()];
 const errors = Object.entries({ ...errorTable, ...Object.assign({}, ...extensions.map(({ errorCodes }) => errorCodes)) }) as [
@@ -47,6 +50,57 @@ test('no problem of a seed says “expected” itself, because the message does'
     ['seed.clients[0].name', 'a value, which is required'],
     ...problems.slice(3).map(({ path }) => [path, expect.not.stringMatching(/^expected/i)]),
   ]);
+});
+
+/** Errors of oidc-provider whose text a client sees. It logs the texts of others, and answers one of its own. */
+const shownErrors =
+  /^errors\.(?:InvalidRequest|InvalidRequestObject|InvalidRequestUri|InvalidScope|InvalidTarget|InvalidDpopProof|InvalidClientMetadata|AccessDenied|LoginRequired|UnauthorizedClient|UnsupportedResponseType|UnmetAuthenticationRequirements|CustomOIDCProviderError)$/;
+
+/** Texts of oidc-provider. The service writes the same ones where it answers in the place of oidc-provider, so that no answer depends on who answers. */
+const ofOidcProvider = readdirSync('node_modules/oidc-provider/lib', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.js'))
+  .map((file) => readFileSync(`node_modules/oidc-provider/lib/${file}`, 'utf8'))
+  .join('\n');
+
+const descriptions = phrasesIn(['lib/oidc', 'lib/http', 'extensions/ciba'], (node) => {
+  if (ts.isNewExpression(node) && shownErrors.test(node.expression.getText())) return [...(node.arguments ?? [])];
+  if (ts.isNewExpression(node) && node.expression.getText() === 'Check') return [node.arguments?.[1]];
+  if (ts.isCallExpression(node) && /^(?:invalid|refuse)$/.test(node.expression.getText())) return [...node.arguments];
+  if (ts.isVariableDeclaration(node) && /^(?:mismatches|requestObjectFaults)$/.test(node.name.getText()) && node.initializer)
+    return faultTexts(node.initializer);
+  return ts.isPropertyAssignment(node) && /^(?:error_)?description$/.test(node.name.getText()) ? [node.initializer] : [];
+});
+
+function faultTexts(table: ts.Node): readonly ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAssignment(node)) found.push(ts.isArrowFunction(node.initializer) ? node.initializer.body : node.initializer);
+    ts.forEachChild(node, visit);
+  };
+  visit(table);
+  return found;
+}
+
+/** Descriptions that say what the user did: nothing is to be done about it. */
+const ofUsers: ReadonlySet<string> = new Set(['the user did not allow it', 'the user cancelled the sign-in']);
+/** Words that oidc-provider puts together. */
+const puzzled = /^missing required parameter | parameter must not be provided twice$/;
+
+test('each error_description of the service says what is wrong, and then what to do', () => {
+  const own = descriptions.filter(
+    ({ text }) =>
+      text.includes(' ') && !ofUsers.has(text) && !puzzled.test(text) && !ofOidcProvider.includes(text.split(/'/)[0]?.trimEnd() || text),
+  );
+  expect(own.length).toBeGreaterThan(60);
+  const advice =
+    /[:;] (?:[a-z ]+, )?(?:send|ask|begin|sign|register|remove|leave|name|set|add|allow|wait|make|end|encode|write|check|try|let|push|an administrator who|use)\b/;
+  // A problem that another function names has its advice with it.
+  expect(own.filter(({ text }) => !advice.test(text) && !text.endsWith("'x'")).map(({ file, text }) => `${file}: ${text}`)).toEqual([]);
+});
+
+test('each error_description is ASCII without quotes, and no sentence of its own: RFC 6749 §5.2', () => {
+  const odd = descriptions.filter(({ text }) => /[^\x20-\x7e]|["\\]|\.$|\b(?:bad|wrong)\b/.test(text));
+  expect(odd.map(({ file, text }) => `${file}: ${text}`)).toEqual([]);
 });
 
 const english: Record<string, string> = Object.assign({}, catalogues.en, ...extensions.map(({ texts }) => texts?.en));

@@ -64,7 +64,10 @@ const get = async (path: string) => {
   const answer = await fetch(service.issuer + path, { headers: { accept: 'application/json' } });
   return [answer.status, await answer.json()];
 };
-const generic = { error: 'server_error', error_description: 'the service could not answer' };
+const generic = {
+  error: 'server_error',
+  error_description: 'the service could not answer: try again later, or tell its operator when it happened',
+};
 const away = { ...generic, error: 'temporarily_unavailable' };
 
 describe('an error at a route', () => {

@@ -11,7 +11,7 @@ import { type KeptFor, mayBeKept } from './kept.js';
 export async function postedForm(ctx: Context, readForm: Middleware, time: KeptFor, names?: readonly string[]): Promise<ParsedUrlQuery> {
   await readForm(ctx, async () => {});
   const { rawBody } = ctx.request as { rawBody?: string };
-  if (rawBody === undefined) return refuse(415, 'a request by POST is a form');
+  if (rawBody === undefined) return refuse(415, 'the body is not a form: send it as application/x-www-form-urlencoded');
   const all = parse(rawBody);
   const form = names ? Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))) : all;
   return mayBeKept(form, time) ? form : refuseLong();
@@ -38,7 +38,7 @@ export function redirectByGet(ctx: Context, url: string): void {
   ctx.redirect(url);
 }
 
-export const refuseLong = (): never => refuse(413, 'the request is too long');
+export const refuseLong = (): never => refuse(413, 'the request is too long: send less in one request');
 
 function refuse(status: number, message: string): never {
   throw Object.assign(new Error(message), { status, expose: true });

@@ -41,7 +41,7 @@ async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wa
 /** @throws AccessDenied where the client, or an API resource, refuses who acts as somebody else. */
 export async function checkActing(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
   const refusing = await findRefusal(directory, wanted);
-  if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins`);
+  if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins: end the impersonation first`);
 }
 
 /** The API resources that a request is about, by its scopes and by name. @see RFC 8707 §2 */

@@ -12,7 +12,8 @@ export function resourceIndicators({ options, directory }: OidcParts): ResourceI
   if (!given?.enabled) return { enabled: false };
   const ofDirectory = async (_ctx: KoaContextWithOIDC, resource: string): Promise<ResourceServer> => {
     const apiResource = await directory.apiResources.get(resource);
-    if (apiResource?.status !== 'active') throw new errors.InvalidTarget('the resource is unknown');
+    if (apiResource?.status !== 'active')
+      throw new errors.InvalidTarget('the resource is unknown or disabled: send the id of an active API resource');
     return { scope: apiResource.scopes.join(' '), audience: apiResource.id };
   };
   const { getResourceServerInfo = ofDirectory } = given;

@@ -31,7 +31,7 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     checkKept(ctx);
     if (carried.plainPkce) checkPlainAllowed(record, isOfProfile(ctx));
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
-    if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
+    if (asked.length === 0) throw new errors.InvalidRequest('scope is missing: send the scopes that the client needs');
     checkScopes(asked, record, scopes.known(ctx));
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const isForCode = String(params.response_type).split(' ').includes('code');
@@ -67,7 +67,7 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
   for (const name of parameterNames) {
     const value = params[name];
     if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
-      throw new errors.InvalidRequest(`${name} must be at most ${maxBytes[name]} bytes long`);
+      throw new errors.InvalidRequest(`${name} is too long: send at most ${maxBytes[name]} bytes`);
   }
 }
 
@@ -78,7 +78,7 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
  */
 function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
   if (route === 'resume' || entities.PushedAuthorizationRequest || !params || mayBeKept(params, 'longer')) return;
-  throw new errors.InvalidRequest(`the parameters of a request must have ${mostKept('longer')} in all`);
+  throw new errors.InvalidRequest(`the parameters of the request are too long: send ${mostKept('longer')} in all`);
 }
 
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
@@ -99,10 +99,11 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     if (!isTooLong) continue;
     // No registered URI has this length.
     if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
-    throw new errors.InvalidRequest(`${name} must be at most ${LONGEST_URI} characters long`);
+    throw new errors.InvalidRequest(`${name} is too long: send at most ${LONGEST_URI} characters`);
   }
   const proof = String(headers.dpop ?? '');
-  if (proof.length > LONGEST_PROOF) throw new errors.InvalidDpopProof(`the DPoP proof must be at most ${LONGEST_PROOF} characters long`);
+  if (proof.length > LONGEST_PROOF)
+    throw new errors.InvalidDpopProof(`the DPoP proof is too long: send at most ${LONGEST_PROOF} characters`);
   const problem = proof === '' ? undefined : proofProblem(proof);
   if (problem) throw new errors.InvalidDpopProof(`the DPoP proof ${problem}`);
 }
@@ -121,7 +122,8 @@ export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): v
   if (route !== 'end_session') return;
   const { id_token_hint: _, ...kept } = params ?? {};
   checkLengths(kept);
-  if (!mayBeKept(kept, 'longer')) throw new errors.InvalidRequest(`the parameters of a sign-out must have ${mostKept('longer')} in all`);
+  if (!mayBeKept(kept, 'longer'))
+    throw new errors.InvalidRequest(`the parameters of the sign-out are too long: send ${mostKept('longer')} in all`);
 }
 
 /**
@@ -131,7 +133,7 @@ export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): v
  */
 export function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void | Promise<void> {
   const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
-  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
+  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values has no value: name one tenant, or leave it out');
   const asked = [mfa && !offers.serves('mfa') && 'mfa', impersonate && !offers.serves('impersonate') && 'impersonate'];
   const method = idp === 'local' || offers.methodOf(idp);
   if (method instanceof Promise) return method.then((found) => refuseUnmet([...asked, !found && 'idp']));
@@ -142,12 +144,16 @@ export function checkAuthenticationRequirements(acrValues: string | undefined, o
 function refuseUnmet(asked: readonly (string | false)[]): void {
   const unmet = asked.filter(Boolean);
   if (unmet.length > 0)
-    throw new errors.UnmetAuthenticationRequirements(`acr_values has values that this service does not support: ${unmet.join(', ')}`);
+    throw new errors.UnmetAuthenticationRequirements(
+      `acr_values has values that this service does not support (${unmet.join(', ')}): leave them out, or ask the operator to offer them`,
+    );
 }
 
 /** @throws UnmetAuthenticationRequirements where the sign-in cannot reach a level that `claims` makes essential. @see OpenID Connect Core §5.5.1.1 */
 export function refuseLevel(): never {
-  throw new errors.UnmetAuthenticationRequirements('the sign-in reaches no level of the essential acr in claims');
+  throw new errors.UnmetAuthenticationRequirements(
+    'the sign-in reaches no level of the essential acr in claims: ask for another level, or leave essential out',
+  );
 }
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
@@ -160,6 +166,13 @@ export function checkScopes(
   const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
   const unconfirmed = refused.filter((scope) => isGrantable(scope, client.allowedScopes, known));
   if (unconfirmed.length > 0)
-    throw new errors.InvalidScope('an administrator who holds the requested scope must confirm this client', unconfirmed.join(' '));
-  if (refused.length > 0) throw new errors.InvalidScope('requested scope is unknown or not allowed for this client', refused.join(' '));
+    throw new errors.InvalidScope(
+      'the requested scope is not confirmed: an administrator who holds the requested scope must confirm this client',
+      unconfirmed.join(' '),
+    );
+  if (refused.length > 0)
+    throw new errors.InvalidScope(
+      'requested scope is unknown or not allowed for this client: leave it out, or allow it for the client',
+      refused.join(' '),
+    );
 }

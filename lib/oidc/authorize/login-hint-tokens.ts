@@ -96,8 +96,13 @@ export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, 
     return checked(payload, options.issuer, own ? options.issuer : client.clientId, epochSeconds(now()));
   } catch (cause) {
     if (cause instanceof HintTokenExpired) throw cause;
-    if (cause instanceof joseErrors.JWTExpired) throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
-    throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
+    if (cause instanceof joseErrors.JWTExpired)
+      throw new HintTokenExpired('login_hint_token has expired: send a new one', undefined, { cause } as never);
+    throw new errors.InvalidRequest(
+      'login_hint_token could not be verified: sign it with a key of the client or of the service, and name the service in aud',
+      undefined,
+      { cause } as never,
+    );
   }
 }
 
@@ -110,7 +115,7 @@ function checked(
   signer: string,
   now: number,
 ): Hint {
-  if (isPast(exp, now)) throw new HintTokenExpired('login_hint_token has expired');
+  if (isPast(exp, now)) throw new HintTokenExpired('login_hint_token has expired: send a new one');
   const { oid, tid } = claims;
   const texts = [sub, oid, tid].filter((value) => value !== undefined);
   const isRight =

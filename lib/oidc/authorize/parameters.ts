@@ -48,7 +48,7 @@ const reservedNames = new Set(
 const MAX_NAMES = 100;
 const MAX_BYTES = 4096;
 
-export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYTES} bytes in all are returned`;
+export const customLimits = `there are too many custom parameters: send at most ${MAX_NAMES} of ${MAX_BYTES} bytes in all`;
 
 /**
  * Returns the pairs without the reserved ones; null when there are too many. The limits are checked first and count all pairs, so that only short names are

@@ -19,6 +19,18 @@ export const MAX_LIFETIME_SECONDS = 3600;
 /** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
 export const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
 
+/** What is wrong with a request object, and what to do about it, at each endpoint that takes one. */
+export const requestObjectFaults = {
+  otherKind: 'typ of the request object names another kind of JWT: send oauth-authz-req+jwt',
+  ofNoProfile: 'the request object is signed with an algorithm that FAPI 2.0 forbids: sign it with PS256, ES256 or EdDSA',
+  subIsClient: 'sub of the request object is the client_id, as in a client assertion: leave sub out',
+  expired: 'the request object has expired: make a new one for each request',
+  notYet: 'the request object is not valid yet: check nbf, and set the clock of the client',
+  tooLong: `the request object is valid for too long: set exp at most ${MAX_LIFETIME_SECONDS} seconds after nbf or iat`,
+  otherAudience: (issuer: string) => `aud of the request object names another service: send ${issuer}`,
+  missing: (name: string) => `${name} is missing in the request object: add it`,
+} as const;
+
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
 /** What says that RFC 9101 was meant, where OpenID Connect Core §6.1 could be too. */
@@ -35,25 +47,24 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
   const { aud, sub, exp, nbf, iat } = claims;
   const typ = typeOf(header);
-  if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
+  if (!types.has(typ)) throw invalid(requestObjectFaults.otherKind);
   const problem = jwtProblem(header, claims);
   if (problem) throw invalid(`the request object ${problem}`);
-  if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg)) throw invalid('FAPI 2.0 requires PS256, ES256 or EdDSA of the request object');
-  if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid('aud must be the issuer, or an array that contains the issuer');
+  if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg)) throw invalid(requestObjectFaults.ofNoProfile);
+  if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(ctx.oidc.issuer));
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
   // Nothing beside it is in an error response either.
   if (isAlone) params[carriedParameter] = carriedNothing;
   const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
-  if (missing) throw invalid(`${missing} must be in the request object`);
+  if (missing) throw invalid(requestObjectFaults.missing(missing));
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
-  if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid('sub must not be the client_id');
+  if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid(requestObjectFaults.subIsClient);
   // oidc-provider goes by the node's own clock.
-  if (isPast(exp, now)) throw invalid('the request object has expired');
-  if (isFromFuture(nbf, now)) throw invalid('the request object is not valid yet');
+  if (isPast(exp, now)) throw invalid(requestObjectFaults.expired);
+  if (isFromFuture(nbf, now)) throw invalid(requestObjectFaults.notYet);
   const from = [nbf, iat].find((each) => typeof each === 'number');
-  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from, now))
-    throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
+  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from, now)) throw invalid(requestObjectFaults.tooLong);
 
   const inside = carryParameters('authorization', parametersIn(claims), ctx.oidc.provider);
   const beside = isAlone ? {} : { ...params };

@@ -11,6 +11,9 @@ import { perRequest } from '../artifacts/per-request.js';
 import { findCaller, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 
+/** What is wrong with a request that has both parameters, and what to do about it. */
+export const BOTH_REQUESTS = 'request and request_uri cannot be used together: send one of them';
+
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
 const LIMITS = { timeoutMs: 2000, maxBytes: 65_536, headers: { accept: mediaTypes.join(', ') } };
@@ -23,7 +26,8 @@ const MAX_KEPT = 16 * 1024 * 1024;
 export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
   const isRight =
     Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && canParseUrl(uri));
-  if (uris !== undefined && !isRight) throw new errors.InvalidClientMetadata('request_uris must be an array of https URLs');
+  if (uris !== undefined && !isRight)
+    throw new errors.InvalidClientMetadata('request_uris of the client is malformed: write an array of https URLs');
 }
 
 export interface RequestUris {
@@ -87,8 +91,7 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
     check(ctx) {
       const { route, params } = ctx.oidc;
       if (route !== 'authorization' && route !== 'pushed_authorization_request') return;
-      if (params?.request !== undefined && params.request_uri !== undefined)
-        throw new errors.InvalidRequest('request and request_uri cannot be used together');
+      if (params?.request !== undefined && params.request_uri !== undefined) throw new errors.InvalidRequest(BOTH_REQUESTS);
       const { uri } = problems(ctx);
       if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
     },

@@ -25,10 +25,15 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
       // The prompts before this one see to both.
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
-        if (found === 'refused') throw new errors.AccessDenied(`the requirement ${name} refuses this sign-in`);
+        if (found === 'refused')
+          throw new errors.AccessDenied(
+            `the requirement ${name} refuses this sign-in: ask the operator of the service what the user lacks`,
+          );
         // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
         if (found === 'open' && session.act)
-          throw new errors.AccessDenied(`the requirement ${name} needs a step of the user, and this sign-in is an impersonation`);
+          throw new errors.AccessDenied(
+            `the requirement ${name} needs a step of the user, and this sign-in is an impersonation: end the impersonation first`,
+          );
         return found === 'open';
       });
     });
@@ -50,7 +55,10 @@ export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts,
   );
 
 const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
-  new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
+  new Prompt(
+    { name: PREFIX + name, requestable: false },
+    new Check(name, `${name} is required of the user: send the request without prompt=none`, error, isOpen),
+  );
 
 /** Every requirement of a request is asked the same. */
 const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {

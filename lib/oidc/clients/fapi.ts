@@ -187,7 +187,7 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
     checkProfile(ctx);
     const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };
     if (client.requirePushedAuthorizationRequests && parJti === undefined)
-      throw new errors.InvalidRequest('the request was not pushed, which is required of the client by now');
+      throw new errors.InvalidRequest('the request was not pushed, which is required of the client by now: push it (PAR)');
   };
 }
 

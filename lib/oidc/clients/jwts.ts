@@ -28,8 +28,8 @@ export const encryptionAlgorithms = [
  * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8.2
  */
 export function jwtProblem(header: object, claims: object): string | undefined {
-  if ('crit' in header) return 'must not have crit';
-  return [header, claims].every(isWellFormed) ? undefined : 'must not have halves of characters (surrogates)';
+  if ('crit' in header) return 'has crit: leave it out';
+  return [header, claims].every(isWellFormed) ? undefined : 'has halves of characters (surrogates): write whole characters';
 }
 
 /** JSON.stringify writes a half of a character as an escape, and a backslash as two. */

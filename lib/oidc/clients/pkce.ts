@@ -73,8 +73,8 @@ function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client
 
 /** @param isRefused by the profile of the client @throws InvalidRequest for the method `plain` of a client that can hash. */
 export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>, isRefused: boolean): void {
-  if (isRefused) throw new errors.InvalidRequest('FAPI 2.0 requires code_challenge_method S256');
-  if (!allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
+  if (isRefused) throw new errors.InvalidRequest('code_challenge_method is not S256: send S256, because FAPI 2.0 applies to the client');
+  if (!allowPlainPkce) throw new errors.InvalidRequest('code_challenge_method is plain: send S256, or set allowPlainPkce of the client');
 }
 
 /**

@@ -9,8 +9,8 @@ import { clientAlgorithms, endsWithin, isFromFuture, isMeantFor, isPast, jwtProb
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
-import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, typeOf, types } from '../request-objects.js';
-import type { RequestUris } from '../request-uris.js';
+import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, requestObjectFaults, typeOf, types } from '../request-objects.js';
+import { BOTH_REQUESTS, type RequestUris } from '../request-uris.js';
 
 /** A request whose client authenticated. */
 export interface AuthenticatedRequest {
@@ -38,14 +38,15 @@ const invalid = (description: string): Error => new errors.InvalidRequest(descri
  */
 export function createClientRequestObjects({ artifacts, options, now, isFapi2 }: OidcParts, requestUris: RequestUris) {
   async function verified({ client, record }: AuthenticatedRequest, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
-    if (!algorithms.has(alg)) throw invalid('the request object is not signed with a key of the client');
-    if (isFapi2(record) && !isAlgorithmOfProfile(alg)) throw invalid('FAPI 2.0 requires PS256, ES256 or EdDSA of the request object');
+    if (!algorithms.has(alg)) throw invalid('the request object is not signed with a private key: sign it with a key of the client');
+    if (isFapi2(record) && !isAlgorithmOfProfile(alg)) throw invalid(requestObjectFaults.ofNoProfile);
     const pinned = signingAlgOf(client);
-    if (pinned !== undefined && pinned !== alg) throw invalid('the request object is not signed with the registered algorithm');
+    if (pinned !== undefined && pinned !== alg)
+      throw invalid(`the request object is signed with another algorithm than the registered one: sign it with ${pinned}`);
     try {
       return await verifiedByClient(client, jwt);
     } catch {
-      throw invalid('the request object could not be verified');
+      throw invalid('the request object could not be verified: sign it with a private key of the client whose public key is registered');
     }
   }
 
@@ -59,30 +60,33 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     try {
       header = decodeProtectedHeader(jwt);
     } catch {
-      throw invalid('the request object is no JWT');
+      throw invalid('the request object is no JWT: send a signed one');
     }
     const typ = typeOf(header);
-    if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
+    if (!types.has(typ)) throw invalid(requestObjectFaults.otherKind);
     const claims = await verified(request, jwt, header.alg);
     const problem = jwtProblem(header, claims);
     if (problem) throw invalid(`the request object ${problem}`);
     const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;
     const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);
-    if (missing) throw invalid(`${missing} must be in the request object`);
-    if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId)) throw invalid('iss must be the client');
+    if (missing) throw invalid(requestObjectFaults.missing(missing));
+    if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId))
+      throw invalid('iss or client_id of the request object names another client: send the client_id');
     // It would pass for a client assertion. @see RFC 9101 §10.8
-    if (claims.sub === client.clientId) throw invalid('sub must not be the client_id');
-    if (!isMeantFor([options.issuer], aud)) throw invalid('aud must be the issuer, or an array that contains the issuer');
-    if (![exp, iat, nbf].every((time) => typeof time === 'number')) throw invalid('exp, iat and nbf must be numbers');
+    if (claims.sub === client.clientId) throw invalid(requestObjectFaults.subIsClient);
+    if (!isMeantFor([options.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(options.issuer));
+    if (![exp, iat, nbf].every((time) => typeof time === 'number'))
+      throw invalid('exp, iat or nbf of the request object is no number: send seconds since 1970');
     const at = epochSeconds(now());
-    if (isPast(exp, at)) throw invalid('the request object has expired');
-    if (isFromFuture(nbf, at)) throw invalid('the request object is not valid yet');
-    if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf, at))
-      throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
-    if (typeof jti !== 'string' || jti === '') throw invalid('jti must be a text');
-    if (claims.request !== undefined || claims.request_uri !== undefined) throw invalid('a request object holds no other');
+    if (isPast(exp, at)) throw invalid(requestObjectFaults.expired);
+    if (isFromFuture(nbf, at)) throw invalid(requestObjectFaults.notYet);
+    if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf, at)) throw invalid(requestObjectFaults.tooLong);
+    if (typeof jti !== 'string' || jti === '')
+      throw invalid('jti of the request object is no text: send another one in each request object');
+    if (claims.request !== undefined || claims.request_uri !== undefined)
+      throw invalid('the request object holds request or request_uri: leave them out');
     if (!(await useOnce(artifacts, 'RequestObject', { iss: client.clientId, jti, exp })))
-      throw invalid('the request object was used before');
+      throw invalid('the request object was used before: make a new one, with its own jti, for each request');
     return { claims, typ };
   }
 
@@ -90,11 +94,13 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     const { client, record, parameters } = request;
     const given = textsIn(parameters, new Set([...names, 'request', 'request_uri', 'client_id']));
     const { request: byValue, request_uri: uri, client_id: _, ...beside } = given;
-    if (byValue !== undefined && uri !== undefined) throw invalid('request and request_uri cannot be used together');
+    if (byValue !== undefined && uri !== undefined) throw invalid(BOTH_REQUESTS);
     const jwt = uri === undefined ? byValue : await requestUris.fetch(record, uri);
-    if (uri !== undefined && jwt === undefined) throw invalid('request_uri is not registered, or could not be read');
+    if (uri !== undefined && jwt === undefined)
+      throw invalid('request_uri is not registered, or could not be read: add it to request_uris of the client, and check that it answers');
     const mustSign = client.requireSignedRequestObject === true || signingAlgOf(client) !== undefined;
-    if (jwt === undefined && mustSign) throw invalid('this client must sign its requests');
+    if (jwt === undefined && mustSign)
+      throw invalid('the request is not signed: send a request object, because the client must sign its requests');
     if (jwt === undefined) return beside;
     const { claims, typ } = await claimsOf(request, jwt);
     const inside = textsIn(parametersIn(claims), new Set([...names].filter((name) => !registeredClaims.has(name))));
