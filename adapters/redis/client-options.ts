@@ -56,15 +56,20 @@ const prefixRules = (prefix: string): Rule[] => [
 ];
 
 const redisRules = ({ options }: Redis): Rule[] => [
-  ['client.options.enableOfflineQueue', options.enableOfflineQueue === false, 'false', options.enableOfflineQueue],
+  ['client.options.enableOfflineQueue', options.enableOfflineQueue === false, 'false, as in redisOptions', options.enableOfflineQueue],
   ...commonRules('client.options', options),
   ...connectionRules('client.options', options),
 ];
 
 const clusterRules = ({ options }: Cluster): Rule[] => [
-  ['client.options.enableOfflineQueue', options.enableOfflineQueue === false, 'false', options.enableOfflineQueue],
-  ['client.options.retryDelayOnFailover', options.retryDelayOnFailover === 0, '0', options.retryDelayOnFailover],
-  ['client.options.scaleReads', options.scaleReads === 'master', "'master'", options.scaleReads],
+  [
+    'client.options.enableOfflineQueue',
+    options.enableOfflineQueue === false,
+    'false, as in redisClusterOptions',
+    options.enableOfflineQueue,
+  ],
+  ['client.options.retryDelayOnFailover', options.retryDelayOnFailover === 0, '0, as in redisClusterOptions', options.retryDelayOnFailover],
+  ['client.options.scaleReads', options.scaleReads === 'master', "'master', as in redisClusterOptions", options.scaleReads],
   ...commonRules('client.options', options),
   ...connectionRules('client.options.redisOptions', options.redisOptions ?? {}),
 ];
@@ -75,12 +80,17 @@ const commonRules = (
   { keyPrefix, enableAutoPipelining }: Pick<RedisOptions, 'keyPrefix' | 'enableAutoPipelining'>,
 ): Rule[] => [
   [`${path}.keyPrefix`, !keyPrefix, 'nothing: use the prefix of redisArtifacts', keyPrefix],
-  [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false: commands are batched anyhow', enableAutoPipelining],
+  [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false, because commands are batched anyhow', enableAutoPipelining],
 ];
 
 /** Timers of ioredis drop healthy connections, because they fire before an answer is read that came while this process was busy. */
 const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout, socketTimeout }: RedisOptions): Rule[] => [
-  [`${path}.autoResendUnfulfilledCommands`, autoResendUnfulfilledCommands === false, 'false', autoResendUnfulfilledCommands],
+  [
+    `${path}.autoResendUnfulfilledCommands`,
+    autoResendUnfulfilledCommands === false,
+    'false, as in redisOptions',
+    autoResendUnfulfilledCommands,
+  ],
   [`${path}.commandTimeout`, commandTimeout === undefined, 'nothing: the store times its calls itself', commandTimeout],
   [`${path}.socketTimeout`, socketTimeout === undefined, 'nothing: the store ends connections that hang itself', socketTimeout],
 ];

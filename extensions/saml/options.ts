@@ -43,8 +43,8 @@ const isEntityId = (value: unknown): boolean => typeof value === 'string' && /^[
 const isSkew = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_CLOCK_SKEW_SECONDS;
 
 const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; readonly isRight: (value: unknown) => boolean }>> = {
-  entityId: { expected: 'a URI of at most 1000 characters', isRight: isEntityId },
-  keys: { expected: 'a list of keys', isRight: () => true },
+  entityId: { expected: "a URI of at most 1000 characters, such as 'https://id.example/saml'", isRight: isEntityId },
+  keys: { expected: 'a list of keys: [{ key, certificate }]', isRight: () => true },
   tenantEntities: { expected: 'true or false', isRight: isBoolean },
   wantAuthnRequestsSigned: { expected: 'true or false', isRight: isBoolean },
   clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MAX_CLOCK_SKEW_SECONDS}`, isRight: isSkew },
@@ -53,7 +53,7 @@ const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; r
 /** Tells all that is wrong with the options, and which package is missing to make a key with where none is given. */
 export function checkSamlOptions(options: unknown, report: ReportProblem): void {
   if (typeof options !== 'object' || options === null) {
-    report({ expected: 'an object of options' });
+    report({ expected: 'an object of options, such as { tenantEntities: false }' });
     return;
   }
   for (const [name, value] of Object.entries(options)) {

@@ -1,4 +1,4 @@
-import { missing, withMeant } from '../config-problem.js';
+import { unknownName } from '../config-problem.js';
 import { ConfigError } from '../errors.js';
 import { declarationsOf } from './checks.js';
 import type { ClaimSet } from './contract.js';
@@ -17,7 +17,7 @@ export async function checkApiResources(sets: readonly ClaimSet[], list: () => P
   if (named.length === 0) return;
   const all = await list();
   const problems = named.flatMap(({ id, path }) =>
-    all.includes(id) ? [] : [withMeant(missing(path, 'the id of an API resource that exists'), id, all)],
+    all.includes(id) ? [] : [unknownName(path, id, all, 'the id of an API resource that exists')],
   );
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }

@@ -1,7 +1,7 @@
 /** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
 
 import { answered } from '../contract/assembly/answers.js';
-import { isOwnName } from '../contract/collections.js';
+import { isOwnName, OWN_NAME } from '../contract/collections.js';
 import type { Extension } from '../contract/extension.js';
 import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { sharedClaims } from '../contract/shared-claims.js';
@@ -119,26 +119,28 @@ interface MadeWork {
 /** @throws ConfigError for names that are not the extension's own, for intervals, and for names with two owners. */
 function checkWork(made: readonly MadeWork[]): void {
   const namesOf = ({ deliveries, jobs }: MadeWork) => [
-    ...deliveries.map(([kind]) => ({ what: 'deliveries', name: kind })),
-    ...jobs.map(({ name }) => ({ what: 'job', name })),
+    ...deliveries.map(([kind]) => ({ member: 'deliveries', name: kind })),
+    ...jobs.map(({ name }) => ({ member: 'jobs', name })),
   ];
-  const invalid = made.flatMap(({ owner, ...work }) => [
-    ...namesOf({ owner, ...work })
-      .filter(({ name }) => !isOwnName(name, owner))
-      .map(({ what, name }) => `${what} ${name} of ${owner} to be named ${owner}.<name>`),
-    ...work.deliveries
-      .filter(([, handler]) => typeof handler !== 'function' && !isBackOff(handler.retryAfterSeconds))
-      .map(([kind]) => `deliveries ${kind} to have retryAfterSeconds, each 1 to ${MAX_INTERVAL_SECONDS}`),
-    ...work.jobs
-      .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
-      .map(({ name }) => `job ${name} to have intervalSeconds, 1 to ${MAX_INTERVAL_SECONDS}`),
-  ]);
-  if (invalid.length > 0)
-    throw new ConfigError(
-      'invalid_options',
-      invalid.map((expected) => ({ path: 'extensions', expected })),
-    );
-  const conflicts = sharedClaims(made, (work) => namesOf(work).map(({ what, name }) => `${what} ${name}`));
+  const invalid = made.flatMap(({ owner, ...work }) => {
+    const at = (member: string, name: string): string => `extensions.${owner}.${member}[${JSON.stringify(name)}]`;
+    return [
+      ...namesOf({ owner, ...work })
+        .filter(({ name }) => !isOwnName(name, owner))
+        .map(({ member, name }) => ({ path: at(member, name), expected: OWN_NAME })),
+      ...work.deliveries
+        .filter(([, handler]) => typeof handler !== 'function' && !isBackOff(handler.retryAfterSeconds))
+        .map(([kind]) => ({
+          path: `${at('deliveries', kind)}.retryAfterSeconds`,
+          expected: `a list of seconds, each 1 to ${MAX_INTERVAL_SECONDS}`,
+        })),
+      ...work.jobs
+        .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
+        .map(({ name }) => ({ path: `${at('jobs', name)}.intervalSeconds`, expected: `seconds, 1 to ${MAX_INTERVAL_SECONDS}` })),
+    ];
+  });
+  if (invalid.length > 0) throw new ConfigError('invalid_options', invalid);
+  const conflicts = sharedClaims(made, (work) => namesOf(work).map(({ member, name }) => `${name} in ${member}`));
   if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
 }
 

@@ -2,7 +2,7 @@
 import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ArtifactKind } from '../store/records/extension-artifacts.js';
-import { isOwnName } from './collections.js';
+import { isOwnName, OWN_NAME } from './collections.js';
 
 const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant'];
 const MAX_SECONDS = 400 * 86_400;
@@ -11,11 +11,12 @@ const isFlag = (value: unknown): boolean => value === undefined || typeof value 
 /** What is wrong with a kind of an extension. */
 export function findArtifactProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const kind = value as Partial<ArtifactKind> | null;
-  if (typeof kind !== 'object' || kind === null) return [wrong(path, 'a kind of artifacts', value)];
+  if (typeof kind !== 'object' || kind === null)
+    return [wrong(path, "a kind of artifacts, such as { name: 'shop.carts', lifetimeSeconds: 600 }", value)];
   const { name, lifetimeSeconds, once, account, ofGrant } = kind;
   const isLifetime = Number.isInteger(lifetimeSeconds) && Number(lifetimeSeconds) > 0 && Number(lifetimeSeconds) <= MAX_SECONDS;
   const wants: readonly [holds: boolean, member: string, expected: string, found: unknown][] = [
-    [isOwnName(name, extension), 'name', "the extension's name, a dot, and a name of lower-case letters, digits and hyphens", name],
+    [isOwnName(name, extension), 'name', OWN_NAME, name],
     [isLifetime, 'lifetimeSeconds', `seconds, 1 to ${MAX_SECONDS}`, lifetimeSeconds],
     [isFlag(once), 'once', 'true or false', once],
     [isFlag(account), 'account', 'true or false', account],

@@ -1,6 +1,6 @@
 /** Durable rows of an extension, as it declares them. */
 import type { TObject } from '@sinclair/typebox';
-import { formatPath, isFunction, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
+import { formatPath, isFunction, isObject, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Order } from '../store/directory-store.js';
@@ -50,13 +50,14 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   const expect = (holds: boolean, member: string, expected: string, found: unknown): void => {
     if (!holds) problems.push(wrong([...path, member], expected, found, true));
   };
-  expect(isOwnName(name, extension), 'name', `the extension's name, a dot, and a name of lower-case letters, digits and hyphens`, name);
+  expect(isOwnName(name, extension), 'name', OWN_NAME, name);
   expect(typeof events === 'boolean', 'events', 'true or false', events);
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
-  expect(fields !== undefined, 'row', 'Type.Object of the members of a row', row);
+  expect(fields !== undefined, 'row', 'Type.Object of the members of a row: Type.Object({ personId: Type.String() })', row);
   expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
   problems.push(...formatProblems(row, formatPath([...path, 'row'])));
-  for (const [index, spec] of Object.entries(indexes)) {
+  expect(isObject(indexes), 'indexes', "an object of indexes: { byPerson: { fields: ['personId'] } }", indexes);
+  for (const [index, spec] of Object.entries(isObject(indexes) ? indexes : {})) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
     const { order, ofAllTenants = false } = spec ?? {};
     expect(typeof ofAllTenants === 'boolean', `indexes.${index}.ofAllTenants`, 'true or false', ofAllTenants);
@@ -64,21 +65,25 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
     expect(
       isSpec && !['byTenant', 'byOutbox'].includes(index),
       `indexes.${index}`,
-      'fields, and a name other than byTenant and byOutbox',
+      "fields, and a name other than byTenant and byOutbox: { byPerson: { fields: ['personId'] } }",
       spec,
     );
     if (isSpec && fields)
       expect(
         spec.fields.every((field) => fields.includes(field.split('.')[0] ?? '')),
         `indexes.${index}`,
-        'fields of the row',
+        `fields of the row: some of ${fields.join(', ')}`,
         spec,
       );
   }
   for (const [member, hook] of Object.entries({ wrongMember, erase, userRemoved, export: told, tenantRemoved }))
-    expect(hook === undefined || isFunction(hook), member, 'a function', hook);
+    expect(hook === undefined || isFunction(hook), member, 'a function: (rows, owner) => …', hook);
   return problems;
 }
+
+/** What names of an extension's own are (`isOwnName`). */
+export const OWN_NAME =
+  "the extension's name, a dot, and a name of lower-case letters, digits and hyphens, such as 'shop.orders' of the extension shop";
 
 /** `notes.entries` of the extension `notes`. Stores keep names that begin with `system.` to themselves. */
 export const isOwnName = (name: unknown, extension: unknown): boolean =>

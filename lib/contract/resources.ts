@@ -278,15 +278,15 @@ export function findOperationProblems(
       isRight ? [] : [{ path: at(member), expected }];
     return [
       ...report('method', `one of ${methods.join(', ')}`, methods.includes(method)),
-      ...report('path', 'a path of lower-case words and {parameters}', isPath(path)),
-      ...report('scope', 'idp.<resource>:read or idp.<resource>:write', isScope(scope)),
+      ...report('path', "a path of lower-case words and {parameters}, such as '/tenants/{tid}/badges/{id}'", isPath(path)),
+      ...report('scope', "idp.<resource>:read or idp.<resource>:write, such as 'idp.badges:read'", isScope(scope)),
       ...report('reach', "'instance' or 'any' outside /tenants/{tid}", reach !== 'tenant' || String(path).startsWith('/tenants/{tid}')),
       ...report(
         'errors',
-        'codes of errors that exist',
+        `codes of errors that exist, which ${errors.filter((code) => !codes.has(code)).join(', ')} is not`,
         errors.every((code) => codes.has(code)),
       ),
-      ...report('handle', 'a function', typeof handle === 'function'),
+      ...report('handle', 'a function: async (request) => …', typeof handle === 'function'),
       ...Object.entries({ query, body, answer }).flatMap(([member, schema]) => formatProblems(schema, at(member))),
     ];
   });

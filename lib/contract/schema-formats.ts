@@ -41,9 +41,9 @@ const formatsIn = (schema: object): readonly string[] =>
 /** Schemas whose formats are all known: most are constants of a module, and each instance asks again when it starts. */
 const checked = new WeakSet<TSchema>();
 
-/** The first format that a schema names and nobody registered, as a problem with the schema at `path`. */
+/** The first format that a schema names and nobody registered, as a problem with the schema at `path`. Others find what is no schema at all. */
 export function formatProblems(schema: TSchema | undefined, path: string): readonly ConfigProblem[] {
-  if (schema === undefined || checked.has(schema)) return [];
+  if (typeof schema !== 'object' || schema === null || checked.has(schema)) return [];
   const unknown = formatsIn(schema).find((name) => !FormatRegistry.Has(name));
   if (unknown === undefined) {
     checked.add(schema);

@@ -7,7 +7,7 @@ import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
-import { isImageAddress } from '../text/image-address.js';
+import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { ownMember } from '../text/own-member.js';
@@ -217,7 +217,9 @@ function* withAlternatives(error: ValueError): Generator<ValueError> {
     for (const inner of only.errors) yield* withAlternatives(inner);
     return;
   }
-  const names = alternatives.map(({ schema }) => (schema.const === undefined ? String(schema.type) : `'${schema.const}'`));
+  const names = alternatives.map(({ schema }) =>
+    schema.const === undefined ? (types[String(schema.type)] ?? String(schema.type)) : `'${schema.const}'`,
+  );
   yield { ...error, message: `Expected ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}` };
 }
 
@@ -252,7 +254,7 @@ function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: strin
   const problem = textProblem(kind, text);
   if (problem) return [{ path, expected: withoutCharacter(problem) }];
   // A person needs no name, so a blank name is not a problem.
-  return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text that can be seen' }] : [];
+  return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text with at least 1 character that can be seen' }] : [];
 }
 
 const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof textProblem>>): string =>
@@ -289,8 +291,33 @@ function halfCharacter(text: string, path: string): readonly InputProblem[] {
 export function expectedOf(message: string): string {
   if (message === `Expected kind '${ADDRESS}'`) return 'an e-mail address: a name, @ and a domain';
   if (message === 'Expected required property') return 'a value, which is required';
-  return message === 'Unexpected property' ? UNKNOWN : message.replace(/^Expected /, '');
+  if (message === 'Unexpected property') return UNKNOWN;
+  const expected = message.replace(/^Expected /, '');
+  return types[expected] ?? phrases.reduce((text, [found, words]) => text.replace(found, words), expected);
 }
+
+/** Types in the words of typebox, and in ours. */
+const types: Readonly<Record<string, string>> = {
+  string: 'a string',
+  boolean: 'true or false',
+  number: 'a number',
+  integer: 'a whole number',
+  object: 'an object: { … }',
+  array: 'a list: [ … ]',
+  'array elements to be unique': 'a list in which no entry is repeated: remove the repeated one',
+};
+
+const phrases: readonly (readonly [found: RegExp, words: string])[] = [
+  [/^string length greater or equal to 1$/, 'at least 1 character'],
+  [/^string length greater or equal to (\d+)$/, 'at least $1 characters'],
+  [/^string length less or equal to (\d+)$/, 'at most $1 characters'],
+  [/^array length to be greater or equal to 1$/, 'at least 1 entry'],
+  [/^array length to be greater or equal to (\d+)$/, 'at least $1 entries'],
+  [/^array length to be less or equal to (\d+)$/, 'at most $1 entries'],
+  [/^integer to be greater or equal to (-?\d+)$/, 'a whole number of at least $1'],
+  [/^integer to be less or equal to (-?\d+)$/, 'a whole number of at most $1'],
+  [/^string to match /, 'a string that matches '],
+];
 
 /** @throws IdpError `invalid_record` that tells the path (a JSON pointer) and what was expected there, never the value. */
 export function checkInput(schema: TSchema, value: unknown): void {
@@ -306,7 +333,7 @@ export function checkBranding(given: Branding | null | undefined, path: string):
   };
   refuse('accentColor', accentColor === undefined ? undefined : expectedAccent(accentColor));
   for (const [name, uri] of Object.entries({ logoUri, faviconUri }))
-    refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : "an https URL, or a path of the issuer's origin");
+    refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : IMAGE_ADDRESS);
 }
 
 /** The fields of a new record. @param now the time that all nodes share */

@@ -35,9 +35,10 @@ export const both =
     return problems.length > 0 ? problems : second(value, path);
   };
 
-export const callback = (): Check => unless(isFunction, 'a function');
+/** @param example the function as one would write it: `(mail) => …` */
+export const callback = (example: string): Check => unless(isFunction, `a function: ${example}`);
 export const flag = (): Check => unless((value) => typeof value === 'boolean', 'true or false');
-export const record = (expected = 'an object'): Check => unless(isObject, expected);
+export const record = (expected: string): Check => unless(isObject, expected);
 export const text = (expected: string, minLength: number): Check =>
   unless((value) => typeof value === 'string' && value.length >= minLength, expected, true);
 export const wholeNumber = (unit: string, minimum: number, maximum: number): RangeCheck =>
@@ -66,7 +67,7 @@ export const withMembers = (expected: string, ...members: readonly string[]): Ch
     return member.endsWith('()') ? isFunction(found) : found !== undefined;
   };
   return both(
-    record(expected),
+    record(`${expected} with ${members.join(', ')}`),
     only((value) => {
       const absent = members.filter((member) => !has(value, member));
       return absent.length === 0 ? undefined : `${expected} with ${absent.join(', ')}`;
@@ -83,12 +84,15 @@ export const list =
   };
 
 /** Of objects that each have a name. */
-export const listOfNamed = (expected: string): Check => list(both(record('an object with a name'), named), expected);
+export const listOfNamed = (expected: string): Check =>
+  list(both(record("an object with a name, such as { name: 'hr' }"), named), expected);
+
+const NAME = "a name, such as 'hr'";
 
 const named: Check = (value, path) => {
   const name = valueAt(value, ['name']);
   const at = [...path, 'name'];
-  return name === undefined ? [missing(at, 'a name')] : text('a name', 1)(name, at);
+  return name === undefined ? [missing(at, NAME)] : text(NAME, 1)(name, at);
 };
 
 export const mapOf = (item: Check, expected: string): Check =>
@@ -98,7 +102,7 @@ export const mapOf = (item: Check, expected: string): Check =>
 export function closed<T>(members: Record<keyof T & string, Check>, required: ObjectCheck['required'] = {}): ObjectCheck {
   const names = Object.keys(members);
   const given = (value: unknown, name: string): unknown => (Object.hasOwn(value as object, name) ? valueAt(value, [name]) : undefined);
-  const check = both(record(), (value, path) => [
+  const check = both(record(`an object with some of ${names.join(', ')}`), (value, path) => [
     ...Object.entries(required).flatMap(([name, expected]) =>
       given(value, name) === undefined ? [missing([...path, name], expected)] : [],
     ),

@@ -41,7 +41,7 @@ function findProfileProblems(options: unknown): readonly ConfigProblem[] {
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>
   [['impersonation', 'notify'] as const, ['ciba', 'email'] as const].flatMap((path) =>
     valueAt(options, path) === true && valueAt(options, ['mail']) === undefined
-      ? [wrong(path, 'the option mail, by which users are told', true)]
+      ? [wrong(path, 'the option mail, by which users are told: set it, or leave this one out', true)]
       : [],
   );
 
@@ -64,7 +64,13 @@ function findReservedClaims(options: unknown): readonly ConfigProblem[] {
   const mapping = valueAt(options, ['claimMapping']);
   return Object.keys(Object(mapping))
     .filter((claim) => reserved.has(claim))
-    .map((claim) => wrong(['claimMapping', claim], 'a claim that is not part of the protocol', valueAt(mapping, [claim])));
+    .map((claim) =>
+      wrong(
+        ['claimMapping', claim],
+        `a claim that a claim set declares; the protocol sets ${claim} itself, so leave it out`,
+        valueAt(mapping, [claim]),
+      ),
+    );
 }
 
 /** @see OpenID Connect Core §15.1 */

@@ -1,6 +1,6 @@
 /** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference.md says the same. */
 
-import { isFunction, isObject, missing, valueAt, withMeant, wrong } from '../config-problem.js';
+import { isFunction, isObject, missing, unknownName, valueAt, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
 import { ownMember } from '../text/own-member.js';
 import type { Features, IdentityProviderOptions } from './options.js';
@@ -26,7 +26,7 @@ type Standing =
   | { readonly standing: 'refused'; readonly because: string };
 
 const boolean: Member = { expected: 'true or false', holds: (value) => typeof value === 'boolean' };
-const callback: Member = { expected: 'a function', holds: isFunction };
+const callback: Member = { expected: 'a function, as in the documentation of oidc-provider: (ctx) => …', holds: isFunction };
 
 const option = (members: Readonly<Record<string, Member>> = {}, handsOver = true): Standing => ({ standing: 'option', members, handsOver });
 const alwaysOn = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'always on', members });
@@ -116,8 +116,8 @@ export function findFeatureProblems(options: unknown): readonly ConfigProblem[] 
 function problemsOf(name: string, feature: unknown): readonly ConfigProblem[] {
   const path = ['features', name];
   const standing = standingOf(name);
-  if (!standing) return [withMeant(missing(path, 'a feature that exists'), name, Object.keys(featureStandings))];
-  if (!isObject(feature)) return [wrong(path, 'an object', feature)];
+  if (!standing) return [unknownName(path, name, Object.keys(featureStandings), 'a feature that exists')];
+  if (!isObject(feature)) return [wrong(path, 'an object, such as { enabled: true }', feature)];
   const { enabled } = feature;
   if (enabled !== undefined && typeof enabled !== 'boolean') return [wrong([...path, 'enabled'], 'true or false', enabled)];
   if (standing.standing === 'refused') return enabled === false ? [] : [missing(path, `nothing, because ${standing.because}`)];
@@ -125,7 +125,7 @@ function problemsOf(name: string, feature: unknown): readonly ConfigProblem[] {
   const wrongMembers = Object.entries(feature).flatMap(([member, value]) => {
     if (value === undefined) return [];
     const rule = ownMember(members, member);
-    if (!rule) return [withMeant(missing([...path, member], 'an option of the feature that exists'), member, Object.keys(members))];
+    if (!rule) return [unknownName([...path, member], member, Object.keys(members), 'an option of the feature that exists')];
     return rule.holds(value) ? [] : [wrong([...path, member], rule.expected, value)];
   });
   const absent =

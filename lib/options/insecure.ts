@@ -23,32 +23,33 @@ const isEphemeral = (store: unknown): boolean => store === undefined || valueAt(
 const insecureDefaults: readonly InsecureDefault[] = [
   {
     path: ['artifacts'],
-    expected: 'a store that outlives the process (in production)',
+    expected: 'a store that outlives the process, in place of the one in memory (in production)',
     loss: 'sessions, grants and tokens are in memory and will be lost',
     isInUse: isEphemeral,
   },
   {
     path: ['directory'],
-    expected: 'a store that outlives the process (in production)',
+    expected: 'a store that outlives the process, in place of the one in memory (in production)',
     loss: 'tenants, persons and clients are in memory and will be lost',
     isInUse: isEphemeral,
   },
   {
     path: ['keys', 'signing'],
-    expected: 'private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
+    expected:
+      'one of these: private signing keys as JWKs, or a directory that outlives the process with keys.encryption to keep those that are made here (in production)',
     loss: 'signing keys were made now and cannot be kept, so tokens will not verify after a restart',
     isInUse: (keys, options) =>
       isMissing(keys) && (isEphemeral(valueAt(options, ['directory'])) || isMissing(valueAt(options, ['keys', 'encryption']))),
   },
   {
     path: ['keys', 'encryption'],
-    expected: 'one or more encryption keys (in production)',
+    expected: 'one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
     loss: 'the encryption key was made now, so what it encrypts will be unreadable after a restart',
     isInUse: isMissing,
   },
   {
     path: ['cookies', 'keys'],
-    expected: 'one or more cookie keys (in production)',
+    expected: 'one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
     loss: 'the cookie key was made now, so browsers will be signed out by a restart',
     isInUse: isMissing,
   },
@@ -61,7 +62,9 @@ const madeSalt = { path: ['subjectSalt'], loss: 'the salt was made now, so pairw
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
   return [
-    ...(typeof issuer === 'string' && /^http:/i.test(issuer) ? [wrong(['issuer'], 'an https URL (in production)', issuer, true)] : []),
+    ...(typeof issuer === 'string' && /^http:/i.test(issuer)
+      ? [wrong(['issuer'], "an https URL, such as 'https://id.example' (in production)", issuer, true)]
+      : []),
     ...insecureDefaults
       .filter(({ path, isInUse }) => isInUse(valueAt(input, path), input))
       .map(({ path, expected }) => missing(path, expected)),
@@ -110,7 +113,7 @@ function findDevPasswords(value: unknown, path: OptionPath, seen: Set<unknown>):
   return Object.entries(value).flatMap(([name, inner]) => {
     const here = [...path, isArray ? Number(name) : name];
     return name === 'devPassword' && inner !== undefined
-      ? [wrong(here, 'no password for development (in production)', inner)]
+      ? [wrong(here, 'nothing, because a password for development is refused: send the user an invitation (in production)', inner)]
       : findDevPasswords(inner, here, seen);
   });
 }

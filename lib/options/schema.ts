@@ -10,7 +10,9 @@ import * as values from './values.js';
 const seconds = (minimum: number, maximum: number) => wholeNumber('whole seconds', minimum, maximum);
 const count = (minimum: number, maximum: number) => wholeNumber('a whole number', minimum, maximum);
 const secret = (minLength: number) => text(`a string of at least ${minLength} characters`, minLength);
-const secrets = () => list(secret(32), 'an array of one or more strings, newest first', { min: 1 });
+/** The option `mail.send` as one would write it. */
+const SEND = 'async (message) => …';
+const secrets = () => list(secret(32), 'an array of one or more secrets of at least 32 characters, newest first', { min: 1 });
 
 export const optionsShape = closed<options.IdentityProviderOptions>(
   {
@@ -28,9 +30,13 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       'close()',
     ),
     directory: withMembers('a DirectoryStore', 'name', 'ephemeral', 'open()', 'collection()', 'health()', 'close()'),
-    seed: record(),
+    seed: record("an object, such as { tenants: [{ name: 'Acme' }] }"),
     keys: closed<options.KeyOptions>({
-      signing: list(both(record('a private JWK'), only(values.checkSigningKey)), 'an array of one or more private JWKs', { min: 1 }),
+      signing: list(
+        both(record('a private JWK, as exportJWK of jose returns it'), only(values.checkSigningKey)),
+        'an array of one or more private JWKs, as exportJWK of jose returns them',
+        { min: 1 },
+      ),
       rotation: closed<options.RotationOptions>({
         active: seconds(3600, 365 * DAY_SECONDS),
         announced: seconds(60, 30 * DAY_SECONDS),
@@ -43,13 +49,13 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
     trustProxy: only(values.checkTrustProxy),
     assertionAudience: oneOf('issuer', 'token-endpoint'),
     paths: closed<options.PathOptions>({ own: only(values.checkOwnPath, true) }),
-    claims: listOfNamed('an array of claim sets'),
-    claimMapping: mapOf(only(values.checkClaimScope), 'an object of scopes by claim name'),
+    claims: listOfNamed("an array of claim sets, such as [{ name: 'hr', claims: {} }]"),
+    claimMapping: mapOf(only(values.checkClaimScope), "an object of scopes by claim name, such as { department: 'hr' }"),
     oid: oneOf('linked', 'always'),
     email: oneOf('all', 'first'),
     fapi: oneOf('2.0'),
     initialsAsPicture: flag(),
-    extensions: listOfNamed('an array of extensions'),
+    extensions: listOfNamed("an array of extensions, such as [{ name: 'shop' }]"),
     logger: withMembers('a logger', 'debug()', 'info()', 'warn()', 'error()'),
     lifetimes: closed<options.LifetimeOptions>({
       code: seconds(1, 600),
@@ -79,15 +85,15 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       requestsAtOnce: count(10, 100_000),
       requestsAtOncePerConnection: count(1, 1000),
     }),
-    mail: closed<options.MailOptions>({ send: callback() }, { send: 'a function' }),
+    mail: closed<options.MailOptions>({ send: callback(SEND) }, { send: `a function: ${SEND}` }),
     impersonation: closed<options.ImpersonationOptions>(
       { permission: only(values.checkPermissionId, true), notify: flag() },
-      { permission: 'the id of a permission' },
+      { permission: "the id of a permission, such as 'impersonate'" },
     ),
     personalTenant: only(values.checkTenantId, true),
-    ciba: closed<options.CibaOptions>({ notify: callback(), email: flag() }),
+    ciba: closed<options.CibaOptions>({ notify: callback('async (notification, signal) => …'), email: flag() }),
     outgoing: closed<options.OutgoingOptions>({
-      allowHosts: list(only(values.checkHost, true), 'an array of hosts'),
+      allowHosts: list(only(values.checkHost, true), "an array of hosts, such as ['hooks.example:8443']"),
     }),
     passwords: closed<options.PasswordOptions>({
       algorithm: both(oneOf('scrypt', 'argon2id'), only(values.checkPasswordAlgorithm, true)),
@@ -102,12 +108,12 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       radius: wholeNumber('whole pixels', 0, 24),
       font: oneOf('system', 'humanist', 'rounded', 'serif'),
     }),
-    locales: list(oneOf(...locales), 'an array of different languages, at least one', { min: 1, isUnique: true }),
-    features: record(),
-    configure: callback(),
-    onProvider: callback(),
+    locales: list(oneOf(...locales), `an array of different languages, at least one of ${locales.join(', ')}`, { min: 1, isUnique: true }),
+    features: record('an object of features, such as { dPoP: { enabled: true } }'),
+    configure: callback('(configuration) => configuration'),
+    onProvider: callback('(provider) => …'),
   },
-  { issuer: 'an absolute http(s) URL' },
+  { issuer: values.ISSUER },
 );
 
 /** Every place where the options do not have the shape; at most one problem for each. */

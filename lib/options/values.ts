@@ -1,24 +1,26 @@
 /** What the schema of the options cannot say about single values. Each check answers what was expected, or nothing when all is well. */
 import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
-import { isScope } from '../claims/checks.js';
+import { isScope, SCOPE_OR_FALSE } from '../claims/checks.js';
 import { expectedAccent } from '../display/contrast.js';
 import { canParseUrl } from '../text/can-parse-url.js';
-import { isImageAddress } from '../text/image-address.js';
+import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
+
+/** What an issuer is. */
+export const ISSUER = "an absolute http(s) URL, such as 'https://id.example'";
 
 /** @see OpenID Connect Discovery §3 */
 export const checkIssuer: ValueCheck = (value) => {
   const url = typeof value === 'string' && canParseUrl(value) ? new URL(value) : undefined;
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'an absolute http(s) URL';
-  if (url.username !== '' || url.password !== '') return 'a URL without user name and password';
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return ISSUER;
+  if (url.username !== '' || url.password !== '') return "a URL without user name and password, such as 'https://id.example'";
   // An empty query or fragment leaves no trace in the parsed URL.
-  if (/[?#]/.test(value as string)) return 'a URL without query and fragment';
+  if (/[?#]/.test(value as string)) return "a URL without query and fragment, such as 'https://id.example'";
   if (url.href.replace(/\/$/, '') === value) return undefined;
-  return (value as string).endsWith('/')
-    ? 'a URL without trailing slash'
-    : `the URL in its normal form, ${JSON.stringify(url.href.replace(/\/$/, ''))}`;
+  const normal = JSON.stringify(url.href.replace(/\/$/, ''));
+  return (value as string).endsWith('/') ? `a URL without trailing slash, ${normal}` : `the URL in its normal form, ${normal}`;
 };
 
 /** Paths that the standards and the service specification took. */
@@ -28,13 +30,15 @@ export const checkOwnPath: ValueCheck = (value) => {
   if (typeof value !== 'string' || !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(value)) {
     return "a path such as '/idp': a leading slash, no trailing one, only letters, digits and - . _ ~";
   }
-  return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`)) ? `a path outside ${takenPaths.join(' and ')}` : undefined;
+  return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`))
+    ? `a path outside ${takenPaths.join(' and ')}, such as '/idp'`
+    : undefined;
 };
 
 export const checkTenantId: ValueCheck = (value) =>
   typeof value === 'string' && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(value)
     ? undefined
-    : 'the id of a tenant, a UUID in lower case';
+    : "the id of a tenant, a UUID in lower case, such as '5f0c8a4e-2b1d-4c3e-9f6a-7d8e9f0a1b2c'";
 
 /** As the catalogue has them. */
 export const checkPermissionId: ValueCheck = (value) =>
@@ -43,15 +47,14 @@ export const checkPermissionId: ValueCheck = (value) =>
 export const checkTrustProxy: ValueCheck = (value) =>
   typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
     ? undefined
-    : 'true, false, the number of proxies in front, or a function that answers the address';
+    : 'true, false, the number of proxies in front, or a function that answers the address: (request) => …';
 
 export const checkAccent: ValueCheck = (value) =>
-  typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : 'a colour as #rrggbb';
+  typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : "a colour as #rrggbb, such as '#0a5c36'";
 
-export const checkImage: ValueCheck = (value) =>
-  typeof value === 'string' && isImageAddress(value) ? undefined : "an https URL, or a path of the issuer's origin";
+export const checkImage: ValueCheck = (value) => (typeof value === 'string' && isImageAddress(value) ? undefined : IMAGE_ADDRESS);
 
-export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : 'the name of a scope, or false');
+export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : SCOPE_OR_FALSE);
 
 /** @see RFC 3986 §3.2 */
 export const checkHost: ValueCheck = (value) => {
@@ -70,12 +73,13 @@ export const checkCookiePrefix: ValueCheck = (value) =>
     ? undefined
     : 'a text of 1 to 32 letters, digits, ".", "_" and "-", of which the first is a letter or digit';
 
-export const checkPowerOfTwo: ValueCheck = (value) => (Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two');
+export const checkPowerOfTwo: ValueCheck = (value) =>
+  Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two, such as 16384';
 
 export const checkRefusedPasswords: ValueCheck = (value) =>
   typeof value === 'function' || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     ? undefined
-    : 'a list of passwords, or a function that answers true for one that is refused';
+    : 'a list of passwords, or a function that answers true for one that is refused: async (password) => …';
 
 /** The algorithm a signing key is for. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
@@ -98,8 +102,8 @@ export const checkSigningKey: ValueCheck = (value) => {
     return 'a private key as a JWK, RSA (RS256) or P-256 (ES256)';
   }
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
-  if (jwk.kty === 'RSA' ? modulusLength < 2048 : namedCurve !== 'prime256v1') return 'RSA of at least 2048 bits, or P-256';
-  if (!isPair) return 'a private key and the public key that belongs to it';
+  if (jwk.kty === 'RSA' ? modulusLength < 2048 : namedCurve !== 'prime256v1') return 'an RSA key of at least 2048 bits, or one of P-256';
+  if (!isPair) return 'a private key and the public key that belongs to it: export both from one pair';
   if (jwk.alg !== undefined && jwk.alg !== signingAlgorithm(jwk)) return `a key whose alg is ${signingAlgorithm(jwk)}, or absent`;
   return jwk.use === undefined || jwk.use === 'sig' ? undefined : "a key whose use is 'sig', or absent";
 };

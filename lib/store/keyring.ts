@@ -30,7 +30,7 @@ const TAG_BYTES = 16;
 export function createKeyring(secrets: readonly string[]): Keyring {
   const [newest, ...older] = secrets.map(derivedKeys);
   if (newest === undefined) {
-    throw new ConfigError('invalid_options', [{ path: 'keys.encryption', expected: 'at least one secret' }]);
+    throw new ConfigError('invalid_options', [{ path: 'keys.encryption', expected: 'at least one secret of 32 characters or more' }]);
   }
   const all = [newest, ...older] as const;
   const ofAll = <T>(get: (keys: DerivedKeys) => T): [T, ...T[]] => [get(newest), ...older.map(get)];

@@ -1,6 +1,9 @@
 import { canParseUrl } from './can-parse-url.js';
 import { isPlainHost } from './plain-host.js';
 
+/** What pages may load an image from, for those who gave something else. */
+export const IMAGE_ADDRESS = "an https URL, or a path of the issuer's origin, such as '/logo.svg'";
+
 /** Whether pages may load an image from an address: an https URL without user name and password, or a path of the issuer's origin. */
 export function isImageAddress(text: string): boolean {
   if (/^\/(?![/\\])/.test(text)) return true;

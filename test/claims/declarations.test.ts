@@ -91,7 +91,13 @@ describe('at start', () => {
     const listed = { name: 'hr', claims: [{ ...declared, value: () => 'text' }] } as unknown as ClaimSet;
     expect(problemsOf([listed])).toMatchObject({
       code: 'invalid_options',
-      problems: [{ path: 'claims.hr.claims', expected: 'an object of claims by name', received: 'an array' }],
+      problems: [
+        {
+          path: 'claims.hr.claims',
+          expected: 'an object of claims by name: { department: { scope, type, description, value } }',
+          received: 'an array',
+        },
+      ],
     });
   });
 

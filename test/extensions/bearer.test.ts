@@ -247,7 +247,10 @@ describe('house §5: JSON in, JSON out', () => {
       });
     expect(await put(right)).toMatchObject({ status: 204 });
     for (const value of wrong)
-      expect(await put(value)).toMatchObject({ status: 422, json: { path: `/${format}`, expected: `string to match '${format}' format` } });
+      expect(await put(value)).toMatchObject({
+        status: 422,
+        json: { path: `/${format}`, expected: `a string that matches '${format}' format` },
+      });
   });
 
   test('each place that is wrong is told once, and none of the values', async () => {

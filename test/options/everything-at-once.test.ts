@@ -45,7 +45,7 @@ describe('everything wrong at once', () => {
     });
     expect(problems).toMatchObject([
       { path: 'extensions[0].disovery', didYouMean: 'discovery' },
-      { path: 'extensions[0].close', expected: 'a function' },
+      { path: 'extensions[0].close', expected: 'a function: (context) => …' },
       { path: 'extensions[0].around.tokens', didYouMean: 'token' },
       { path: 'claims.hr.onerror', didYouMean: 'onError' },
       { path: 'claims.hr.desk.targets' },

@@ -63,7 +63,9 @@ describe('option `features`: each feature of oidc-provider is carried, on for go
     expect(problemsOf({ [name]: { enalbed: true } })).toEqual([
       { path: `features.${name}.enalbed`, expected: 'an option of the feature that exists', didYouMean: 'enabled' },
     ]);
-    expect(problemsOf({ [name]: true })).toEqual([{ path: `features.${name}`, expected: 'an object', received: 'true' }]);
+    expect(problemsOf({ [name]: true })).toEqual([
+      { path: `features.${name}`, expected: 'an object, such as { enabled: true }', received: 'true' },
+    ]);
   });
 
   test('all that is wrong is told at once, and what was meant', () => {

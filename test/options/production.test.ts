@@ -90,14 +90,14 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
       new Error(
         [
           'The options are not fit for production, so the service does not start: change each member that is named. [insecure_options]',
-          '  issuer: expected an https URL (in production), got "http://localhost:3000"',
-          '  artifacts: expected a store that outlives the process (in production)',
-          '  directory: expected a store that outlives the process (in production)',
-          '  keys.signing: expected private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
-          '  keys.encryption: expected one or more encryption keys (in production)',
-          '  cookies.keys: expected one or more cookie keys (in production)',
+          '  issuer: expected an https URL, such as \'https://id.example\' (in production), got "http://localhost:3000"',
+          '  artifacts: expected a store that outlives the process, in place of the one in memory (in production)',
+          '  directory: expected a store that outlives the process, in place of the one in memory (in production)',
+          '  keys.signing: expected one of these: private signing keys as JWKs, or a directory that outlives the process with keys.encryption to keep those that are made here (in production)',
+          '  keys.encryption: expected one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
+          '  cookies.keys: expected one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
           '  trustProxy: expected false without a proxy, or how many are in front, because sign-in is throttled by address (in production)',
-          '  seed.persons[0].user.devPassword: expected no password for development (in production), got [redacted]',
+          '  seed.persons[0].user.devPassword: expected nothing, because a password for development is refused: send the user an invitation (in production), got [redacted]',
         ].join('\n'),
       ),
     );

@@ -34,10 +34,10 @@ describe('design 1: everything wrong is told at once', () => {
     expect(error.message).toBe(
       [
         'The options of createIdentityProvider are invalid, so the service does not start: correct each member that is named. [invalid_options]',
-        '  issuer: expected an absolute http(s) URL',
+        "  issuer: expected an absolute http(s) URL, such as 'https://id.example'",
         "  isuer: expected an option that exists (did you mean 'issuer'?)",
         '  keys.encryption[0]: expected a string of at least 32 characters, got [redacted]',
-        '  claimMapping["cost center"]: expected the name of a scope, or false, got a string',
+        '  claimMapping["cost center"]: expected the name of a scope, such as \'hr\', or false, got a string',
         "  lifetimes.idtoken: expected an option that exists (did you mean 'idToken'?)",
         '  lifetimes.code: expected whole seconds from 1 to 600, got 3600',
         `  locales[1]: expected one of 'en', 'nb', 'sv', 'da', 'fi', 'de', got "fr"`,
@@ -90,15 +90,15 @@ describe('design 1: unknown keys', () => {
 
 describe('design 1: the issuer', () => {
   it.each([
-    ['login.example.com', 'an absolute http(s) URL'],
-    ['ftp://login.example.com', 'an absolute http(s) URL'],
-    ['', 'an absolute http(s) URL'],
-    ['https://login.example.com/', 'a URL without trailing slash'],
-    ['https://login.example.com/idp/', 'a URL without trailing slash'],
-    ['https://login.example.com/idp?', 'a URL without query and fragment'],
-    ['https://login.example.com?a=b', 'a URL without query and fragment'],
-    ['https://login.example.com/#', 'a URL without query and fragment'],
-    ['https://me:pw@login.example.com', 'a URL without user name and password'],
+    ['login.example.com', "an absolute http(s) URL, such as 'https://id.example'"],
+    ['ftp://login.example.com', "an absolute http(s) URL, such as 'https://id.example'"],
+    ['', "an absolute http(s) URL, such as 'https://id.example'"],
+    ['https://login.example.com/', 'a URL without trailing slash, "https://login.example.com"'],
+    ['https://login.example.com/idp/', 'a URL without trailing slash, "https://login.example.com/idp"'],
+    ['https://login.example.com/idp?', "a URL without query and fragment, such as 'https://id.example'"],
+    ['https://login.example.com?a=b', "a URL without query and fragment, such as 'https://id.example'"],
+    ['https://login.example.com/#', "a URL without query and fragment, such as 'https://id.example'"],
+    ['https://me:pw@login.example.com', "a URL without user name and password, such as 'https://id.example'"],
     ['https://LOGIN.example.com:443/a/../b', 'the URL in its normal form, "https://login.example.com/b"'],
     [' https://login.example.com', 'the URL in its normal form, "https://login.example.com"'],
   ])('%p: expected %s', (value, expected) => {
@@ -215,8 +215,8 @@ describe('signing keys (security K3)', () => {
     ['a public EC key', publicEc, key],
     ['a symmetric key', { kty: 'oct', k: 'c2VjcmV0' }, key],
     ['PEM', '-----BEGIN PRIVATE KEY-----', key],
-    ['a short RSA key', rsaKey(1024), 'RSA of at least 2048 bits, or P-256'],
-    ['another curve', ecKey('P-384'), 'RSA of at least 2048 bits, or P-256'],
+    ['a short RSA key', rsaKey(1024), 'an RSA key of at least 2048 bits, or one of P-256'],
+    ['another curve', ecKey('P-384'), 'an RSA key of at least 2048 bits, or one of P-256'],
     ['another algorithm', { ...rsa, alg: 'PS256' }, 'a key whose alg is RS256, or absent'],
     ['another use', { ...rsa, use: 'enc' }, "a key whose use is 'sig', or absent"],
   ])('refuses %s', (_name, wrong, expected) => {

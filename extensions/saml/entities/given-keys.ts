@@ -43,7 +43,7 @@ export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: reado
 /** Tells all that is wrong with the keys. */
 export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
   if (!Array.isArray(pairs) || pairs.length === 0) {
-    report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first' });
+    report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first: [{ key, certificate }]' });
     return;
   }
   const seen = new Set<string>();
@@ -52,19 +52,19 @@ export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
     const at = (member: keyof SamlKeyPair, expected: string) => report({ path: ['keys', index, member], expected });
     const key = privateKeyOf(keyPem);
     const certificate = certificateOf(certificatePem);
-    if (!key) at('key', 'a private key as PEM, without a passphrase');
+    if (!key) at('key', 'a private key as PEM, without a passphrase: -----BEGIN PRIVATE KEY-----');
     else if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < SMALLEST_BITS)
       at('key', `an RSA key of ${SMALLEST_BITS} bits or more`);
     if (!certificate) {
-      at('certificate', 'an X.509 certificate as PEM');
+      at('certificate', 'an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----');
       continue;
     }
-    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key beside it');
+    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key beside it: make both for one pair');
     if (Date.parse(certificate.validTo) < Date.now() - CLOCK_MS)
-      at('certificate', `a certificate that is valid; this one ended ${certificate.validTo}`);
+      at('certificate', `a certificate that has not expired; this one ended ${certificate.validTo}`);
     if (index === 0 && Date.parse(certificate.validFrom) > Date.now() + CLOCK_MS)
-      at('certificate', `a certificate that is valid; this one begins ${certificate.validFrom}`);
-    if (seen.has(certificate.fingerprint256)) at('certificate', 'another certificate than those before it');
+      at('certificate', `a certificate that has begun, because the first key signs; this one begins ${certificate.validFrom}`);
+    if (seen.has(certificate.fingerprint256)) at('certificate', 'another certificate than those before it: remove this pair');
     seen.add(certificate.fingerprint256);
   }
 }

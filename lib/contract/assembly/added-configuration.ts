@@ -49,9 +49,11 @@ function problemsOf(owner: string, addition: Configuration): readonly ConfigProb
     ),
     ...Object.keys(features).flatMap((name) => report(`features.${name}`, `one of ${addable.join(', ')}`, addable.includes(name))),
     ...Object.entries(routes).flatMap(([name, value]) =>
-      report(`routes.${name}`, 'a path that begins with /', typeof value === 'string' && /^\/[\w./-]+$/.test(value)),
+      report(`routes.${name}`, "a path that begins with '/', such as '/badges'", typeof value === 'string' && /^\/[\w./-]+$/.test(value)),
     ),
-    ...Object.entries(ttl).flatMap(([name, value]) => report(`ttl.${name}`, 'a number of seconds', typeof value === 'number' && value > 0)),
+    ...Object.entries(ttl).flatMap(([name, value]) =>
+      report(`ttl.${name}`, 'a number of seconds above 0', typeof value === 'number' && value > 0),
+    ),
   ];
 }
 

@@ -9,24 +9,24 @@ const has = (value: unknown, holds: (member: unknown) => boolean, ...names: read
 const participantMembers = ['notices', 'send', 'frames', 'visit', 'unanswered'] as const;
 
 const forms = {
-  acting: ['an object with the functions mayGoOn and ending', (value) => has(value, isFunction, 'mayGoOn', 'ending')],
-  clients: ['an object with the function find', (value) => has(value, isFunction, 'find')],
+  acting: ['an object with the functions mayGoOn and ending: { mayGoOn, ending }', (value) => has(value, isFunction, 'mayGoOn', 'ending')],
+  clients: ['an object with the function find: { find }', (value) => has(value, isFunction, 'find')],
   clientEndpoints: [
-    'an object with grantType, a list of parameters, and the function answer',
+    'an object with grantType, a list of parameters, and the function answer: { grantType, parameters, answer }',
     (value) =>
       has(value, isFunction, 'answer') && has(value, isNames, 'parameters') && has(value, (name) => typeof name === 'string', 'grantType'),
   ],
   grantTypes: [
-    'an object with a list of parameters, and the function exchange',
+    'an object with a list of parameters, and the function exchange: { parameters, exchange }',
     (value) => has(value, isFunction, 'exchange') && has(value, isNames, 'parameters'),
   ],
   jobs: [
-    'a list of jobs, each with a name and the function run',
+    'a list of jobs, each with a name and the function run: [{ name, intervalSeconds, run }]',
     (value) =>
       Array.isArray(value) && value.every((job) => has(job, isFunction, 'run') && has(job, (name) => typeof name === 'string', 'name')),
   ],
   logoutParticipant: [
-    `an object whose ${participantMembers.join(', ')} are functions where they are there`,
+    `an object whose ${participantMembers.join(', ')} are functions where they are there: { notices, send }`,
     (value) => has(value, (member) => member === undefined || isFunction(member), ...participantMembers),
   ],
 } as const satisfies Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>>;

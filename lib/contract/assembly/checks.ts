@@ -27,7 +27,8 @@ import type { ReportProblem } from '../work.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
-const callback: Check = ['a function', isFunction];
+/** @param parameters of the function, as one would write them. */
+const callback = (parameters = 'context'): Check => [`a function: (${parameters}) => …`, isFunction];
 const isGrantTypes = (value: unknown): boolean =>
   isObject(value) && Object.entries(value).every(([name, create]) => canParseUrl(name) && isFunction(create));
 
@@ -43,41 +44,50 @@ function isErrorCodes(value: unknown): boolean {
 
 const members: Readonly<Record<keyof Extension, Check>> = {
   name: [
-    'a name of lower-case letters, digits and hyphens, which begins with a letter',
+    "a name of lower-case letters, digits and hyphens, which begins with a letter, such as 'my-shop'",
     (value) => typeof value === 'string' && /^[a-z][a-z0-9-]*$/.test(value),
   ],
-  routes: callback,
+  routes: callback('router, context'),
   errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
   errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
-  collections: ['an array of collections', Array.isArray],
+  collections: ['an array of collections, each made by defineCollection', Array.isArray],
   seed: ['a form and pieces, made by defineSeed', (value) => isObject(value) && isFunction(valueAt(value, ['pieces']))],
-  check: callback,
-  start: callback,
-  health: callback,
-  deliveries: callback,
-  jobs: callback,
-  events: ['an array of names of events', (value) => Array.isArray(value) && value.every((name) => /^[A-Z][A-Za-z]*$/.test(String(name)))],
-  artifacts: ['an array of kinds of artifacts', Array.isArray],
-  claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
-  pages: callback,
-  letters: callback,
-  discovery: callback,
-  requirements: callback,
-  resources: callback,
-  signInMethods: callback,
-  around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value).every(isFunction)],
-  configure: callback,
-  clients: callback,
-  endActingAt: callback,
-  acting: callback,
-  logoutParticipant: callback,
-  texts: ['an object of catalogues by language', isObject],
+  check: callback('report'),
+  start: callback(),
+  health: callback(),
+  deliveries: callback(),
+  jobs: callback(),
+  events: [
+    "an array of names of events, such as ['BadgeIssued']",
+    (value) => Array.isArray(value) && value.every((name) => /^[A-Z][A-Za-z]*$/.test(String(name))),
+  ],
+  artifacts: ["an array of kinds of artifacts, such as [{ name: 'shop.carts', lifetimeSeconds: 600 }]", Array.isArray],
+  claims: [
+    "an array of claim sets, such as [{ name: 'hr', claims: {} }]",
+    (value) => Array.isArray(value) && value.every((set) => isObject(set)),
+  ],
+  pages: callback(),
+  letters: callback(),
+  discovery: callback(),
+  requirements: callback(),
+  resources: callback(),
+  signInMethods: callback(),
+  around: [
+    'an object of functions by endpoint, such as { token: (context) => … }',
+    (value) => isObject(value) && Object.values(value).every(isFunction),
+  ],
+  configure: callback(),
+  clients: callback(),
+  endActingAt: callback(),
+  acting: callback(),
+  logoutParticipant: callback(),
+  texts: ["an object of catalogues by language, such as { en: { 'shop.title': 'Shop' } }", isObject],
   pageAdditions: [
-    'an array of additions with a name and a text',
+    "an array of additions with a name and a text, such as [{ name: 'help', text: 'shop.help' }]",
     (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
   ],
   accountSections: [
-    'an array of sections with name, title, summary and href',
+    'an array of sections with name, title, summary and href: [{ name, title, summary, href }]',
     (value) =>
       Array.isArray(value) &&
       value.every(
@@ -85,15 +95,18 @@ const members: Readonly<Record<keyof Extension, Check>> = {
           ['name', 'title', 'summary'].every((member) => typeof valueAt(one, [member]) === 'string') && isFunction(valueAt(one, ['href'])),
       ),
   ],
-  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value).every(isFunction)],
-  grantTypes: ['an object of functions by absolute URI', isGrantTypes],
-  clientProblems: callback,
+  clientMetadata: [
+    'an object of functions by name, such as { badge_uri: (value) => … }',
+    (value) => isObject(value) && Object.values(value).every(isFunction),
+  ],
+  grantTypes: ["an object of functions by absolute URI, such as { 'urn:example:badge': (context) => … }", isGrantTypes],
+  clientProblems: callback(),
   clientEndpoints: [
-    'an object with a function for backchannel_authentication',
+    'an object with a function: { backchannel_authentication: (context) => … }',
     (value) =>
       isObject(value) && Object.entries(value).every(([name, create]) => name === 'backchannel_authentication' && isFunction(create)),
   ],
-  close: callback,
+  close: callback(),
 };
 
 /** What is there before the options. */
@@ -174,7 +187,7 @@ function reportedBy(extension: object, path: OptionPath): readonly ConfigProblem
   } catch (error) {
     problems.push({
       path: formatPath([...path, 'check']),
-      expected: 'a check that reports',
+      expected: 'a check that reports each problem and throws nothing: (report) => …',
       received: error instanceof Error ? `a thrown ${error.name}` : 'something thrown',
     });
   }
@@ -210,8 +223,8 @@ const findTakenNames = (given: readonly object[], standard: readonly Extension[]
 
 /** What exactly one extension does. */
 const soleMembers = [
-  ['pages', 'one extension that shows pages'],
-  ['letters', 'one extension that writes letters'],
+  ['pages', 'one extension that shows pages: leave out the others, or add one'],
+  ['letters', 'one extension that writes letters: leave out the others, or add one'],
 ] as const;
 
 const findSoleConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>

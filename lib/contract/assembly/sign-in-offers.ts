@@ -94,23 +94,27 @@ function problemsOf(owner: string, requirement: Requirement): readonly ConfigPro
   const { name, after = [], serves, givesWay, check, mayChange, error, silent, show } = requirement;
   const path = `extensions.${owner}.requirements${typeof name === 'string' ? `.${name}` : ''}`;
   const checks: readonly (readonly [string, string, boolean])[] = [
-    ['name', 'lower-case letters, digits and hyphens', namePattern.test(name) && !reserved.has(name)],
-    ['after', 'an array of names', Array.isArray(after) && after.every((each) => typeof each === 'string')],
-    ['serves', demands.join(' or '), serves === undefined || demands.includes(serves)],
+    ['name', "lower-case letters, digits and hyphens, such as 'accept-terms'", namePattern.test(name) && !reserved.has(name)],
+    [
+      'after',
+      "an array of names of requirements, such as ['mfa']",
+      Array.isArray(after) && after.every((each) => typeof each === 'string'),
+    ],
+    ['serves', `one of ${demands.join(', ')}`, serves === undefined || demands.includes(serves)],
     [
       'givesWay',
       'true or false, for one that serves a demand',
       givesWay === undefined || (serves !== undefined && typeof givesWay === 'boolean'),
     ],
-    ['check', 'a function', typeof check === 'function'],
+    ['check', 'a function: (context) => …', typeof check === 'function'],
     [
       'mayChange',
-      'a function, of a requirement that serves mfa',
+      'a function, for one that serves mfa: (context) => …',
       mayChange === undefined || (serves === 'mfa' && typeof mayChange === 'function'),
     ],
     ['error', `one of ${requirementErrors.join(', ')}`, requirementErrors.includes(error)],
-    ['silent', 'refuse or pass', silent === 'refuse' || silent === 'pass'],
-    ['show', 'a function', typeof show === 'function'],
+    ['silent', "'refuse' or 'pass'", silent === 'refuse' || silent === 'pass'],
+    ['show', 'a function: (context) => …', typeof show === 'function'],
   ];
   return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
 }
@@ -123,12 +127,12 @@ function problemsOfMethod(owner: string, { name, serves, isLocal, buttons, idpOf
   const path = `extensions.${owner}.signInMethods${typeof name === 'string' ? `.${name}` : ''}`;
   const optional = (value: unknown): boolean => value === undefined || typeof value === 'function';
   const checks: readonly (readonly [string, string, boolean])[] = [
-    ['name', 'a name without spaces, other than password and local', methodPattern.test(name) && !ownMethods.has(name)],
-    ['serves', 'a function', optional(serves)],
+    ['name', "a name without spaces, other than password and local, such as 'passkey'", methodPattern.test(name) && !ownMethods.has(name)],
+    ['serves', 'a function: (context) => …', optional(serves)],
     ['isLocal', 'true or false', isLocal === undefined || typeof isLocal === 'boolean'],
-    ['buttons', 'a function', optional(buttons)],
-    ['idpOf', 'a function', optional(idpOf)],
-    ['begin', 'a function', typeof begin === 'function'],
+    ['buttons', 'a function: (context) => …', optional(buttons)],
+    ['idpOf', 'a function: (context) => …', optional(idpOf)],
+    ['begin', 'a function: (context) => …', typeof begin === 'function'],
   ];
   return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
 }
@@ -144,7 +148,11 @@ function ordered(given: readonly Requirement[]): readonly Requirement[] {
     if (next === undefined) {
       const names = rest.map(({ name }) => name).join(', ');
       throw new ConfigError('invalid_options', [
-        { path: 'extensions', expected: 'an order of the requirements', received: `${names}, each after another` },
+        {
+          path: 'extensions',
+          expected: 'an order of the requirements: take a name out of the `after` of one of them',
+          received: `${names}, each after another`,
+        },
       ]);
     }
     sorted.push(next);

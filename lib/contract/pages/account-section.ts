@@ -28,7 +28,7 @@ export const findSectionProblems = ({ name, texts, accountSections = [] }: WithS
       .filter((member) => texts?.en[section[member]] === undefined)
       .map((member) => ({
         path: formatPath(['extensions', name, 'accountSections', section.name, member]),
-        expected: 'a key of its texts',
+        expected: `a key of its texts, such as '${name}.${member}'`,
       })),
   );
 

@@ -56,16 +56,22 @@ export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages)
     : [];
   return [
     ...foreign.map((key) => ({ path: path('texts', 'en', key), expected: `a key that begins with '${name}.'` })),
-    ...incomplete.map((locale) => ({ path: path('texts', locale), expected: 'a text for each key of en, and no others' })),
+    ...incomplete.map((locale) => ({
+      path: path('texts', locale),
+      expected: `a text for each key of en, and no others: ${keys.join(', ')}`,
+    })),
     ...pageAdditions
       .filter(({ place, href }) => place === 'password' && href === undefined)
       .map(({ name: addition }) => ({
         path: path('pageAdditions', addition, 'href'),
-        expected: 'where the button of the password page posts to',
+        expected: "a function that answers where the button of the password page posts to: () => '/help'",
       })),
     ...pageAdditions
       .filter(({ text }) => !keys.includes(text))
-      .map(({ name: addition }) => ({ path: path('pageAdditions', addition, 'text'), expected: 'a key of its texts' })),
+      .map(({ name: addition }) => ({
+        path: path('pageAdditions', addition, 'text'),
+        expected: `a key of its texts, such as '${name}.${addition}'`,
+      })),
   ];
 }
 

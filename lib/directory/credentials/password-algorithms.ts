@@ -69,6 +69,6 @@ export function requireAlgorithm(name: PasswordAlgorithmName, algorithms: Return
   const algorithm = algorithms.get(name);
   if (algorithm) return algorithm;
   throw new ConfigError('invalid_options', [
-    { path: 'passwords.algorithm', expected: "'scrypt', as this Node has no crypto.argon2", received: `'${name}'` },
+    { path: 'passwords.algorithm', expected: "'scrypt', because this version of Node has no crypto.argon2", received: `'${name}'` },
   ]);
 }

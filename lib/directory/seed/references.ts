@@ -57,12 +57,17 @@ export async function findSeedReferenceProblems(
   const check = async ({ what, names, kept }: Target, name: string, ...path: (string | number)[]) => {
     if (names.includes(name) || (await kept?.(name))) return;
     const didYouMean = names.length > 0 ? { didYouMean: closest(name, names) } : {};
-    problems.push({ path: seedPath(...path), expected: what, received: `'${name}'`, ...didYouMean });
+    const expected = names.length > 0 ? what : `${what}: there is none, so add it`;
+    problems.push({ path: seedPath(...path), expected, received: `'${name}'`, ...didYouMean });
   };
 
   async function checkTenant(tenant: SeedTenant, index: number): Promise<void> {
-    if (tenantNames.findIndex((name) => organisationKey(name) === organisationKey(tenant.name)) < index) {
-      problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
+    const first = tenantNames.findIndex((name) => organisationKey(name) === organisationKey(tenant.name));
+    if (first < index) {
+      problems.push({
+        path: seedPath('tenants', index, 'name'),
+        expected: `a name other than that of seed.tenants[${first}]; case and spaces do not count`,
+      });
     }
     const { methods = [] } = tenant.signIn ?? {};
     if (directory && methods.length > 0) {
@@ -134,7 +139,11 @@ export async function findSeedReferenceProblems(
   }
   for (const [index, { secret, allowedTenants = [] }] of (seed.apiResources ?? []).entries()) {
     for (const [t, name] of allowedTenants.entries()) await check(named, name, 'apiResources', index, 'allowedTenants', t);
-    if (secret === undefined) problems.push({ path: seedPath('apiResources', index, 'secret'), expected: 'a secret' });
+    if (secret === undefined)
+      problems.push({
+        path: seedPath('apiResources', index, 'secret'),
+        expected: 'a secret, such as the output of openssl rand -base64 32',
+      });
   }
   return problems;
 }

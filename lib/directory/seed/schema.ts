@@ -93,10 +93,22 @@ export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: Read
     return [{ path: seedPath('extensions', name), expected: `an extension that has a seed: ${[...forms.keys()].join(', ')}` }];
   });
 
-const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] => [
-  ...[...schemaErrors(schema, value)].map((error) => toProblem(error, within)),
-  ...textProblems(schema, value).map(({ path, expected }) => ({ path: seedPath(...within, ...path.split('/').slice(1)), expected })),
-];
+function problemsIn(schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] {
+  // typebox fails for a function in a list without repeated entries.
+  const functions = functionsIn(value, within);
+  if (functions.length > 0) return functions;
+  return [
+    ...[...schemaErrors(schema, value)].map((error) => toProblem(error, within)),
+    ...textProblems(schema, value).map(({ path, expected }) => ({ path: seedPath(...within, ...path.split('/').slice(1)), expected })),
+  ];
+}
+
+function functionsIn(value: unknown, path: readonly string[], outer: readonly unknown[] = []): readonly ConfigProblem[] {
+  if (typeof value === 'function')
+    return [{ path: seedPath(...path), expected: 'a value of JSON, because a function cannot be stored: call it' }];
+  if (typeof value !== 'object' || value === null || outer.includes(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => functionsIn(member, [...path, name], [...outer, value]));
+}
 
 function toProblem({ type, path, message, schema }: ValueError, within: readonly string[]): ConfigProblem {
   const parts = [...within, ...path.split('/').slice(1)];

@@ -58,8 +58,8 @@ describe('clients whose options would break a promise are refused', () => {
   test('all at once, with what was expected and what was found: the defaults of ioredis', () => {
     const { code, message } = thrownBy(() => redisArtifacts({ client: new Redis({ lazyConnect: true }) }));
     expect(code).toBe('invalid_options');
-    expect(message).toContain('client.options.enableOfflineQueue: expected false, got true');
-    expect(message).toContain('client.options.autoResendUnfulfilledCommands: expected false, got true');
+    expect(message).toContain('client.options.enableOfflineQueue: expected false, as in redisOptions, got true');
+    expect(message).toContain('client.options.autoResendUnfulfilledCommands: expected false, as in redisOptions, got true');
     expect(refused(new Cluster([], { lazyConnect: true })).length).toBeGreaterThan(2);
   });
 
