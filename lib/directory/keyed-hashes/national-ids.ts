@@ -33,7 +33,10 @@ const PURPOSE = 'national id';
 
 export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds {
   const keys = createStoredKeys({ rows, row: { id: 'keys of national ids', done: 0 }, purpose: 'keys of national ids', keyring });
-  const normalised = (nationalId: string) => normalForm(withoutUnseen(nationalId), 'NFKC').trim();
+  const normalised = (nationalId: string) =>
+    normalForm(withoutUnseen(nationalId), 'NFKC')
+      .replace(/\p{White_Space}+/gu, ' ')
+      .trim();
 
   return {
     async begin() {

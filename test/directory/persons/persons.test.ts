@@ -65,6 +65,10 @@ describe('persons (design §3)', () => {
     expect(rows).not.toContain('010190');
     expect((await persons.get(id))?.nationalIdHash).not.toBe(twin.nationalIdHash);
 
+    // Runs of spaces count as one, as in user names.
+    const spaced = await persons.create({ ...alice, nationalId: 'A  12\u00a0\u00a034' });
+    expect((await persons.findByNationalId(' A 12 34'))?.id).toBe(spaced.id);
+    await expect(persons.create({ ...alice, nationalId: 'A 12   34' })).rejects.toMatchObject({ code: 'conflict' });
     const { nationalId } = await persons.require(id);
     expect((await persons.update(id, { nationalId: '010190-12345' })).nationalId).toBe(nationalId);
     await expect(persons.create({ ...alice, nationalId: '010190-12345' })).rejects.toMatchObject({
