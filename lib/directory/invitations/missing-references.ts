@@ -14,7 +14,7 @@ import { missingReference } from './invitation-lists.js';
 export interface MissingReferences {
   /** Any reference. */
   of(collection: string, row: Row): Promise<string | undefined>;
-  /** A reference without which services do not find the record. A linked account is found without its parent, but nobody can sign in to it. */
+  /** A reference without which its tenant's services do not find the record: an invitation without its person or user. */
   hiding(collection: string, row: Row): Promise<string | undefined>;
 }
 
@@ -38,17 +38,22 @@ export function createMissingReferences({ collections, caches }: Pick<DirectoryC
     return person === undefined && (await persons.has(row.personId)) ? undefined : missingReference(row, person);
   }
 
-  async function hiding(collection: string, row: Row): Promise<string | undefined> {
+  const hiding = async (collection: string, row: Row): Promise<string | undefined> =>
+    collection === 'invitations' ? ofInvitation(row as Invitation) : undefined;
+
+  async function ofTenant(collection: string, row: Row): Promise<string | undefined> {
     const { tid } = row as { readonly tid?: unknown };
     const isOfTenant = ofTenants.includes(collection) || !hasRowChecks(collection);
     // The rest of a removed row has no tenant.
     if (isOfTenant && typeof tid === 'string' && tid !== '' && tid !== OF_INSTANCE && !(await hasTenant(tid))) return '/tid';
-    return collection === 'invitations' ? ofInvitation(row as Invitation) : undefined;
+    return undefined;
   }
 
   return {
     hiding,
     of: async (collection, row) =>
-      (await hiding(collection, row)) ?? (collection === 'persons' ? await ofPerson(row as Person) : undefined),
+      (await ofTenant(collection, row)) ??
+      (await hiding(collection, row)) ??
+      (collection === 'persons' ? await ofPerson(row as Person) : undefined),
   };
 }
