@@ -1,6 +1,6 @@
 /** SAML Profiles §4.1 and §4.4: service providers by libraries of others, each a process of its own, registered as docs/saml-products.md says. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -30,11 +30,13 @@ interface Library {
 
 const page = pageAt('docs/saml-products.md');
 const onPage = 'https://app.example.com';
+/** The version that the page says was tried. */
+const versionOf = (name: string): string => page.table('Libraries', 'Library').find(([library]) => library === name)?.[1] ?? '';
 /** What the page says to send to the admin API. */
 const recordOf = (name: string): string =>
   page.codeBlocks.find(({ section, language }) => section === name && language === 'json')?.code ?? '';
 
-const relayState = '/deep?a=1&b=two+more';
+const relayState = '/deep link?a=1&b=two words+more';
 
 /** As during a rotation: the key that signs, and the next. */
 const keys = (await Promise.all(['active', 'next'].map(testKeyOf))).map(({ key, certificate }) => ({ key, certificate }));
@@ -101,6 +103,13 @@ async function start(service: SamlInUse, { name, command }: Library, isSecured: 
   };
 }
 
+test.each([
+  ['passport-saml', '@node-saml/passport-saml'],
+  ['samlify', 'samlify'],
+])('the page names the version of %s that is tried', (name, directory) => {
+  expect(versionOf(name)).toBe(JSON.parse(readFileSync(`node_modules/${directory}/package.json`, 'utf8')).version);
+});
+
 describe.each([
   ['with their defaults', false],
   ['with signed requests, encrypted assertions, and two certificates in our metadata', true],
@@ -165,21 +174,40 @@ describe.each([
     }
   });
 
-  byHand('python3-saml', ['python3', '-c', 'import flask, onelogin.saml2'], () =>
-    scenario({ name: 'python3-saml', command: () => ['python3', 'test/saml/outside/python3_saml.py'] }),
+  byHand('python3-saml', ['python3', '-c', 'import venv, ensurepip'], () =>
+    scenario({ name: 'python3-saml', command: () => [python(), 'test/saml/outside/python3_saml.py'] }),
   );
   byHand('omniauth-saml', ['ruby', '-e', 'require "webrick"; require "omniauth-saml"'], () =>
     scenario({ name: 'omniauth-saml', command: () => ['ruby', 'test/saml/outside/omniauth_saml.rb'] }),
   );
-  byHand('crewjam/saml', ['go', 'version'], () => scenario({ name: 'crewjam/saml', command: crewjam, hasRelayState: false }));
+  byHand('crewjam/saml', ['go', 'version'], () => scenario({ name: 'crewjam/saml', command: () => [crewjam()], hasRelayState: false }));
 });
 
-/** Builds the program. */
-function crewjam(): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'crewjam-'));
-  folders.push(folder);
+/** What is made once, in a folder of its own. */
+const once = (make: (folder: string) => string): (() => string) => {
+  let made: string | undefined;
+  return () => {
+    if (made === undefined) {
+      const folder = mkdtempSync(join(tmpdir(), 'saml-outside-'));
+      folders.push(folder);
+      made = make(folder);
+    }
+    return made;
+  };
+};
+
+/** A Python that has python3-saml. */
+const python = once((folder) => {
+  execFileSync('python3', ['-m', 'venv', folder], { stdio: 'ignore' });
+  const packages = [`python3-saml==${versionOf('python3-saml')}`, 'flask'];
+  execFileSync('nice', [join(folder, 'bin/pip'), 'install', '--quiet', ...packages], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return join(folder, 'bin/python3');
+});
+
+/** The program by crewjam/saml. */
+const crewjam = once((folder) => {
   copyFileSync('test/saml/outside/crewjam.go', join(folder, 'main.go'));
-  for (const step of ['mod init application', 'get github.com/crewjam/saml/samlsp@v0.6.3', 'build -o application .'])
-    execFileSync('go', step.split(' '), { cwd: folder, stdio: 'ignore' });
-  return [join(folder, 'application')];
-}
+  for (const step of ['mod init application', `get github.com/crewjam/saml/samlsp@v${versionOf('crewjam/saml')}`, 'build -o application .'])
+    execFileSync('nice', ['go', ...step.split(' ')], { cwd: folder, stdio: 'ignore' });
+  return join(folder, 'application');
+});
