@@ -3,10 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { byHand, startProgram } from '../servers/outside-programs.js';
 import type { Agent } from '../support/client/agent.js';
-import { checkTypes, compiled, installPackages, startInstalled, trySignIn } from './sign-in.js';
+import { checkTypes, compiled, installPackages, startInstalled, trySignIn, type Way } from './sign-in.js';
 
 const npm = ['npm', '--version'];
 const cookieSession = ['cookie-session', '@types/cookie-session'];
+const neither = { pkce: false, nonce: false };
 const twoAddresses = { name: 'Alice Adams', email: ['alice@acme.test', 'alice@home.test'] };
 
 byHand('express-openid-connect', npm, () =>
@@ -29,21 +30,29 @@ byHand('openid-client', npm, () =>
   }),
 );
 
-byHand('MSAL Node', npm, () =>
-  trySignIn('MSAL Node', {
+byHand('MSAL Node', npm, async () => {
+  const way: Way = {
     callback: '/callback',
     start: (place) => startInstalled('MSAL Node', place, cookieSession),
     claims: twoAddresses,
-  }),
-);
+  };
+  await trySignIn('MSAL Node', way);
+  // Its first example sends neither PKCE nor a nonce.
+  const change = (block: string) => block.replace(/, codeChallenge: .*'S256'/, '').replace(', codeVerifier: verifier', '');
+  await trySignIn('MSAL Node', { ...way, change, sends: neither });
+});
 
-byHand('simple-oauth2', npm, () =>
-  trySignIn('simple-oauth2', {
+byHand('simple-oauth2', npm, async () => {
+  const way: Way = {
     callback: '/callback',
     start: (place) => startInstalled('simple-oauth2', place, ['@types/simple-oauth2', ...cookieSession]),
     claims: twoAddresses,
-  }),
-);
+  };
+  await trySignIn('simple-oauth2', way);
+  // Its first example sends neither PKCE nor a nonce.
+  const change = (block: string) => block.replace(', ...pkce }', ' }').replace(', code_verifier } as never', ' }');
+  await trySignIn('simple-oauth2', { ...way, change, sends: neither });
+});
 
 byHand('better-auth', npm, () => {
   const post = async (agent: Agent, origin: string, path: string, body: object) => {
@@ -60,13 +69,13 @@ byHand('better-auth', npm, () => {
   });
 });
 
-byHand('next-auth 4', npm, () => {
+byHand('next-auth 4', npm, async () => {
   const env = (origin: string) => ({
     NEXTAUTH_URL: origin,
     NEXTAUTH_SECRET: 'a secret of the application alone',
     NEXT_TELEMETRY_DISABLED: '1',
   });
-  return trySignIn('next-auth 4', {
+  const way: Way = {
     callback: '/api/auth/callback/tenant-idp',
     start: async ({ folder, blocks: [block = ''], port, origin, ...place }) => {
       installPackages(folder, 'next-auth 4', ['react', 'react-dom', '@types/react']);
@@ -81,5 +90,8 @@ byHand('next-auth 4', npm, () => {
       return agent.post(`${origin}/api/auth/signin/tenant-idp`, { csrfToken, callbackUrl: `${origin}/api/auth/session` });
     },
     shown: ({ body }) => (JSON.parse(body) as { user?: object }).user,
-  });
+  };
+  await trySignIn('next-auth 4', way);
+  // Its first example sends neither PKCE nor a nonce.
+  await trySignIn('next-auth 4', { ...way, change: (block) => block.replace(/^ *checks: .*\n/m, ''), sends: neither });
 });
