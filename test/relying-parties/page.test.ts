@@ -1,5 +1,5 @@
 /** docs/connect-an-application.md: its table, its sections and the tests of its applications are of one another. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { applications, blocksOf, page, settingsIn } from './applications.js';
 
@@ -53,4 +53,12 @@ test('settings in the table stand in the blocks', () => {
       .map((setting) => `${name}: ${setting}`);
   });
   expect(missing).toEqual([]);
+});
+
+test('versions of packages that the repository has are those that are installed', () => {
+  const own = tried.flatMap(({ triedWith }) => [...triedWith].filter(([name]) => existsSync(`node_modules/${name}/package.json`)));
+  const installed = (name: string) =>
+    (JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')) as { version: string }).version;
+  expect(own.length).toBeGreaterThan(3);
+  expect(own).toEqual(own.map(([name]) => [name, installed(name)]));
 });

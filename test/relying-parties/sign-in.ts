@@ -103,30 +103,50 @@ export async function signOutAfterQuestion(agent: Agent, url: string): Promise<A
   return agent.submit(await follow(agent, await agent.get(url)), { logout: 'yes' });
 }
 
+const openLogin = (agent: Agent, origin: string) => agent.get(`${origin}/login`);
+
+/** The client as the section says, without what its row asks for. */
+const recordOf = ({ callback, metadata, signOut, backChannel }: Way, origin: string) => ({
+  id: 'web',
+  name: 'Web',
+  secret: SECRET,
+  allowedScopes: ['openid', 'profile', 'email'],
+  metadata: {
+    redirect_uris: [origin + callback],
+    ...(signOut && { post_logout_redirect_uris: [origin + signOut.end] }),
+    ...(backChannel && { backchannel_logout_uri: origin + backChannel.path }),
+    ...metadata?.(origin),
+  },
+});
+
+/** Signs out at the service, where the application answers the back channel, and at the application, where it ends the session at the service too. */
+async function trySignOut(
+  { open = openLogin, signOut, backChannel }: Way,
+  agent: Agent,
+  { issuer, origin }: Pick<Place, 'issuer' | 'origin'>,
+): Promise<void> {
+  if (backChannel) await signOutOverBackChannel(agent, issuer, origin + backChannel.page);
+  if (!signOut) return;
+  if (backChannel) await signIn(agent, await open(agent, origin));
+  const asked = await signOut.ask(agent, origin);
+  const visited: URL[] = [];
+  await follow(agent, asked, visited);
+  expect(visited.map((url) => url.origin + url.pathname)).toContain(new URL(origin + signOut.end).href);
+  const again = await follow(agent, await open(agent, origin));
+  expect(again.body).toContain('name="identifier"');
+}
+
 /** @throws Error where something of the row or of the section is not so */
 export async function trySignIn(name: string, way: Way): Promise<void> {
   const application = applicationNamed(name);
-  const { callback, metadata, start, change = (block: string) => block, shown = jsonOf, backChannel, signOut } = way;
-  const { open = (agent, origin) => agent.get(`${origin}/login`), claims = { name: 'Alice Adams', email: 'alice@acme.test' } } = way;
+  const { start, change = (block: string) => block, shown = jsonOf } = way;
+  const { open = openLogin, claims = { name: 'Alice Adams', email: 'alice@acme.test' } } = way;
   const sends = way.sends ?? { pkce: isSent(application.pkce), nonce: isSent(application.nonce) };
-  expect(page.section(application.section)).toContain(callback);
+  expect(page.section(application.section)).toContain(way.callback);
 
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const settings = { ...clientSettings(application), ...way.settings, ...(sends.pkce && { requirePkce: true }) };
-  const record = {
-    id: 'web',
-    name: 'Web',
-    secret: SECRET,
-    allowedScopes: ['openid', 'profile', 'email'],
-    metadata: {
-      redirect_uris: [origin + callback],
-      ...(signOut && { post_logout_redirect_uris: [origin + signOut.end] }),
-      ...(backChannel && { backchannel_logout_uri: origin + backChannel.path }),
-      ...metadata?.(origin),
-    },
-    ...settings,
-  };
   const folder = mkdtempSync(join(tmpdir(), 'relying-party-'));
   let service: TestIdp | undefined;
   let program: ChildProcess | undefined;
@@ -134,7 +154,7 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
     service = await startIdp({
       tls: true,
       outgoing: { allowHosts: [`127.0.0.1:${port}`] },
-      seed: { ...journeySeed, tenants, clients: [record] },
+      seed: { ...journeySeed, tenants, clients: [{ ...recordOf(way, origin), ...settings }] },
     });
     const { issuer, idp } = service;
     const certificate = join(folder, 'certificate.pem');
@@ -157,17 +177,8 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
     const sent = ['code_challenge', 'nonce'].map((parameter) => request.searchParams.has(parameter));
     expect({ pkce: sent[0], nonce: sent[1] }).toEqual(sends);
 
-    if (backChannel) await signOutOverBackChannel(agent, issuer, origin + backChannel.page);
-    if (signOut) {
-      if (backChannel) await signIn(agent, await open(agent, origin));
-      const asked = await signOut.ask(agent, origin);
-      const visited: URL[] = [];
-      await follow(agent, asked, visited);
-      expect(visited.map((url) => url.origin + url.pathname)).toContain(new URL(origin + signOut.end).href);
-      const again = await follow(agent, await open(agent, origin));
-      expect(again.body).toContain('name="identifier"');
-    }
-    expect([...(signOut ? ['RP-initiated'] : []), ...(backChannel ? ['back channel'] : [])]).toEqual(application.signOut);
+    await trySignOut(way, agent, { issuer, origin });
+    expect([...(way.signOut ? ['RP-initiated'] : []), ...(way.backChannel ? ['back channel'] : [])]).toEqual(application.signOut);
 
     // What the row asks for is needed.
     for (const setting of (['email', 'idTokenClaims'] as const).filter((one) => settings[one])) {
