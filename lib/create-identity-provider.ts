@@ -87,7 +87,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (options.subjectSalt === undefined)
     logger.info(
       { issuer },
-      'Discovery does not list the subject type pairwise, because the option subjectSalt is missing. Set subjectSalt to a secret of at least 16 characters to have pairwise clients.',
+      'Discovery does not list the subject type pairwise, because the option subjectSalt is missing. Sign-ins to pairwise clients are refused. Set subjectSalt to a secret of at least 16 characters to have pairwise clients.',
     );
 
   const extensions: readonly Extension[] = [...standard, ...options.extensions];

@@ -22,7 +22,7 @@ import { checkClientAssertion, mayListAudiences } from './clients/assertions.js'
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { createMetadataOf, createProfileOf, isAlgorithmOfProfile, isOfProfile, MAX_CODE_SECONDS } from './clients/fapi.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
-import { identifierOf } from './clients/pairwise.js';
+import { identifierOf, requireSalt } from './clients/pairwise.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
 import type { SigningKeys } from './keys/keys.js';
@@ -71,7 +71,11 @@ export function createConfiguration(
 ): Configuration {
   const { options, adapters, claims } = parts;
   const { lifetimes, secure } = options;
-  const clients = new ClientAdapter(createFindRecord(parts), createMetadataOf(parts));
+  const metadataOf = createMetadataOf(parts);
+  const clients = new ClientAdapter(createFindRecord(parts), (client) => {
+    requireSalt(parts, client);
+    return metadataOf(client);
+  });
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
 
   const policy = createPromptPolicy(parts, accounts);

@@ -1,4 +1,5 @@
 /** The data of `test/openid-suite` fit this service, as far as that can be seen without the suite. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
 import { startIdp } from '../support/service/idp.js';
@@ -28,6 +29,32 @@ test('a plan whose modules ask for people has another person for each module', a
   const hints = Array.from({ length: PEOPLE - 1 }, (_, index) => (configFor(ciba, index).client as { hint_value: string }).hint_value);
   expect(new Set(hints).size).toBe(PEOPLE - 1);
   expect(hints).not.toContain(userNameOf(0));
+});
+
+test('a plan with certificates has one for each client, and the one of its form is the one that is registered', () => {
+  const withCertificates = plans.filter(({ variant }) => variant.client_auth_type === 'mtls');
+  expect(withCertificates.map(({ id }) => id)).toEqual(['fapi2-mtls', 'ciba-mtls', 'ciba-ping-mtls']);
+  for (const { config, clients } of withCertificates)
+    for (const [index, name] of ['mtls', 'mtls2'].entries()) {
+      const { cert, key } = config[name] as { readonly cert: string; readonly key: string };
+      const { keys } = (clients[index]?.metadata.jwks ?? { keys: [] }) as {
+        readonly keys: readonly { readonly x5c?: readonly string[] }[];
+      };
+      const certificate = new X509Certificate(cert);
+      expect(certificate.checkPrivateKey(createPrivateKey(key))).toBe(true);
+      expect(keys.flatMap(({ x5c = [] }) => x5c)).toEqual([certificate.raw.toString('base64')]);
+    }
+});
+
+test('a plan of CIBA ping registers the address at which the suite waits for notifications', () => {
+  const pinged = plans.filter(({ variant }) => variant.ciba_mode === 'ping');
+  expect(pinged.map(({ id }) => id)).toEqual(['ciba-ping', 'ciba-ping-mtls']);
+  for (const { id, clients } of pinged)
+    for (const { metadata } of clients)
+      expect(metadata).toMatchObject({
+        backchannel_token_delivery_mode: 'ping',
+        backchannel_client_notification_endpoint: `${sides.suite}/test/a/${id}/ciba-notification-endpoint`,
+      });
 });
 
 describe.each(plans.map((plan) => [plan.id, plan] as const))('%s', (id, plan) => {

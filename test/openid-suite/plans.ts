@@ -1,7 +1,8 @@
 /** Plans of the OpenID Foundation's conformance suite: the service, the clients and the pages that they need, as data. */
-import { randomUUID } from 'node:crypto';
+import { KeyObject, randomUUID, X509Certificate } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { IdentityProviderOptions } from 'tenant-idp';
+import { makeCertificate } from '../support/saml/keys/certificates.js';
 
 /** Where both sides are. */
 export interface Sides {
@@ -160,6 +161,24 @@ async function signingClient(id: string, alg: 'PS256' | 'ES256') {
   return { id, forSuite: { client_id: id, scope: 'openid profile', jwks: { keys: [own] } }, jwks: { keys: [shown] } };
 }
 
+/** A self-signed certificate of a client: for the form of the suite, and as the client registers it. */
+async function clientCertificate() {
+  const { pem, der, privateKey } = await makeCertificate('P-256');
+  const shown: JWK = { ...(new X509Certificate(pem).publicKey.export({ format: 'jwk' }) as JWK), kid: 'tls', x5c: [der] };
+  return { forSuite: { cert: pem, key: KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }) }, shown };
+}
+
+/** The proxy that ends TLS passes the certificate in a header, as `$ssl_client_escaped_cert` of nginx has it. */
+const mTLS: NonNullable<IdentityProviderOptions['features']> = {
+  mTLS: {
+    enabled: true,
+    selfSignedTlsClientAuth: true,
+    certificateBoundAccessTokens: true,
+    getCertificate: (ctx) => decodeURIComponent(ctx.get('x-client-cert')) || undefined,
+  },
+};
+const withCertificates = { token_endpoint_auth_method: 'self_signed_tls_client_auth', tls_client_certificate_bound_access_tokens: true };
+
 interface FapiSettings {
   readonly id: string;
   readonly planName: string;
@@ -177,6 +196,7 @@ async function fapiPlan(
   { id, planName, variant, alg, options, metadata, config = {}, ...more }: FapiSettings,
 ): Promise<Plan> {
   const [first, second] = await Promise.all([signingClient(`${id}-first`, alg), signingClient(`${id}-second`, alg)]);
+  const certificates = options.features?.mTLS ? await Promise.all([clientCertificate(), clientCertificate()]) : [];
   return {
     ...more,
     id,
@@ -191,13 +211,18 @@ async function fapiPlan(
       client2: second.forSuite,
       resource: { resourceUrl: `${sides.issuer}/connect/userinfo` },
       browser: browserAt(sides.issuer),
+      ...Object.fromEntries(certificates.map(({ forSuite }, index) => [['mtls', 'mtls2'][index], forSuite])),
       ...config,
     },
-    clients: [first, second].map(({ id: clientId, jwks }) => ({
+    clients: [first, second].map(({ id: clientId, jwks: { keys } }, index) => ({
       id: clientId,
       name: clientId,
       email: 'first',
-      metadata: { token_endpoint_auth_method: 'private_key_jwt', jwks, ...metadata },
+      metadata: {
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks: { keys: [...keys, ...certificates.slice(index, index + 1).map(({ shown }) => shown)] },
+        ...metadata,
+      },
       allowedScopes: scopes,
     })),
   };
@@ -225,6 +250,28 @@ export function fapiPlans(sides: Sides): Promise<readonly Plan[]> {
     options: fapi2,
     metadata: { ...redirected(id), require_signed_request_object: true },
   });
+  const ciba = (id: string, method: 'private_key_jwt' | 'mtls', mode: 'poll' | 'ping'): FapiSettings => ({
+    id,
+    planName: 'fapi-ciba-id1-test-plan',
+    variant: { client_auth_type: method, fapi_ciba_profile: 'plain_fapi', ciba_mode: mode, client_registration: 'static_client' },
+    alg: 'PS256',
+    options: {
+      assertionAudience: 'token-endpoint',
+      ...(method === 'mtls' && { features: mTLS }),
+      // A suite of your own may be at an address outside the Internet.
+      ...(mode === 'ping' && { outgoing: { allowHosts: [new URL(sides.suite).host] } }),
+    },
+    metadata: {
+      grant_types: ['urn:openid:params:grant-type:ciba', 'refresh_token'],
+      backchannel_token_delivery_mode: mode,
+      ...(mode === 'ping' && { backchannel_client_notification_endpoint: `${sides.suite}/test/a/${id}/ciba-notification-endpoint` }),
+      backchannel_authentication_request_signing_alg: 'PS256',
+      id_token_signed_response_alg: 'ES256',
+      ...(method === 'mtls' ? withCertificates : { token_endpoint_auth_signing_alg: 'PS256' }),
+    },
+    config: { automated_ciba_approval_url: `${sides.issuer}/suite/ciba?auth_req_id={auth_req_id}&action={action}` },
+    isPersonPerModule: true,
+  });
   const plans: readonly FapiSettings[] = [
     {
       id: 'fapi2',
@@ -237,26 +284,17 @@ export function fapiPlans(sides: Sides): Promise<readonly Plan[]> {
     signed('fapi2-signed', 'plain_response'),
     signed('fapi2-jarm', 'jarm'),
     {
-      id: 'ciba',
-      planName: 'fapi-ciba-id1-test-plan',
-      variant: {
-        client_auth_type: 'private_key_jwt',
-        fapi_ciba_profile: 'plain_fapi',
-        ciba_mode: 'poll',
-        client_registration: 'static_client',
-      },
+      id: 'fapi2-mtls',
+      planName: 'fapi2-security-profile-final-test-plan',
+      variant: { ...fapi2Variant, client_auth_type: 'mtls', sender_constrain: 'mtls' },
       alg: 'PS256',
-      options: { assertionAudience: 'token-endpoint' },
-      metadata: {
-        grant_types: ['urn:openid:params:grant-type:ciba', 'refresh_token'],
-        backchannel_token_delivery_mode: 'poll',
-        backchannel_authentication_request_signing_alg: 'PS256',
-        token_endpoint_auth_signing_alg: 'PS256',
-        id_token_signed_response_alg: 'ES256',
-      },
-      config: { automated_ciba_approval_url: `${sides.issuer}/suite/ciba?auth_req_id={auth_req_id}&action={action}` },
-      isPersonPerModule: true,
+      options: { ...fapi2, features: mTLS },
+      metadata: { ...redirected('fapi2-mtls'), ...withCertificates },
     },
+    ciba('ciba', 'private_key_jwt', 'poll'),
+    ciba('ciba-ping', 'private_key_jwt', 'ping'),
+    ciba('ciba-mtls', 'mtls', 'poll'),
+    ciba('ciba-ping-mtls', 'mtls', 'ping'),
   ];
   return Promise.all(plans.map((settings) => fapiPlan(sides, settings)));
 }

@@ -145,6 +145,11 @@ export function createClients(context: DirectoryContext): Clients {
   /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
   const withHintName = (id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
     isTrusted === true ? context.idpNames.hold(id, 'client', held) : held.write();
+  /** A seed starts in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
+  const withoutSalt = (problems: readonly RecordProblem[], { metadata }: Pick<Client, 'metadata'>): readonly RecordProblem[] =>
+    context.by.actor === 'seed' && metadata.subject_type === 'pairwise'
+      ? problems.filter(({ path }) => path !== '/metadata/subject_type')
+      : problems;
   const vouchedBy = clientVoucherFor(context);
   const secrets = createSecrets(
     rows,
@@ -179,7 +184,7 @@ export function createClients(context: DirectoryContext): Clients {
       });
       refuse([
         ...findIdProblems(client.id, context),
-        ...findAllClientProblems({ ...client, version: 1 }, context),
+        ...withoutSalt(findAllClientProblems({ ...client, version: 1 }, context), client),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
       const undo = () => rows.remove(id, event('ClientRemoved', id), isRecord(client));
@@ -202,7 +207,7 @@ export function createClients(context: DirectoryContext): Clients {
         wasTrusted = row.trustedLoginHint;
         const next = withClientVoucher(row, patched(now, row, patch), vouchedBy, isConfirmed);
         const known = new Set([...existing, ...row.allowedScopes]);
-        refuse([...findProblemsOfChange(row, next, context), ...findScopeProblems(allowedScopes, known)]);
+        refuse([...withoutSalt(findProblemsOfChange(row, next, context), next), ...findScopeProblems(allowedScopes, known)]);
         return changed(row, next, event('ClientUpdated', id));
       };
       const distrusted = (row: Client): Client =>
@@ -231,8 +236,10 @@ export function createClients(context: DirectoryContext): Clients {
 
     understood: (written, before = {}) => understoodMetadata(written, before, context),
 
-    problemsOf: ({ id, secret: _secret, ...given }) =>
-      findAllClientProblems({ ...newRecord(now, id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 }, context),
+    problemsOf({ id, secret: _secret, ...given }) {
+      const client = { ...newRecord(now, id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 };
+      return withoutSalt(findAllClientProblems(client, context), client);
+    },
 
     checkSecret: secrets.check,
   };

@@ -1,6 +1,7 @@
 /** Section 4.1, discovery: whatever a list says works is tried and works; what is not in it is refused. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createIdentityProvider } from 'tenant-idp';
@@ -159,6 +160,10 @@ describe('4.1 subject_types_supported', () => {
   });
 
   test('4.1 in production, public alone without one: a pairwise client is none, and the log says why', async () => {
+    const unsalted = expect.objectContaining({
+      error: 'invalid_client_metadata',
+      error_description: expect.stringContaining('subjectSalt'),
+    });
     const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
     const { logger, lines } = keepLog();
     const before = process.env.NODE_ENV;
@@ -172,12 +177,35 @@ describe('4.1 subject_types_supported', () => {
         cookies: { keys: ['c'.repeat(32)] },
         trustProxy: false,
         logger,
+        seed: {
+          clients: [
+            {
+              id: 'seeded',
+              name: 'Seeded',
+              secret: 's'.repeat(32),
+              metadata: {
+                redirect_uris: ['https://rp.test/cb'],
+                grant_types: ['authorization_code', 'client_credentials'],
+                subject_type: 'pairwise',
+              },
+              allowedScopes: ['openid'],
+            },
+          ],
+        },
       });
       const told = lines.filter(({ message }) => message.includes('subjectSalt'));
       expect(told).toEqual([expect.objectContaining({ level: 'info', message: expect.stringContaining('pairwise') })]);
+      const started = lines.length;
       const { port } = (await one.listen(0, '127.0.0.1')).address() as AddressInfo;
       const answer = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`);
       expect(await answer.json()).toMatchObject({ subject_types_supported: ['public'] });
+      const query = new URLSearchParams({ client_id: 'seeded', response_type: 'code', scope: 'openid', redirect_uri: 'https://rp.test/cb' });
+      const signingIn = await fetch(`http://127.0.0.1:${port}/connect/authorize?${query}`);
+      expect([signingIn.status, await signingIn.text()]).toEqual([400, expect.stringContaining('invalid_client_metadata')]);
+      expect(lines.slice(started).map(({ fields }) => inspect(fields)).join()).toContain('subjectSalt');
+      const form = { ...Object.fromEntries(query), grant_type: 'client_credentials', client_secret: 's'.repeat(32) };
+      for (const path of ['par', 'token', 'introspect'])
+        expect(await postForm(`http://127.0.0.1:${port}/connect/${path}`, { ...form, token: 'x' })).toMatchObject({ status: 400, json: unsalted });
       const metadata = { redirect_uris: ['https://rp.test/cb'], subject_type: 'pairwise' };
       const late = { id: 'late', name: 'Late', secret: 's'.repeat(32), metadata, allowedScopes: ['openid'] };
       await expect(one.directory.clients.create(late)).rejects.toMatchObject({ details: { path: '/metadata/subject_type' } });
