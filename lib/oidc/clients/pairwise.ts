@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { type Client, errors } from 'oidc-provider';
-import type { Client as ClientRecord } from '../../store/records/records.js';
 import { createBounded } from '../../store/caches/bounded.js';
+import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { AllPseudonyms, OidcParts, Pseudonyms } from '../context.js';
 import { isPairwise } from '../upstream/client.js';
 
@@ -14,11 +14,11 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
 
 /**
  * Refuses each use of a pairwise client while there is no salt, in production. It would get the id of its users, which other clients know.
- * @throws InvalidClientMetadata
+ * @throws UnauthorizedClient
  */
 export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { metadata }: Pick<ClientRecord, 'metadata'>): void {
   if (metadata.subject_type === 'pairwise' && !pseudonyms)
-    throw new errors.InvalidClientMetadata('subject_type of the client is pairwise, for which the service needs the option subjectSalt');
+    throw new errors.UnauthorizedClient('subject_type of the client is pairwise, for which the service needs the option subjectSalt');
 }
 
 /** What a client is given for a user id: a pseudonym where it is pairwise, else the id itself. */
