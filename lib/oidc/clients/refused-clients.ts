@@ -25,7 +25,7 @@ export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcP
   async function settle(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError, log: Log): Promise<void> {
     const presented = presentedBy(ctx);
     const refused = await refusedBy(ctx, error, presented);
-    if (error instanceof errors.InvalidClientAuth && presented.way !== 'none') {
+    if (error instanceof errors.InvalidClientAuth && guessable.has(presented.way)) {
       await countWrongSecret(ctx, ctx.oidc.client?.clientId ?? presented.id ?? '', refused);
     }
     log(refused);
@@ -35,15 +35,14 @@ export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcP
     const { client } = ctx.oidc;
     const { way, secret, id = client?.clientId } = presented;
     const said = error.error_detail ?? error.error_description ?? error.message;
-    // Only metadata of a stored record is judged.
-    if (id === undefined || error instanceof errors.InvalidClientMetadata) return new RefusedClient(client?.clientId ?? id, said);
-    if (!client) {
-      const reason = await explainRefusal(directory, id, secret);
-      return reason === undefined ? new RefusedClient(shownId(id), UNKNOWN_CLIENT) : new RefusedClient(id, reason);
+    if (id === undefined) return new RefusedClient(undefined, said);
+    const isOfMetadata = error instanceof errors.InvalidClientMetadata;
+    if (client) {
+      const reason = otherMethod(client, way) ?? (way === 'secret' ? await explainRefusal(directory, client.clientId, secret) : undefined);
+      return new RefusedClient(client.clientId, isOfMetadata ? said : (reason ?? said));
     }
-    const mismatch = otherMethod(client, way);
-    const reason = mismatch ?? (way === 'secret' ? await explainRefusal(directory, client.clientId, secret) : undefined);
-    return new RefusedClient(client.clientId, reason ?? said);
+    const reason = await explainRefusal(directory, id, secret);
+    return new RefusedClient(reason === undefined ? shownId(id) : id, isOfMetadata ? said : (reason ?? UNKNOWN_CLIENT));
   }
 
   return {
@@ -59,7 +58,10 @@ export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcP
 const isOfClient = (error: Error): error is errors.OIDCProviderError =>
   error instanceof errors.InvalidClientAuth || error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata;
 
-type Way = 'secret' | 'assertion' | 'other' | 'none';
+type Way = 'secret' | 'assertion' | 'attestation' | 'other' | 'none';
+
+/** Credentials whose refusals count towards the limit. */
+const guessable: ReadonlySet<Way> = new Set(['secret', 'assertion', 'other']);
 
 /** The credentials of a request, whether or not they are valid. */
 interface Presented {
@@ -75,7 +77,7 @@ function presentedBy({ headers, oidc }: KoaContextWithOIDC): Presented {
   if (assertion) return { way: 'assertion', id: claimedClientId(assertion) };
   if (secret) return { way: 'secret', id, secret };
   const { authorization } = headers;
-  if (authorization === undefined) return { way: 'oauth-client-attestation' in headers ? 'other' : 'none', id };
+  if (authorization === undefined) return { way: 'oauth-client-attestation' in headers ? 'attestation' : 'none', id };
   const basic = basicCredentials(authorization);
   return basic ? { way: 'secret', id: decoded(basic.id), secret: decoded(basic.secret) } : { way: 'other', id };
 }

@@ -13,13 +13,16 @@ let asserting: AssertingClient;
 const service = useIdp(async () => {
   asserting = await createAssertingClient();
   const off = { ...cibaClient('off'), status: 'disabled' };
-  return { directory, seed: withClients(asserting.seed, cibaClient('late'), cibaClient('desk'), off), trustProxy: true };
+  return { directory, seed: withClients(asserting.seed, cibaClient('late'), cibaClient('desk'), cibaClient('odd'), off), trustProxy: true };
 });
 
 beforeAll(async () => {
   await directory
     .collection<{ readonly id: string; readonly version: number; readonly secrets: readonly object[] }>('clients')
     .update('late', (row) => ({ ...row, secrets: row.secrets.map((secret) => ({ ...secret, expiresAt: new Date(0) })) }));
+  await directory
+    .collection<{ readonly id: string; readonly version: number; readonly metadata: object }>('clients')
+    .update('odd', (row) => ({ ...row, metadata: { ...row.metadata, token_endpoint_auth_method: 'tls_client_auth' } }));
   await service.idp.directory.apiResources.update('invoices', { status: 'disabled' });
 });
 
@@ -127,6 +130,14 @@ describe.each(endpoints)('%s', (_, path, form, type) => {
       expect(inspect(service.lines, { depth: 9 })).not.toMatch(/canary|-secret/);
     },
   );
+
+  if (!isOfSecrets)
+    test('a record that a setting of the service refuses', async () => {
+      const { json } = await ask({ client: 'odd', secret: 'odd-secret', reason: /./ });
+      expect(lines()).toEqual([
+        expect.objectContaining({ error: json.error, client: 'odd', reason: expect.stringMatching(/token_endpoint_auth_method/) }),
+      ]);
+    });
 
   test('past the limit of wrong secrets, each request has one line as well', async () => {
     const send = (address: string) =>

@@ -48,7 +48,13 @@ export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation'
 export function createPlainDoor({ parts: { adapters, now, isFapi2 }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
   const callOf = (ctx: Context): Awaitable<Call | undefined> =>
-    onceThere(plainForm(ctx), (form) => form && onceThere(findClient(form.clientId), (client) => callFrom(ctx, form, client)));
+    onceThere(plainForm(ctx), (form) => form && onceThere(validClient(form.clientId), (client) => callFrom(ctx, form, client)));
+
+  /** The client, unless oidc-provider refuses its metadata, which the other door answers. */
+  function validClient(id: string): ReturnType<FindClient> {
+    const found = findClient(id);
+    return found instanceof Promise ? found.catch(unlessInvalid) : found;
+  }
 
   function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
     // Clients of FAPI 2.0 have no secret. The other door refuses one whose row is older than the profile.
@@ -121,6 +127,10 @@ export function createPlainDoor({ parts: { adapters, now, isFapi2 }, handlers, f
       return body ? send(ctx, body) : false;
     },
   };
+}
+
+function unlessInvalid(error: unknown): undefined {
+  if (!(error instanceof errors.InvalidClientMetadata)) throw error;
 }
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
