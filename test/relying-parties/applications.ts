@@ -8,7 +8,8 @@ export interface Application {
   readonly name: string;
   /** The heading that the row links to; undefined where there is none. */
   readonly section: string | undefined;
-  /** Versions that signed in, by the name of the package; none where it was not tried. */
+  readonly isTried: boolean;
+  /** Versions that signed in, by the name of the package. */
   readonly triedWith: ReadonlyMap<string, string>;
   /** The other cells of the row. */
   readonly pkce: string;
@@ -35,7 +36,7 @@ const versionsIn = (cell: string): ReadonlyMap<string, string> =>
     }),
   );
 
-/** Cells of the table keep their marks of code here, where a cell has nothing else. */
+/** The rows of the table; `table` of the page takes off marks of code. */
 function applicationsOf(): readonly Application[] {
   const lines = page.section('Applications').split('\n');
   const rows = lines.filter((line) => line.startsWith('| ')).slice(1);
@@ -50,6 +51,7 @@ function applicationsOf(): readonly Application[] {
     return {
       name,
       section,
+      isTried: versions !== 'not tried',
       triedWith: versionsIn(versions),
       pkce,
       nonce,
