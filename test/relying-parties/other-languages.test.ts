@@ -7,7 +7,8 @@ import { byHand, startProgram } from '../servers/outside-programs.js';
 import { applicationNamed } from './applications.js';
 import { type Place, trySignIn } from './sign-in.js';
 
-const run = ({ folder }: Place, [program = '', ...args]: readonly string[]) => void execFileSync(program, args, { cwd: folder, stdio: 'pipe' });
+const run = ({ folder }: Place, [program = '', ...args]: readonly string[]) =>
+  void execFileSync(program, args, { cwd: folder, stdio: 'pipe' });
 
 const both = ['alice@acme.test', 'alice@home.test'];
 
@@ -45,7 +46,11 @@ function startApache({ folder, blocks, env, port, origin }: Place): Promise<Chil
   ];
   writeFileSync(join(folder, 'apache.conf'), lines.join('\n'));
   execFileSync('chmod', ['-R', 'a+rX', folder]);
-  return startProgram(['apache2', '-D', 'FOREGROUND', '-f', join(folder, 'apache.conf')], { ...env, CRYPTO_PASSPHRASE: env.COOKIE_SECRET ?? '' }, origin);
+  return startProgram(
+    ['apache2', '-D', 'FOREGROUND', '-f', join(folder, 'apache.conf')],
+    { ...env, CRYPTO_PASSPHRASE: env.COOKIE_SECRET ?? '' },
+    origin,
+  );
 }
 
 /** A jar with the two blocks of the section, whose `/user` answers the claims. */

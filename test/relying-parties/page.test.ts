@@ -7,9 +7,7 @@ const folder = 'test/relying-parties';
 const sources = readdirSync(folder).filter((file) => file.endsWith('.test.ts'));
 const triedHere = new Set(
   sources.flatMap((file) =>
-    [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/\b(?:trySignIn|tryInBrowser)\(\s*'([^']+)'/g)].map(
-      ([, name = '']) => name,
-    ),
+    [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/\b(?:trySignIn|tryInBrowser)\(\s*'([^']+)'/g)].map(([, name = '']) => name),
   ),
 );
 const tried = applications.filter(({ isTried }) => isTried);

@@ -8,7 +8,7 @@ export const byHand = (name: string, probe: readonly string[], run: () => Promis
   const [program = '', ...args] = probe;
   const isAsked = process.env.RELYING_PARTIES === 'yes';
   const isThere = isAsked && spawnSync(program, args, { stdio: 'ignore' }).status === 0;
-  (isThere ? test : test.skip)(isThere ? name : `${name} (RELYING_PARTIES=yes, and \`${probe.join(' ')}\` has to work)`, run, 300_000);
+  (isThere ? test : test.skip)(isThere ? name : `${name} (RELYING_PARTIES=yes, and \`${probe.join(' ')}\` has to work)`, run);
 };
 
 /** Starts a program, and waits until it answers at the URL. */
