@@ -18,7 +18,7 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
  */
 export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { metadata }: Pick<ClientRecord, 'metadata'>): void {
   if (metadata.subject_type === 'pairwise' && !pseudonyms)
-    throw new errors.UnauthorizedClient('subject_type of the client is pairwise, for which the service needs the option subjectSalt');
+    throw new errors.UnauthorizedClient('subject_type of the client is pairwise, and the service has no salt: set the option subjectSalt');
 }
 
 /** What a client is given for a user id: a pseudonym where it is pairwise, else the id itself. */
