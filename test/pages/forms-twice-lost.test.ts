@@ -130,6 +130,19 @@ describe('a button that is pressed again while the browser follows the first ans
     expect((await agent.follow(await press())).location).toBe(dropped.location);
   });
 
+  test.each(['form_post', 'form_post.jwt'])('posts to the application once more that the user cancelled, by %s', async (mode) => {
+    const agent = new Agent();
+    const page = await agent.follow(await agent.get(ask({ state: 'kept', response_mode: mode })));
+    const { press, resume, dropped } = await pressed(agent, page, {}, `${page.url}/cancel`);
+    const members = membersOf(dropped);
+    if (mode === 'form_post') expect(members).toMatchObject({ error: 'access_denied', state: 'kept' });
+    for (const again of [await press(), await press()]) expect([again.status, membersOf(again)]).toEqual([200, members]);
+    const other = new Agent();
+    keepOnly(other, new Map([...agent.cookies].filter(([key]) => !key.includes('idp.browser '))));
+    for (const answer of [await press(other), await agent.get(resume), await agent.get(page.url)])
+      expect((await agent.follow(answer)).body).not.toContain(redirectUri);
+  });
+
   test('posts a form to the application where the request asks for one', async () => {
     const agent = new Agent();
     const { press } = await pressed(agent, await alicesPage(agent, { response_mode: 'form_post' }), alice);

@@ -47,10 +47,17 @@ interface Completed {
   readonly isSignIn: boolean;
 }
 
+/** An error response that the browser posts to the client. @see OAuth 2.0 Form Post Response Mode §2 */
+export interface PostedAnswer {
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+  readonly clientId: string;
+}
+
 /** A request that the user cancelled. */
 interface Cancelled {
-  /** The URL of the error response. */
-  readonly answer: string;
+  /** The error response: its URL, or its form. */
+  readonly answer: string | PostedAnswer;
 }
 
 type CompletedRecord = (Completed | Cancelled) & {
@@ -73,7 +80,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
   const lastSignOut = createLastSignOut(options);
   const setSessionCookie = createSessionCookie(options, provider);
   const keyOf = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
-  const noted = perRequest((): { isDone: boolean } => ({ isDone: false }));
+  const noted = perRequest((): { isDone: boolean; form?: PostedAnswer } => ({ isDone: false }));
 
   function put(ctx: KoaContextWithOIDC, uid: string, record: CompletedRecord): void {
     const key = keyOf(uid);
@@ -108,7 +115,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     /** Records what the response gives the browser, in the commit of the response. Called once the session has been saved. */
     note(ctx: KoaContextWithOIDC): void {
       const browser = browsers.browserOf(ctx);
-      const outcome = noted(ctx).isDone || browser === undefined ? undefined : outcomeOf(ctx);
+      const outcome = noted(ctx).isDone || browser === undefined ? undefined : outcomeOf(ctx, noted(ctx).form);
       if (browser === undefined || !outcome) return;
       noted(ctx).isDone = true;
       const { route, client, entities } = ctx.oidc;
@@ -120,6 +127,11 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
       const id = pushed?.jti ?? interaction?.parJti;
       if (id !== undefined && internalClients.isInternal(clientOf(client)))
         put(ctx, uidOfPushed(id), { ...outcome, ...bound, isByReference: true });
+    },
+
+    /** Remembers the form of an error response for `note`, because only the redirects are read from the response itself. */
+    noteForm(ctx: KoaContextWithOIDC, form: PostedAnswer): void {
+      noted(ctx).form = form;
     },
 
     /** Whether this browser completed a pushed request a moment ago. */
@@ -149,10 +161,10 @@ interface Entities {
 }
 
 /** Returns what the response brings about for the browser; undefined if the browser loses nothing with it. */
-function outcomeOf({ oidc, response }: KoaContextWithOIDC): Completed | Cancelled | undefined {
+function outcomeOf({ oidc, response }: KoaContextWithOIDC, form: PostedAnswer | undefined): Completed | Cancelled | undefined {
   const { jti: id, accountId, loginTs, exp } = (oidc.session ?? {}) as unknown as OurSession;
   const { error } = ((oidc.entities as unknown as Entities).Interaction?.result ?? {}) as { readonly error?: string };
-  const answer = response.get('Location');
+  const answer = form ?? response.get('Location');
   if (error !== undefined) return answer === '' ? undefined : { answer };
   if (accountId === undefined || !oidc.params) return undefined;
   return {

@@ -57,7 +57,7 @@ export const createResponder =
   (
     { adapters, options, now, showPage, browserState }: OidcParts,
     answerInternal: SignInRequests['answer'],
-    completed: Pick<CompletedRequests, 'note'>,
+    completed: Pick<CompletedRequests, 'note' | 'noteForm'>,
   ): ProviderHooks['respond'] =>
   async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
@@ -104,5 +104,6 @@ export const createResponder =
     }
     ctx.status = 200;
     const fields = formFields(members);
+    if (isError && record) completed.noteForm(ctx, { action: redirectUri, fields, clientId: record.id });
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(record ? { client: record } : {}) });
   };

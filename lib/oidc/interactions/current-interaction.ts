@@ -10,7 +10,7 @@ import { isInteractionUid } from '../../paths.js';
 import { scopesOfClaims } from '../accounts/claims-parameter.js';
 import { type OurSession, sessionNameOf } from '../accounts/login-context.js';
 import { tenantsAllowed } from '../accounts/requirements.js';
-import { parametersOf } from '../authorize/completed-requests.js';
+import { type PostedAnswer, parametersOf } from '../authorize/completed-requests.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
@@ -64,6 +64,12 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
     return true;
   }
 
+  async function post(ctx: Context, { action, fields, clientId }: PostedAnswer): Promise<void> {
+    const client = await directory.clients.get(clientId);
+    ctx.status = 200;
+    await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
+  }
+
   /**
    * Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. If the browser completed the sign-in, only the page and the
    * same form lead on. A form with other content, or without its token, proves nothing.
@@ -76,7 +82,8 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
       (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ??
       (await restart.withoutSession(ctx, uid)) ??
       (isPost ? undefined : await restart.moveHere(ctx, uid));
-    if (onward !== undefined) redirectByGet(ctx, onward);
+    if (typeof onward === 'object') await post(ctx, onward);
+    else if (onward !== undefined) redirectByGet(ctx, onward);
     else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
     return undefined;
   };

@@ -125,7 +125,8 @@ export function createInteractions(
       if (signIn) return this.signIn(ctx, interaction, signIn);
       // The browser lost the answer of the page that took the sign-in up, and came again.
       const uid = await proven.takenBy(ctx, reference);
-      return uid === undefined ? undefined : ((await restart.resumeOf(ctx, uid)) ?? (await restart.afterSignIn(ctx, uid)));
+      const onward = uid === undefined ? undefined : ((await restart.resumeOf(ctx, uid)) ?? (await restart.afterSignIn(ctx, uid)));
+      return typeof onward === 'string' ? onward : undefined;
     },
 
     ways: ways.ways,

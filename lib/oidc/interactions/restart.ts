@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
-import { type CompletedRequests, parametersOf } from '../authorize/completed-requests.js';
+import { type CompletedRequests, type PostedAnswer, parametersOf } from '../authorize/completed-requests.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
 import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
@@ -88,10 +88,10 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
 
     /**
      * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or lost the
-     * answer. The user is signed in, so the request needs no page. Returns the URL of the answer if the user cancelled. Undefined for any other sign-in that has
-     * ended.
+     * answer. The user is signed in, so the request needs no page. Returns the URL or the form of the answer if the user cancelled. Undefined for any other sign-in
+     * that has ended.
      */
-    async afterSignIn(ctx: Context, uid: string): Promise<string | undefined> {
+    async afterSignIn(ctx: Context, uid: string): Promise<string | PostedAnswer | undefined> {
       const found = await completed.takeUp(ctx, uid);
       if (!found || 'answer' in found) return found?.answer;
       const { parameters, browser, isSignIn } = found;
