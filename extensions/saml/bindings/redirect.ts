@@ -87,8 +87,8 @@ function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined
 }
 
 /**
- * The query as it was sent, and as it may have been when it was signed. Each stands for the values that are read, so no signature over one of them lets another
- * value in.
+ * Returns the query as it was sent, and as it may have been when it was signed. Each spelling decodes to the values that are read, so no signature is valid for
+ * another value.
  */
 function octetsOf(raw: Raw, signed: readonly Name[]): readonly string[] {
   const query = (write: (value: string) => string): string =>
@@ -96,7 +96,7 @@ function octetsOf(raw: Raw, signed: readonly Name[]): readonly string[] {
   const sent = query((value) => value);
   // A browser escapes an apostrophe that the service provider left, and signed, as it was. @see URL Standard, special-query percent-encode set
   const withApostrophes = sent.replaceAll('%27', "'");
-  // node-saml signs the escapes of `encodeURIComponent`, and then sends those of a form: `+` for a blank, and escapes for `!'()~`.
+  // node-saml signs the escapes of `encodeURIComponent`, and then sends the escapes of a form: `+` for a space, and escapes for `!'()~`.
   const canonical = query((value) => encodeURIComponent(decoded(value)));
   return [...new Set([sent, withApostrophes, canonical])];
 }

@@ -1,4 +1,4 @@
-/** Events of entities: of the keys that sign SAML messages, whose aggregate is the key, and of what the entity of a tenant asks. */
+/** Events of entities: changes of the keys that sign SAML messages, whose aggregate is the key, and of the settings of a tenant's entity. */
 
 declare module '../../../lib/extension-door.js' {
   interface EventMap {

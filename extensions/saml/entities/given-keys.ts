@@ -52,19 +52,19 @@ export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
     const at = (member: keyof SamlKeyPair, expected: string) => report({ path: ['keys', index, member], expected });
     const key = privateKeyOf(keyPem);
     const certificate = certificateOf(certificatePem);
-    if (!key) at('key', 'a private key as PEM, without a passphrase: -----BEGIN PRIVATE KEY-----');
+    if (!key) at('key', 'a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072');
     else if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < SMALLEST_BITS)
       at('key', `an RSA key of ${SMALLEST_BITS} bits or more`);
     if (!certificate) {
       at('certificate', 'an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----');
       continue;
     }
-    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key beside it: make both for one pair');
+    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key of this pair: make both from one key pair');
     if (Date.parse(certificate.validTo) < Date.now() - CLOCK_MS)
       at('certificate', `a certificate that has not expired; this one ended ${certificate.validTo}`);
     if (index === 0 && Date.parse(certificate.validFrom) > Date.now() + CLOCK_MS)
-      at('certificate', `a certificate that has begun, because the first key signs; this one begins ${certificate.validFrom}`);
-    if (seen.has(certificate.fingerprint256)) at('certificate', 'another certificate than those before it: remove this pair');
+      at('certificate', `a certificate that is valid already, because the first key signs; this one begins ${certificate.validFrom}`);
+    if (seen.has(certificate.fingerprint256)) at('certificate', 'a certificate that no pair before it has: remove this pair');
     seen.add(certificate.fingerprint256);
   }
 }

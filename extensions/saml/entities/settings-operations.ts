@@ -1,4 +1,4 @@
-/** The entity of a tenant in the admin API: what to register at service providers, and what the entity asks of them. */
+/** The entity of a tenant in the admin API: the values to register at service providers, and the settings of the entity. */
 import { defineOperation, type Operation, type Static, Type } from '../../../lib/extension-door.js';
 import type { Entities } from './entity.js';
 import type { EntitySettings, Settings } from './settings.js';
@@ -46,7 +46,7 @@ export function settingsOperations({ entities, tenantEntities, settings }: Setti
       method: 'PATCH',
       path,
       scope: 'idp.saml-service-providers:write',
-      summary: 'Changes what the SAML entity of a tenant asks of its service providers',
+      summary: 'Changes what the SAML entity of a tenant requires of its service providers',
       body: Type.Object({ wantAuthnRequestsSigned: Type.Optional(wantAuthnRequestsSigned) }, strict),
       answer: SamlEntity,
       async handle({ params: { tid }, body, by, checkMatch }) {

@@ -1,4 +1,4 @@
-/** What a tenant's entity asks of its service providers in addition to the options, as its administrators say. */
+/** Settings of a tenant's entity: requirements of its service providers in addition to the options, which the tenant's administrators set. */
 import { LRUCache } from 'lru-cache';
 import {
   type Attribution,
@@ -13,23 +13,23 @@ import {
 const EntitySettings = Type.Object({ wantAuthnRequestsSigned: Type.Boolean() }, { additionalProperties: false });
 export type EntitySettings = Static<typeof EntitySettings>;
 
-/** One row a tenant at most, with the tenant's id. */
+/** At most one row for each tenant, with the tenant's id. */
 export const entitySettings = defineCollection({ name: 'saml.entities', row: EntitySettings, events: true });
 
 export interface Settings {
   /**
-   * Whether metadata of the entity asks for signed requests, and others are refused: as it was within a second. True where the row cannot be read, because
-   * nobody knows then that it does not ask for them.
+   * Whether metadata of the entity asks for signed requests, and others are refused. The answer is at most a second old. An unreadable row counts as true,
+   * because the entity may have required signed requests.
    * @param owner a tenant's id, or `ofInstance`
    */
   wantsSigned(owner: string): Awaitable<boolean>;
-  /** As they are stored now. */
+  /** Returns the settings that are stored now. */
   read(tid: string): Promise<EntitySettings>;
-  /** @throws IdpError `invalid_record` for what the options exclude */
+  /** @throws IdpError `invalid_record` for a setting that the options exclude */
   change(tid: string, change: Partial<EntitySettings>, by: Attribution): Promise<EntitySettings>;
 }
 
-/** Milliseconds that an answer of the store is remembered for: a change is on every node within about a second. */
+/** Milliseconds that an answer of the store is cached, so a change is on every node within about a second. */
 const RECENT_MS = 1000;
 const MOST = 1000;
 
@@ -63,7 +63,7 @@ export function createSettings(
       if (isAlwaysWanted && wantAuthnRequestsSigned === false)
         throw new IdpError('invalid_record', {
           path: '/wantAuthnRequestsSigned',
-          expected: 'true, because the option wantAuthnRequestsSigned asks all service providers for signed requests',
+          expected: 'true, because the option wantAuthnRequestsSigned requires signed requests of all service providers',
         });
       const { settings, isThere, unreadable } = await find(tid);
       if (wantAuthnRequestsSigned === undefined) return settings;

@@ -40,7 +40,7 @@ export type ReceivedOf<Message extends InboundMessage> = Received & { readonly m
 
 export interface FrontDoorParts {
   readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
-  /** Whether an entity asks all its service providers for signed requests, whatever they are registered with. */
+  /** Whether an entity requires signed requests of all its service providers, also of those without a signing certificate. */
   readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly clockSkewSeconds: number;
 }

@@ -29,8 +29,8 @@ export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | strin
 }
 
 /**
- * Whether the NameID from outside names the same, as far as it says. A service provider that asks for one format and is answered with another goes on to name
- * the format that it asked for.
+ * Whether a received NameID names the same user, by the parts that it has. A service provider that requested one format and got another may keep naming the
+ * requested format.
  * @param ours as it was sent
  */
 export function isSameNameId(

@@ -58,7 +58,7 @@ export interface Mismatch {
   /** Undefined for a part that is missing. */
   readonly received: string | number | undefined;
   readonly expected: string;
-  /** Whether the received value is the name of a party. It is logged then, also if it is no URI. @default false */
+  /** Whether the received value is the name of a party. Names of parties are logged even if they are no URIs. @default false */
   readonly isParty?: boolean;
 }
 
@@ -97,7 +97,7 @@ export class RefusedMessage extends Error {
   }
 }
 
-/** What a service provider can be registered as. */
+/** Form of the entityID of a service provider that can be registered. */
 const ENTITY_ID = /^[!-~]{1,1024}$/;
 
 const shown = (value: string | number | undefined): string =>

@@ -123,7 +123,7 @@ export const indexed = <Given extends Pick<Form, 'assertionConsumerServices'>>({
   ...(given && { assertionConsumerServices: given.map((service, at) => ({ ...service, index: service.index ?? at })) }),
 });
 
-/** What a seed gives: what entities of tenants ask, and service providers of the tenants that they name, or of the instance. */
+/** Members of a seed: settings of tenants' entities, and service providers of the tenants that they name, or of the instance. */
 export const seedForm = Type.Object(
   {
     entities: optional(Type.Array(Type.Object({ tenant: Type.String(), wantAuthnRequestsSigned: Type.Boolean() }, strict))),

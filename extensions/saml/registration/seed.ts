@@ -1,6 +1,6 @@
 /**
  * Service providers of the option `seed`: under `extensions.saml.serviceProviders`, each with its id, and the name of its tenant unless it is of the instance.
- * Metadata is given as text, because no start waits for what others publish. What entities of tenants ask is under `extensions.saml.entities`.
+ * Metadata is given as text, because no start waits for what others publish. Settings of tenants' entities are under `extensions.saml.entities`.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
 import { entitySettings, type Settings } from '../entities/settings.js';
@@ -65,7 +65,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
     },
   });
 
-/** What the entity of a tenant asks, as a record of the seed. */
+/** Settings of a tenant's entity, as a record of the seed. */
 function entityPiece(
   { tid, wantAuthnRequestsSigned }: { readonly tid: string; readonly wantAuthnRequestsSigned: boolean },
   index: number,
@@ -86,7 +86,7 @@ function entityPiece(
   };
 }
 
-/** What a record of the seed makes; what is wrong with it is a problem with the options. */
+/** Returns the result of writing a record of the seed. An invalid record is a problem with the options. */
 function told<Made>(place: string, make: () => Made): Made {
   try {
     const made = make();

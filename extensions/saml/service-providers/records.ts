@@ -46,8 +46,8 @@ export const serviceProviderFields = {
   signAssertion: Type.Boolean(),
   signResponse: Type.Boolean(),
   /**
-   * `claim` is the value of a NameID that is neither persistent nor transient. `ifAnotherIsAsked` says what becomes of a request for another format: the request
-   * is refused, which is the default, or answered with the format that is registered.
+   * `claim` is the value of a NameID that is neither persistent nor transient. `ifAnotherIsAsked` says whether a request for another format
+   * is refused, which is the default, or answered with the registered format.
    */
   nameId: Type.Object(
     { format: oneOf(nameIdFormats), claim: optional(name()), ifAnotherIsAsked: optional(oneOf(['refuse', 'answer'])) },

@@ -1,4 +1,4 @@
-/** Which format of NameID answers a request, and what the service provider is told where none does. @see SAML Core §3.4.1.1 */
+/** Choice of the NameID format that answers a request, and the status if no format does. @see SAML Core §3.4.1.1 */
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import type { AuthnRequest } from '../messages/inbound.js';
 import { nameIdFormatOf, nameIdUris } from '../messages/name-id.js';
@@ -7,13 +7,13 @@ import { otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js
 import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
 import { statuses } from './statuses.js';
 
-/** Asks for a NameID that is encrypted, whatever else it is. @see SAML Core §8.3 */
+/** Format by which a request asks for an encrypted NameID. @see SAML Core §8.3 */
 const ENCRYPTED = 'urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted';
 
 type Named = Pick<ServiceProvider, 'tid' | 'nameId' | 'entityId' | 'allowedTenants'>;
 type Policy = Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>;
 
-/** The format of the answer, or the status that refuses the request and says how it can be served. */
+/** Returns the format of the answer, or the status that refuses the request and says what to change. */
 export function formatFor(
   serviceProvider: Named,
   { nameIdFormat: asked, spNameQualifier = serviceProvider.entityId }: Policy,

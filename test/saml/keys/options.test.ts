@@ -49,12 +49,12 @@ test('none are needed, and all can be right', async () => {
 test('all that is wrong is told at once', async () => {
   const wrong = { entityId: 'no uri', tenantEntities: 'no', wantAuthnRequestsSigned: 1, clockSkewSeconds: 601, signingKeys: [], keys: [] };
   expect(await problemsOf(wrong)).toEqual([
-    'extensions[0].entityId: a URI of at most 1000 characters',
+    "extensions[0].entityId: a URI of at most 1000 characters, such as 'https://id.example/saml'",
     'extensions[0].tenantEntities: true or false',
     'extensions[0].wantAuthnRequestsSigned: true or false',
     'extensions[0].clockSkewSeconds: a whole number of seconds, 0 to 600',
     'extensions[0].signingKeys: one of entityId, keys, tenantEntities, wantAuthnRequestsSigned, clockSkewSeconds',
-    'extensions[0].keys: a list of keys with their certificates, the one that signs first',
+    'extensions[0].keys: a list of keys with their certificates, the one that signs first: [{ key, certificate }]',
   ]);
 });
 
@@ -96,30 +96,47 @@ describe('keys of the operator', () => {
     [
       'nothing',
       () => null,
-      [`${at('key')}: a private key as PEM, without a passphrase`, `${at('certificate')}: an X.509 certificate as PEM`],
+      [
+        `${at('key')}: a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072`,
+        `${at('certificate')}: an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----`,
+      ],
     ],
-    ['no key', () => ({ certificate: one.certificate }), [`${at('key')}: a private key as PEM, without a passphrase`]],
-    ['a key with a passphrase', () => ({ ...pairOf(one), key: locked() }), [`${at('key')}: a private key as PEM, without a passphrase`]],
+    [
+      'no key',
+      () => ({ certificate: one.certificate }),
+      [`${at('key')}: a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072`],
+    ],
+    [
+      'a key with a passphrase',
+      () => ({ ...pairOf(one), key: locked() }),
+      [`${at('key')}: a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072`],
+    ],
     [
       'a certificate in the place of the key',
       () => ({ key: one.certificate, certificate: one.certificate }),
-      [`${at('key')}: a private key as PEM, without a passphrase`],
+      [`${at('key')}: a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072`],
     ],
-    ['no certificate', () => ({ key: one.key }), [`${at('certificate')}: an X.509 certificate as PEM`]],
+    ['no certificate', () => ({ key: one.key }), [`${at('certificate')}: an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----`]],
     [
       'the certificate of another key',
       () => ({ ...pairOf(one), certificate: two.certificate }),
-      [`${at('certificate')}: the certificate of the key beside it`],
+      [`${at('certificate')}: the certificate of the key of this pair: make both from one key pair`],
     ],
     [
       'a small key',
       () => ({ ...pairOf(one), key: small() }),
-      [`${at('key')}: an RSA key of 2048 bits or more`, `${at('certificate')}: the certificate of the key beside it`],
+      [
+        `${at('key')}: an RSA key of 2048 bits or more`,
+        `${at('certificate')}: the certificate of the key of this pair: make both from one key pair`,
+      ],
     ],
     [
       'an elliptic key',
       () => ({ ...pairOf(one), key: elliptic() }),
-      [`${at('key')}: an RSA key of 2048 bits or more`, `${at('certificate')}: the certificate of the key beside it`],
+      [
+        `${at('key')}: an RSA key of 2048 bits or more`,
+        `${at('certificate')}: the certificate of the key of this pair: make both from one key pair`,
+      ],
     ],
   ])('%s', async (_, pair, expected) => {
     expect(await problemsOf({ keys: [pair()] })).toEqual(expected);
@@ -127,13 +144,13 @@ describe('keys of the operator', () => {
 
   test('the same certificate twice', async () => {
     expect(await problemsOf({ keys: [pairOf(one), pairOf(one)] })).toEqual([
-      'extensions[0].keys[1].certificate: another certificate than those before it',
+      'extensions[0].keys[1].certificate: a certificate that no pair before it has: remove this pair',
     ]);
   });
 
   test.each([
-    ['a certificate that ended', 11 * 365, 'a certificate that is valid; this one ended'],
-    ['a certificate that has not begun', -1, 'a certificate that is valid; this one begins'],
+    ['a certificate that ended', 11 * 365, 'a certificate that has not expired; this one ended'],
+    ['a certificate that has not begun', -1, 'a certificate that is valid already, because the first key signs; this one begins'],
   ])('%s', async (_, days, expected) => {
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + days * 86_400_000);
