@@ -18,7 +18,7 @@ const secretOptions: readonly unknown[] = ['keys', 'cookies', 'subjectSalt', 'se
 /** Longest piece of the caller's own text that a message repeats. */
 const MAX_SHOWN = 60;
 
-/** Characters of the names that a message lists. */
+/** Most characters of the names that a message lists. */
 const MAX_NAMES = 160;
 
 const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
@@ -51,15 +51,15 @@ export const wrong = (path: OptionPath, expected: string, value: unknown, isText
   received: describe(path, value, isText),
 });
 
-/** Members of an object that are none of `names`, each with the one that was probably meant, or with all of them. */
+/** Returns members of an object that are not in `names`, each with the name that was probably meant, or with all names. */
 export const unknownMembers = (value: object, path: OptionPath, names: readonly string[], expected: string): readonly ConfigProblem[] =>
   Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [unknownName([...path, name], name, names, expected)]));
 
-/** The name at `path` is none of `names`: the problem has the one that was probably meant, or names all of them. */
+/** Returns the problem of a name that is not in `names`, with the name that was probably meant, or with all names. */
 export function unknownName(path: OptionPath, name: string, names: readonly string[], expected: string): ConfigProblem {
   const problem = withMeant(missing(path, expected), name, names);
   if (problem.didYouMean !== undefined) return problem;
-  const all = names.join(', ') || 'there is none';
+  const all = names.join(', ') || 'none exists';
   return { ...problem, expected: `${expected}: ${all.length > MAX_NAMES ? `${all.slice(0, all.lastIndexOf(', ', MAX_NAMES))} …` : all}` };
 }
 

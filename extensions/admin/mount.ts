@@ -109,7 +109,7 @@ function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, ans
   if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
-/** Left-out records that are remembered, because each is logged once until a list carries it again. */
+/** Number of left-out records that are remembered. Each is logged once, until a list has it again. */
 const REMEMBERED = 10_000;
 
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */
@@ -140,7 +140,7 @@ function createCarried({ logger }: ExtensionContext): Carried {
   };
 }
 
-/** An item of a list. A user who cannot be carried is named by its person. */
+/** An item of a list. A user who is left out is named by the id of its person. */
 interface ListedItem {
   readonly id?: string;
   readonly personId?: string;

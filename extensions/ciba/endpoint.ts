@@ -69,7 +69,11 @@ export function createEndpoint(
         { ...asked, oid: person.user.id, tid: tenant.id, clientId: client.id },
         { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
       );
-      if (!start) return { error: 'access_denied', description: 'the user is asked too often, or by a newer request: try again later' };
+      if (!start)
+        return {
+          error: 'access_denied',
+          description: 'the user has too many requests, or a newer request replaced this one: try again later',
+        };
       await tellBegun(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
     },

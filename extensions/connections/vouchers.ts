@@ -63,7 +63,7 @@ export const voucherOf = (connection: Connection, one: Entry): Voucher | undefin
   weaker(ofEntry(connection, one), connection.vouchedBy);
 
 /**
- * Returns a warning for each entry of the mapping whose group the connection gives to nobody, until an administrator confirms it. The answer of the admin API
+ * Returns a warning for each entry of the mapping whose group the connection gives to nobody until an administrator confirms it. The answer of the admin API
  * has them, because a write of such an entry is no mistake.
  */
 export async function findUnconfirmedGroups({ directory, ofInstance }: ExtensionContext, connection: Connection): Promise<Warnings> {

@@ -183,7 +183,7 @@ export const invitationOperations = (): readonly Operation[] => [
     path: `${path}/{id}`,
     scope: write,
     record,
-    summary: 'Removes the record of an invitation; one that waits is revoked first',
+    summary: 'Removes the record of an invitation; a pending one is revoked first',
     handle: remove,
     removeUnreadable: ({ params: { tid, id }, directory }) =>
       remove({ params: { tid, id }, directory: directory.overDamaged({ collection: record.collection, id, tid }) }),

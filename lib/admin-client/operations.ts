@@ -208,7 +208,7 @@ export interface Key {
 
 export interface Links {
   readonly parent?: { readonly userId: string; readonly tid?: string };
-  /** those in tenants that the caller administers */
+  /** child accounts in tenants that the caller administers */
   readonly children: readonly { readonly userId: string; readonly tid?: string }[];
   readonly unreadable?: readonly Unreadable[];
 }
@@ -1238,7 +1238,7 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
-  /** Removes the record of an invitation; one that waits is revoked first. Scope `idp.invitations:write`. */
+  /** Removes the record of an invitation; a pending one is revoked first. Scope `idp.invitations:write`. */
   'DELETE /tenants/{tid}/invitations/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;

@@ -60,7 +60,7 @@ export function checkMapping(sets: readonly ClaimSet[], mapping: ClaimMapping): 
   const { problems, expect } = problemsAt('claimMapping');
   for (const [claim, scope] of Object.entries(mapping)) {
     if (!names.includes(claim))
-      problems.push(unknownName(['claimMapping', claim], claim, names, 'the name of a claim that some set declares'));
+      problems.push(unknownName(['claimMapping', claim], claim, names, 'the name of a claim that a claim set declares'));
     expect(scope === false || isScope(scope), [claim], SCOPE_OR_FALSE, scope);
   }
   return problems;
@@ -75,7 +75,7 @@ function problemsAt(...root: OptionPath) {
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-/** What the scope of a mapped claim is. */
+/** Expected value for the scope of a mapped claim. */
 export const SCOPE_OR_FALSE = "the name of a scope, such as 'hr', or false";
 /** @see RFC 6749 §3.3 */
 export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);

@@ -81,7 +81,7 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   return problems;
 }
 
-/** What names of an extension's own are (`isOwnName`). */
+/** Expected form of an extension's own names (`isOwnName`). */
 export const OWN_NAME =
   "the extension's name, a dot, and a name of lower-case letters, digits and hyphens, such as 'shop.orders' of the extension shop";
 

@@ -283,7 +283,7 @@ export function findOperationProblems(
       ...report('reach', "'instance' or 'any' outside /tenants/{tid}", reach !== 'tenant' || String(path).startsWith('/tenants/{tid}')),
       ...report(
         'errors',
-        `codes of errors that exist, which ${errors.filter((code) => !codes.has(code)).join(', ')} is not`,
+        `codes of errors that exist, without ${errors.filter((code) => !codes.has(code)).join(', ')}`,
         errors.every((code) => codes.has(code)),
       ),
       ...report('handle', 'a function: async (request) => …', typeof handle === 'function'),

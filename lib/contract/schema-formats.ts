@@ -41,7 +41,7 @@ const formatsIn = (schema: object): readonly string[] =>
 /** Schemas whose formats are all known: most are constants of a module, and each instance asks again when it starts. */
 const checked = new WeakSet<TSchema>();
 
-/** The first format that a schema names and nobody registered, as a problem with the schema at `path`. Others find what is no schema at all. */
+/** Returns a problem with the schema at `path` if it names an unregistered format. Other checks refuse a value that is not a schema. */
 export function formatProblems(schema: TSchema | undefined, path: string): readonly ConfigProblem[] {
   if (typeof schema !== 'object' || schema === null || checked.has(schema)) return [];
   const unknown = formatsIn(schema).find((name) => !FormatRegistry.Has(name));

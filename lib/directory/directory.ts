@@ -152,7 +152,7 @@ export interface Directory {
   /** @internal */
   readonly missingReferences: MissingReferences;
   /**
-   * Returns what is wrong with an unreadable record, or with one that misses what it refers to; undefined for a sound record, and where there is none.
+   * Returns what is wrong with an unreadable record, or with one that refers to a missing record. Undefined for a sound record, and if the record does not exist.
    */
   unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**

@@ -254,7 +254,7 @@ function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: strin
   const problem = textProblem(kind, text);
   if (problem) return [{ path, expected: withoutCharacter(problem) }];
   // A person needs no name, so a blank name is not a problem.
-  return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text with at least 1 character that can be seen' }] : [];
+  return isBlank(text) && kind !== 'personName' ? [{ path, expected: 'a text with at least 1 visible character' }] : [];
 }
 
 const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof textProblem>>): string =>
@@ -296,7 +296,7 @@ export function expectedOf(message: string): string {
   return types[expected] ?? phrases.reduce((text, [found, words]) => text.replace(found, words), expected);
 }
 
-/** Types in the words of typebox, and in ours. */
+/** Types in the words of typebox, and in the words of our errors. */
 const types: Readonly<Record<string, string>> = {
   string: 'a string',
   boolean: 'true or false',

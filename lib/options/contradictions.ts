@@ -20,7 +20,7 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findProfileProblems(options),
 ];
 
-/** What FAPI 2.0 of all clients needs of other options. @see FAPI 2.0 Security Profile §5.3.2.1, §5.4.1 */
+/** Returns options that contradict FAPI 2.0 for all clients. @see FAPI 2.0 Security Profile §5.3.2.1, §5.4.1 */
 function findProfileProblems(options: unknown): readonly ConfigProblem[] {
   if (valueAt(options, ['fapi']) !== '2.0') return [];
   const isOn = (...path: OptionPath): boolean => valueAt(options, ['features', ...path]) === true;
@@ -41,7 +41,7 @@ function findProfileProblems(options: unknown): readonly ConfigProblem[] {
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>
   [['impersonation', 'notify'] as const, ['ciba', 'email'] as const].flatMap((path) =>
     valueAt(options, path) === true && valueAt(options, ['mail']) === undefined
-      ? [wrong(path, 'the option mail, by which users are told: set it, or leave this one out', true)]
+      ? [wrong(path, 'the option mail, by which users are notified: set it, or leave this one out', true)]
       : [],
   );
 

@@ -8,7 +8,7 @@ import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
-/** What an issuer is. */
+/** Expected form of an issuer. */
 export const ISSUER = "an absolute http(s) URL, such as 'https://id.example'";
 
 /** @see OpenID Connect Discovery §3 */

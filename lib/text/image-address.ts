@@ -1,7 +1,7 @@
 import { canParseUrl } from './can-parse-url.js';
 import { isPlainHost } from './plain-host.js';
 
-/** What pages may load an image from, for those who gave something else. */
+/** Expected form of the address of an image, for error messages. */
 export const IMAGE_ADDRESS = "an https URL, or a path of the issuer's origin, such as '/logo.svg'";
 
 /** Whether pages may load an image from an address: an https URL without user name and password, or a path of the issuer's origin. */

@@ -31,17 +31,17 @@ function differencesOf(one: string, other: string): Differences {
   const [a, b] = [new URL(one), new URL(other)];
   const found = parts.flatMap(([name, partOf]) => (partOf(a) === partOf(b) ? [] : [difference(name, a, b)]));
   if (found.length > 0) return found;
-  // URLs that are equal to a parser are compared letter by letter.
+  // URLs that a parser finds equal are compared character by character.
   if (withoutSlash(one) === withoutSlash(other)) return ['the slash at the end'];
   return [one.toLowerCase() === other.toLowerCase() ? 'upper and lower case' : 'the spelling'];
 }
 
-/** Most parts that differ between a URI and the one that was probably meant. */
+/** Largest number of parts in which a URI differs from the one that was probably meant. */
 const MOST_DIFFERENCES = 2;
 
 /**
- * Returns the URI of a list that was probably meant by another one, and what differs between both: of `https://app.example/cb/` and `https://app.example/cb`, the slash
- * at the end. Undefined if none is near.
+ * Returns the URI of a list that was probably meant by another URI, and the difference. For `https://app.example/cb/` and `https://app.example/cb`, the
+ * difference is the slash at the end. Undefined if no URI is near.
  */
 export function nearestUri(given: string, uris: readonly string[]): { readonly uri: string; readonly difference: string } | undefined {
   const [nearest] = uris

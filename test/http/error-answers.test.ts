@@ -66,7 +66,7 @@ const get = async (path: string) => {
 };
 const generic = {
   error: 'server_error',
-  error_description: 'the service could not answer: try again later, or tell its operator when it happened',
+  error_description: 'the service could not answer: try again later, or send its operator the time of the request',
 };
 const away = { ...generic, error: 'temporarily_unavailable' };
 

@@ -99,6 +99,6 @@ test('without the option mail, nobody could be told: that is refused at start', 
   const options = { issuer: 'http://localhost:3000', impersonation: { permission, notify: true } };
   await expect(createIdentityProvider(options)).rejects.toMatchObject({
     code: 'invalid_options',
-    problems: [{ path: 'impersonation.notify', expected: 'the option mail, by which users are told: set it, or leave this one out' }],
+    problems: [{ path: 'impersonation.notify', expected: 'the option mail, by which users are notified: set it, or leave this one out' }],
   });
 });

@@ -19,7 +19,7 @@ const Linked = form({ userId: Type.String(), tid: Type.Optional(Type.String()) }
 const Links = Type.Object(
   {
     parent: Type.Optional(Linked),
-    children: Type.Array(Linked, { description: 'those in tenants that the caller administers' }),
+    children: Type.Array(Linked, { description: 'child accounts in tenants that the caller administers' }),
     unreadable: pageOf(Linked).properties.unreadable,
   },
   { $id: 'Links', additionalProperties: false },

@@ -93,7 +93,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
     };
   }
 
-  /** The item with its warnings, which are not of the record: they change when a provider or a group does. */
+  /** The item with its warnings. Warnings are not part of the record, because warnings change when a provider or a group changes. */
   async function shown(row: Connection): Promise<Static<typeof ConnectionItem>> {
     const warnings = [...(row.warnings ?? []), ...(await findUnconfirmedGroups(context, row))];
     return { ...view(row), ...(warnings.length > 0 && { warnings }) };

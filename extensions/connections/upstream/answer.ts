@@ -98,7 +98,7 @@ async function read(
 /** Errors that say that the person went away, of OAuth and of brokers. @see RFC 6749 §4.1.2.1 */
 const cancelled: ReadonlySet<string> = new Set(['access_denied', 'user_cancelled', 'interaction_required', 'login_required']);
 
-/** What to compare where a claim of the ID token, or the answer's `iss`, is another than the connection has. */
+/** Settings to compare if a claim of the ID token, or `iss` of the answer, differs from the connection. */
 const settings: Readonly<Record<string, string>> = {
   aud: 'compare clientId of the connection with the client at the provider',
   azp: 'compare clientId of the connection with the client at the provider',

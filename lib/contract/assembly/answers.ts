@@ -26,7 +26,7 @@ const forms = {
       Array.isArray(value) && value.every((job) => has(job, isFunction, 'run') && has(job, (name) => typeof name === 'string', 'name')),
   ],
   logoutParticipant: [
-    `an object whose ${participantMembers.join(', ')} are functions where they are there: { notices, send }`,
+    `an object whose ${participantMembers.join(', ')} are functions if they are set: { notices, send }`,
     (value) => has(value, (member) => member === undefined || isFunction(member), ...participantMembers),
   ],
 } as const satisfies Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>>;

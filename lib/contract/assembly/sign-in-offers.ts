@@ -150,7 +150,7 @@ function ordered(given: readonly Requirement[]): readonly Requirement[] {
       throw new ConfigError('invalid_options', [
         {
           path: 'extensions',
-          expected: 'an order of the requirements: take a name out of the `after` of one of them',
+          expected: 'an order of the requirements: remove a name from `after` of one of them',
           received: `${names}, each after another`,
         },
       ]);

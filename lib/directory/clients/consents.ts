@@ -6,13 +6,13 @@ import { newRecord } from '../input.js';
 import { weaker } from '../vouchers.js';
 
 export interface Consents {
-  /** Undefined also for a consent that does not count, because the sign-ins in which it was given do not cover the privileges that the user has now. */
+  /** Returns undefined also for a consent that does not count, because the sign-ins in which it was given do not cover the user's current privileges. */
   get(userId: string, clientId: string): Promise<Consent | undefined>;
   /** All that the user allowed. */
   find(userId: string): Promise<readonly Consent[]>;
   /**
-   * Adds to what the user allowed the client before, if that counts.
-   * @param claims those that were asked for one by one
+   * Adds to the earlier consent of the user, if that consent counts.
+   * @param claims claims that the client requested one by one
    * @param vouchedBy voucher of the sign-in in which the user allows it. @default no limit
    */
   allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
@@ -25,7 +25,7 @@ export function createConsents(
   { collections: { consents }, now }: DirectoryContext,
   covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>,
 ): Consents {
-  /** Asks for the privileges only if a tenant's administrator vouched for a sign-in. */
+  /** Reads the privileges only if a tenant's administrator vouched for a sign-in. */
   const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
     vouchedBy?.by !== 'tenant' || (await covers(vouchedBy, userId));
 

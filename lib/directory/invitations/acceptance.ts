@@ -244,7 +244,7 @@ const isOpen = (user: User | undefined, { id, serial }: LinkRef, now: number): b
 /** The user may have joined a group since, with privileges that the link does not open. */
 const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);
 
-/** Returns the voucher of a person who used the invitation link. A mailed link counts for no more than the address that it went to. */
+/** Returns the voucher of a person who used the invitation link. A mailed link counts for no more than its address. */
 const voucherOfLink = (person: PersonWithUser): Voucher | undefined => {
   const { invitation } = person.user;
   return invitation?.send ? ofMailedLink(invitation.vouchedBy, person) : invitation?.vouchedBy;

@@ -29,15 +29,15 @@ export function viewOf({ clientName: _, ...row }: Invitation, now: number): Invi
 }
 
 /**
- * Returns a JSON Pointer to the reference that leads nowhere: an invitation without its person, or for another user, is no invitation. Undefined for one that
- * has both.
+ * Returns a JSON Pointer to the missing reference of an invitation: its person does not exist, or has another user. Undefined for an invitation that has
+ * both.
  */
 export function missingReference({ tid, personId, userId }: Invitation, person: Person | undefined): string | undefined {
   if (person?.tid !== tid || person.id !== personId) return '/personId';
   return person.user?.id === userId ? undefined : '/userId';
 }
 
-/** @param problemOf returns a JSON Pointer to the reference of an invitation that leads nowhere. */
+/** @param problemOf returns a JSON Pointer to the missing reference of an invitation */
 export function createInvitationList(
   context: DirectoryContext,
   rows: TenantScope<Invitation>,

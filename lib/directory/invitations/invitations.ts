@@ -55,7 +55,7 @@ export interface Invitations {
   resend(id: string): Promise<InvitationView>;
   /** @throws IdpError `not_found`, `invitation_over` for one that was accepted. */
   revoke(id: string): Promise<InvitationView>;
-  /** Removes the record. An invitation that waits is revoked first. @throws IdpError `not_found`. */
+  /** Removes the record. A pending invitation is revoked first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The link, which proves no address from now on. @throws IdpError `not_found`, `invitation_over`. */
   link(id: string): Promise<{ readonly url: string; readonly expiresAt: Date }>;

@@ -1,7 +1,7 @@
 /**
- * References without which a record is of no use: the tenant that a record belongs to, the person and the user of an invitation, the parent of a linked account.
- * A restore or another program may have removed what they lead to. Ids of removed groups, subsidiaries and permissions are no such references, because a
- * removal leaves them behind, and readers pass over them.
+ * References that a record cannot do without: the tenant of a record, the person and the user of an invitation, the parent of a linked account. A restore or
+ * another program may have removed the other record. Ids of removed groups, subsidiaries and permissions are no such references, because a removal leaves them
+ * behind, and reads ignore them.
  */
 import type { Row } from '../../store/directory-store.js';
 import type { Invitation, Person, Tenant } from '../../store/records/records.js';
@@ -10,15 +10,15 @@ import type { DirectoryContext } from '../context.js';
 import { OF_INSTANCE } from '../tenants/extension-collections.js';
 import { missingReference } from './invitation-lists.js';
 
-/** Return a JSON Pointer to a reference of a sound record that leads nowhere. A reference to an unreadable record leads somewhere, because that record is named itself. */
+/** Functions that return a JSON Pointer to a reference to a missing record. An unreadable record is not missing, because `health()` names it itself. */
 export interface MissingReferences {
-  /** Any reference. */
+  /** Any missing reference. */
   of(collection: string, row: Row): Promise<string | undefined>;
-  /** A reference without which its tenant's services do not find the record: an invitation without its person or user. */
+  /** A missing reference because of which the services of the tenant do not find the record: the person or user of an invitation. */
   hiding(collection: string, row: Row): Promise<string | undefined>;
 }
 
-/** Collections of the service whose rows go with their tenant. Rows of extensions go with their tenant too. */
+/** Collections of the service whose rows are removed with their tenant. Rows of extensions are removed with it too. */
 const ofTenants: readonly string[] = ['subsidiaries', 'persons', 'groups', 'invitations'];
 
 export function createMissingReferences({ collections, caches }: Pick<DirectoryContext, 'collections' | 'caches'>): MissingReferences {

@@ -1,4 +1,4 @@
-/** The members that a schema names. A later release may have stored others. */
+/** Reduction of a value to the members that its schema names. A later release may have stored others. */
 import type { TSchema } from '@sinclair/typebox';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -7,7 +7,7 @@ const propertiesOf = ({ properties = {} }: TSchema): Readonly<Record<string, TSc
 const isStrict = ({ type, additionalProperties }: TSchema): boolean => type === 'object' && additionalProperties === false;
 
 /**
- * Returns a value without members that its schema does not name, at any depth. Returns the value itself where it has none.
+ * Returns a value without members that its schema does not name, at any depth. Returns the same value if it has no such members.
  * @example
  * ```ts
  * import { knownPart, Type } from 'tenant-idp/extension';
@@ -32,7 +32,7 @@ export function knownPart(schema: TSchema, value: unknown): unknown {
   return isSame ? value : Object.fromEntries(kept);
 }
 
-/** The changed row with the unknown members of the stored row, if their object still exists. Unknown members in lists are lost. */
+/** Returns the changed row with the unknown members of the stored row, if their object still exists. Unknown members in lists are lost. */
 export function withUnknown(schema: TSchema, before: unknown, next: unknown): unknown {
   if (schema.type !== 'object' || !isObject(before) || !isObject(next)) return next;
   const properties = propertiesOf(schema);

@@ -100,7 +100,7 @@ export interface ListParts<R extends Listable, Query extends AnyQuery> {
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
   /** Whether a row is of the query, but for its name. */
   fits(row: R, query: Query): boolean;
-  /** Returns the rows of the list among those that an index or a look-up found. It names rows that miss what they refer to with `withLeftOut`. @default all */
+  /** Returns the rows of the list among those that an index or a look-up found. It names rows that refer to a missing record with `withLeftOut`. @default all */
   sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;
 }
 

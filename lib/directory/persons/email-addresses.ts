@@ -84,8 +84,8 @@ export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): Pe
 }
 
 /**
- * Returns the voucher of a person who used a link that was mailed to the account's address: no more than the writers of the link and of the address vouch
- * for, because the mailbox may be that of either.
+ * Returns the voucher of a person who used a link that was mailed to the account's address. The voucher covers no more than the writers of the link and of the
+ * address vouch for, because the mailbox may belong to either writer.
  */
 export const ofMailedLink = (link: Voucher | undefined, person: PersonWithUser): Voucher =>
   weaker(weaker(link, accountEmailVoucherOf(person)), { by: 'person' }) ?? { by: 'person' };

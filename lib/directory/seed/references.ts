@@ -57,7 +57,7 @@ export async function findSeedReferenceProblems(
   const check = async ({ what, names, kept }: Target, name: string, ...path: (string | number)[]) => {
     if (names.includes(name) || (await kept?.(name))) return;
     const didYouMean = names.length > 0 ? { didYouMean: closest(name, names) } : {};
-    const expected = names.length > 0 ? what : `${what}: there is none, so add it`;
+    const expected = names.length > 0 ? what : `${what}: none exists, so add one`;
     problems.push({ path: seedPath(...path), expected, received: `'${name}'`, ...didYouMean });
   };
 

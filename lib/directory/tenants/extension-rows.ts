@@ -45,7 +45,7 @@ export interface ExtensionData {
 
 const PAGE = 100;
 
-/** The rows as the extension gets them, with the rows that their read left out. */
+/** Returns the rows as the extension gets them, with the rows that the read left out. */
 const shownRows = (collection: ExtensionCollection, rows: readonly KeptRow[]) =>
   withLeftOut(
     rows.map((row) => shownOf(collection, row)),

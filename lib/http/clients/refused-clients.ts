@@ -1,4 +1,4 @@
-/** Clients that did not authenticate, as the log names them. The answer to the client says none of it. */
+/** Names and reasons of clients that did not authenticate, for the log. The answer to the client has neither. */
 
 /** The cause of an error that answers a client, or an API resource, that did not authenticate. */
 export class RefusedClient {
@@ -19,8 +19,8 @@ const START = 4;
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
- * Returns an id that nobody registered, as the log has it. Somebody may have sent a secret in its place, so only the start of a text is shown that is as long
- * as a secret. That bounds the line as well.
+ * Returns an unknown id as the log shows it. The client may have sent a secret in place of the id, so of a text that is as long as a secret, only the start is
+ * shown. The limit bounds the line as well.
  */
 export const shownId = (id: string): string => {
   const isId = id.length < SECRET_LENGTH || uuid.test(id);

@@ -28,7 +28,10 @@ const failures = [
   'end_session_success.error',
 ];
 
-/** Who was refused, and why: texts of oidc-provider and of ours, which hold no value of the request. {@link ClientRefusals} names clients that did not authenticate. */
+/**
+ * Returns the client and the reason of a refusal. The reasons of oidc-provider and of the service hold no value of the request. {@link ClientRefusals} names
+ * clients that did not authenticate.
+ */
 function refusal(
   { oidc }: Partial<KoaContextWithOIDC>,
   error: Error & { status?: number; error?: string; error_detail?: string },

@@ -66,7 +66,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const login = policy.get('login');
   const consent = policy.get('consent');
 
-  // oidc-provider checks PKCE and pushed requests as a request begins, and not again as it is resumed.
+  // oidc-provider checks PKCE and pushed requests when a request begins, and not again when the request is resumed.
   const checkRules = createResumedCheck(parts);
   login?.checks.add(
     new Check('challenge', 'code_challenge is missing: send it with code_challenge_method=S256', 'invalid_request', (ctx) => {
@@ -114,13 +114,13 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
       async (ctx) => ({ oids: await choices(ctx) }),
       new Check(
         'tenant',
-        'another account of the signed-in user is of the tenant: let the user choose it',
+        'another account of the signed-in user belongs to the tenant: let the user choose it',
         'account_selection_required',
         (ctx) => unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
       ),
       new Check(
         'id_token_hint',
-        'id_token_hint is of another account of the signed-in user: let the user choose it',
+        'id_token_hint names another account of the signed-in user: let the user choose it',
         'login_required',
         (ctx) => unless(isHinted(ctx), () => hasChoice(ctx)),
       ),
@@ -163,9 +163,9 @@ const refusal = 'users cannot create accounts here: sign in, or ask the operator
 const mismatches = {
   level: 'the sign-in reached no level of the essential acr in claims: ask for another level, or leave essential out',
   hint: 'id_token_hint and the signed-in account do not match: sign in with the account of the hint, or leave the hint out',
-  method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows: sign in another way',
-  tenant:
-    'the signed-in account is not of a tenant that may sign in here: sign in with another account, or allow the tenant for the client',
+  method:
+    'the user signed in by another method than the requested one, or by one that the tenant does not allow: sign in by another method',
+  tenant: 'the tenant of the signed-in account may not use the client: sign in with another account, or allow the tenant for the client',
 };
 
 /** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */

@@ -26,9 +26,7 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
         if (found === 'refused')
-          throw new errors.AccessDenied(
-            `the requirement ${name} refuses this sign-in: ask the operator of the service what the user lacks`,
-          );
+          throw new errors.AccessDenied(`the requirement ${name} refuses this sign-in: ask the operator of the service what is missing`);
         // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
         if (found === 'open' && session.act)
           throw new errors.AccessDenied(

@@ -1,8 +1,9 @@
 /**
- * The FAPI 2.0 Security Profile, of clients whose record or whose option `fapi` says `'2.0'`: the settings that it implies, and the requests that it refuses.
+ * The FAPI 2.0 Security Profile, for clients whose record, or the option `fapi`, says `'2.0'`: the settings that the profile implies, and the requests that it
+ * refuses.
  *
- * The settings are the defaults of the metadata of such a client. A record that contradicts one of them is refused when it is written. A row that contradicts
- * one all the same, because it is older, is refused at each use, because oidc-provider checks few of them.
+ * The settings are the defaults of the metadata of such a client. A record that contradicts one of the settings is refused when it is written. The client of an
+ * older row is refused at each use, because oidc-provider checks few of the settings.
  * @see FAPI 2.0 Security Profile §5.3.2, §5.4
  */
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -27,7 +28,7 @@ export const MAX_CODE_SECONDS = 60;
 type Features = ResolvedOptions['features'];
 type Profile = '1.0 Final' | '2.0' | undefined;
 
-/** Returns the rule which clients the profile applies to. API resources, and the applications of the service itself, are exempt. */
+/** Returns a function that says whether the profile applies to a client. API resources, and the applications of the service itself, are exempt. */
 export const createProfileRule =
   ({ fapi }: Pick<ResolvedOptions, 'fapi'>, { isInternal }: Pick<InternalClients, 'isInternal'>): OidcParts['isFapi2'] =>
   (record) =>
@@ -125,7 +126,7 @@ const isEncrypted =
     return protocol !== 'http:' || ((type === 'native' || mayBeLocal) && isLoopback(hostname));
   };
 
-/** Metadata as {@link rules} judge it. oidc-provider drops the grant type `implicit`, and does not know the algorithm of introspection responses. */
+/** Returns metadata as {@link rules} check it. oidc-provider drops the grant type `implicit`, and does not know the algorithm of introspection responses. */
 const judged = (known: Metadata, { metadata: { introspection_signed_response_alg, grant_types } }: ClientRecord): Metadata => ({
   ...known,
   introspection_signed_response_alg,
@@ -187,7 +188,7 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
     checkProfile(ctx);
     const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };
     if (client.requirePushedAuthorizationRequests && parJti === undefined)
-      throw new errors.InvalidRequest('the request was not pushed, which is required of the client by now: push it (PAR)');
+      throw new errors.InvalidRequest('the request was not pushed, and the client must push its requests now: push it (PAR)');
   };
 }
 

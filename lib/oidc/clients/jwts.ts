@@ -29,7 +29,7 @@ export const encryptionAlgorithms = [
  */
 export function jwtProblem(header: object, claims: object): string | undefined {
   if ('crit' in header) return 'has crit: leave it out';
-  return [header, claims].every(isWellFormed) ? undefined : 'has halves of characters (surrogates): write whole characters';
+  return [header, claims].every(isWellFormed) ? undefined : 'has unpaired surrogates: write whole characters';
 }
 
 /** JSON.stringify writes a half of a character as an escape, and a backslash as two. */

@@ -13,7 +13,7 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
 }
 
 /**
- * Refuses each use of a pairwise client while there is no salt, in production. It would get the id of its users, which other clients know.
+ * Refuses each use of a pairwise client in production while there is no salt. Otherwise the client would get the id of its users, which other clients know.
  * @throws UnauthorizedClient
  */
 export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { metadata }: Pick<ClientRecord, 'metadata'>): void {

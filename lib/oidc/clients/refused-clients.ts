@@ -1,4 +1,4 @@
-/** Requests that were refused because their client is unknown, disabled, or did not authenticate: counted, and logged with the reason. */
+/** Requests that were refused because their client is unknown, disabled, or did not authenticate. The requests are counted, and logged with the reason. */
 import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -12,7 +12,7 @@ import type { OidcParts } from '../context.js';
 type Log = (refused: RefusedClient) => void;
 
 export interface ClientRefusals {
-  /** Takes note of a request that oidc-provider refused. Returns whether {@link ClientRefusals.settle} logs the refusal. */
+  /** Records a request that oidc-provider refused. Returns whether {@link ClientRefusals.settle} logs the refusal. */
   note(ctx: KoaContextWithOIDC, error: Error, log: Log): boolean;
   /** Counts the wrong secret of a request, or logs its refusal. @throws IdpError `too_many_requests`, which is logged in place of the refusal */
   settle(ctx: Context): Promise<void> | undefined;
@@ -84,7 +84,7 @@ function presentedBy({ headers, oidc }: KoaContextWithOIDC): Presented {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** oidc-provider refuses a text that is not encoded. @see RFC 6749 §2.3.1 */
+/** Returns the decoded text, or the text itself if it is malformed, which oidc-provider refuses. @see RFC 6749 §2.3.1 */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -93,7 +93,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The client that an assertion says it is of, whether or not it is. @see RFC 7523 §3 */
+/** Returns the client that an assertion names, without verifying it. @see RFC 7523 §3 */
 function claimedClientId(assertion: string): string | undefined {
   try {
     return textOf(decodeJwt(assertion).sub);
@@ -110,7 +110,7 @@ const ways: Readonly<Record<string, Way>> = {
 };
 const sent: Readonly<Partial<Record<Way, string>>> = { secret: 'a secret', assertion: 'a client assertion', none: 'no credentials' };
 
-/** Says that a request has credentials of another kind than the client registered. */
+/** Returns the reason if a request has credentials of another kind than the client registered. */
 function otherMethod({ clientAuthMethod: method }: Client, way: Way): string | undefined {
   const expected = ways[String(method)];
   if (expected === undefined || expected === way || sent[way] === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** URIs of a request that the client did not register. Developers see both, because the URIs differ by one character most of the time. */
+/** URIs of requests that the client did not register. Developers see the received and the registered URIs, because they mostly differ by one character. */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { LONGEST_URI } from '../../directory/index.js';
 import { nearestUri } from '../../text/nearest-uri.js';
@@ -29,7 +29,7 @@ function comparedUri(received: unknown, registered: readonly string[] = []): Unr
   return { received, registered: [nearest.uri, ...registered.filter((uri) => uri !== nearest.uri)], difference: nearest.difference };
 }
 
-/** URIs of a client, and characters of each, that a page shows. */
+/** Most URIs of a client, and most characters of each, that a page shows. */
 const MOST_URIS = 20;
 const MOST_CHARACTERS = 300;
 

@@ -48,7 +48,7 @@ export function createInteractions(
   const { find, load } = createCurrentInteraction(parts, provider, restart);
   const switchAccount = createAccountSwitch(parts, provider, find);
 
-  /** Returns where to go on. A session may end between the page and its answer. */
+  /** Returns the URL to continue at. A session may end between the page and its answer. */
   const finish = async (ctx: Context, result: Record<string, unknown>): Promise<string> => {
     try {
       return await provider().interactionResult(ctx.req, ctx.res, result as never);

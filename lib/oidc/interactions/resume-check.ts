@@ -16,8 +16,8 @@ interface Login {
 }
 
 /**
- * Whether a request may take up an interaction: under its own path, in the browser that it began in, and with a sign-in that is still proven by the
- * time the session gets it, and that the user has not ended by a sign-out since.
+ * Whether a request may resume an interaction: under its own path, in the browser that it began in, and with a sign-in that is still valid when the session
+ * gets it. A sign-out of the user since then ends the sign-in.
  */
 export function createResumeCheck({ browsers, directory, options }: Pick<OidcParts, 'browsers' | 'directory' | 'options'>) {
   const lastSignOut = createLastSignOut(options);
@@ -27,7 +27,7 @@ export function createResumeCheck({ browsers, directory, options }: Pick<OidcPar
     const session = sessionOf(ctx);
     // Nothing is to be proven: there is no sign-in, or the session has it already, and what voids it ends the session.
     if (!login || (session.accountId === login.accountId && session.loginTs === login.ts)) return true;
-    // The user signed out in this browser before the session took the sign-in up.
+    // The user signed out in this browser before the session got the sign-in.
     if (login.after !== lastSignOut.of(ctx as unknown as Context)) return false;
     const account = await directory.accounts.findByOid(login.accountId);
     return account !== undefined && login.proof !== undefined && directory.credentials.holds(account, login.proof);

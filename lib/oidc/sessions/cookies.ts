@@ -40,18 +40,17 @@ export function createActingHint(options: CookieNaming) {
   };
 }
 
-/** Milliseconds that a browser remembers its last sign-out at least, longer than the service knows what a browser lost. */
+/** Least milliseconds that a browser remembers its last sign-out. The service remembers lost answers for less time. */
 const SIGN_OUT_KEPT_MS = 120_000;
 
 /**
- * A cookie that names the last sign-out of a browser. Sign-ins that were completed before this sign-out are not given to the browser again, and sign-ins that wait
- * to be taken up by the session end with it. The name is random,
- * because the clocks of two nodes differ.
+ * A cookie that names the last sign-out of a browser. The sign-out ends sign-ins that the session has not got yet, and the lost answers of earlier sign-ins are
+ * not repeated. The name is random, because the clocks of two nodes differ.
  */
 export function createLastSignOut(options: CookieNaming & Pick<ResolvedOptions, 'lifetimes'>) {
   const name = cookieName('signed-out', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
-  // A sign-in that no session has taken up waits as long as its interaction.
+  // A sign-in that no session has got yet waits as long as its interaction.
   const maxAge = Math.max(SIGN_OUT_KEPT_MS, 2000 * options.lifetimes.interaction);
   return {
     of: (ctx: Pick<Context, 'cookies'>): string | undefined => ctx.cookies.get(name, { signed: false })?.slice(0, SIGN_OUT_LENGTH),

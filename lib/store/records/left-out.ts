@@ -20,7 +20,7 @@ export function withLeftOut<Rows extends readonly unknown[]>(rows: Rows, those: 
 export const leftOutOf = (rows: readonly unknown[]): readonly LeftOutRow[] => leftOut.get(rows) ?? [];
 
 /**
- * Returns the member `unreadable` of a page: the malformed rows that its reads left out, each once. Without any, it returns no member.
+ * Returns the member `unreadable` of a page: the malformed rows that its reads left out, each once. Returns no member if no row was left out.
  * @example
  * ```ts
  * import { type ExtensionRows, leftOutIn } from 'tenant-idp/extension';

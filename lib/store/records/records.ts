@@ -358,7 +358,7 @@ export interface Client extends Named {
   readonly allowedScopes: readonly string[];
   /** Whether a request for a code needs PKCE. Absent: of public and native clients and under FAPI. Only confidential clients may have `false`. */
   readonly requirePkce?: boolean;
-  /** The FAPI profile of the client, with all its settings. Absent: as the option `fapi` says. */
+  /** The FAPI profile of the client, with all its settings. Absent: the option `fapi` decides. */
   readonly fapi?: '2.0';
   readonly allowPlainPkce: boolean;
   readonly requireConsent: boolean;
@@ -414,7 +414,7 @@ export interface Consent extends Stored {
   /** Claims that were asked for one by one. */
   readonly claims?: readonly string[];
   readonly at: Date;
-  /** Voucher of the sign-ins in which the user gave it. A consent without a voucher counts. */
+  /** Voucher of the sign-ins in which the user gave the consent. A consent without a voucher counts. */
   readonly vouchedBy?: Voucher;
 }
 

@@ -1,7 +1,6 @@
 /**
- * A slow sweep over all records: it finds unreadable ones that nobody reads, and records that refer to a record that does not exist, so that `health()` names
- * them. One node at a time reads a bounded number of rows a
- * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
+ * A slow sweep over all records. The sweep finds unreadable records that nobody reads, and records that refer to a missing record, so that `health()` names them.
+ * One node at a time reads a bounded number of rows a minute. The position and the rows that were found are in the store, so another node or a restart continues there.
  */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
@@ -28,7 +27,7 @@ export interface RowSweepParts {
   readonly store: Pick<CheckedDirectory, 'collection' | 'recall'>;
   /** Names of all collections. */
   readonly collections: readonly string[];
-  /** Returns a JSON Pointer to a reference of a sound row that leads nowhere. @default no row has one */
+  /** Returns a JSON Pointer to the missing reference of a sound row. @default no row has one */
   readonly missingReference?: (collection: string, row: Row) => Promise<string | undefined>;
   /** Takes or renews the right to sweep; false while another node has it. */
   readonly lease: (milliseconds: number) => Promise<boolean>;
@@ -82,7 +81,7 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
   };
   const collectionAfter = (name: string): Position => collectionFrom(`${name}\u0000`);
 
-  /** Returns the reference of a sound row that leads nowhere, and logs it when it is new. */
+  /** Returns the missing reference of a sound row, and logs it when it is new. */
   async function danglingIn(collection: string, row: Row): Promise<DanglingRow | undefined> {
     const path = await missingReference(collection, row);
     const key = keyOf({ collection, id: row.id });

@@ -60,7 +60,7 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     try {
       header = decodeProtectedHeader(jwt);
     } catch {
-      throw invalid('the request object is no JWT: send a signed one');
+      throw invalid('the request object is not a JWT: send a signed one');
     }
     const typ = typeOf(header);
     if (!types.has(typ)) throw invalid(requestObjectFaults.otherKind);
@@ -76,15 +76,15 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     if (claims.sub === client.clientId) throw invalid(requestObjectFaults.subIsClient);
     if (!isMeantFor([options.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(options.issuer));
     if (![exp, iat, nbf].every((time) => typeof time === 'number'))
-      throw invalid('exp, iat or nbf of the request object is no number: send seconds since 1970');
+      throw invalid('exp, iat or nbf of the request object is not a number: send seconds since 1970');
     const at = epochSeconds(now());
     if (isPast(exp, at)) throw invalid(requestObjectFaults.expired);
     if (isFromFuture(nbf, at)) throw invalid(requestObjectFaults.notYet);
     if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf, at)) throw invalid(requestObjectFaults.tooLong);
     if (typeof jti !== 'string' || jti === '')
-      throw invalid('jti of the request object is no text: send another one in each request object');
+      throw invalid('jti of the request object is not a text: send a new one in each request object');
     if (claims.request !== undefined || claims.request_uri !== undefined)
-      throw invalid('the request object holds request or request_uri: leave them out');
+      throw invalid('the request object has request or request_uri: leave them out');
     if (!(await useOnce(artifacts, 'RequestObject', { iss: client.clientId, jti, exp })))
       throw invalid('the request object was used before: make a new one, with its own jti, for each request');
     return { claims, typ };

@@ -50,7 +50,7 @@ export function createPlainDoor({ parts: { adapters, now, isFapi2 }, handlers, f
   const callOf = (ctx: Context): Awaitable<Call | undefined> =>
     onceThere(plainForm(ctx), (form) => form && onceThere(validClient(form.clientId), (client) => callFrom(ctx, form, client)));
 
-  /** The client, unless oidc-provider refuses its metadata, which the other door answers. */
+  /** Returns the client, unless oidc-provider refuses its metadata. The other door answers such a client. */
   function validClient(id: string): ReturnType<FindClient> {
     const found = findClient(id);
     return found instanceof Promise ? found.catch(unlessInvalid) : found;
