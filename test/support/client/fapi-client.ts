@@ -4,9 +4,8 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { redirectUri } from '../service/seed.js';
 import { type Agent, createPkce, postForm } from './agent.js';
 import type { AssertingClient } from './assertions.js';
+import { CIBA_GRANT } from './ciba/call-centre.js';
 import { responseOf } from './steps.js';
-
-export const CIBA_GRANT = 'urn:openid:params:grant-type:ciba';
 
 const keys = await generateKeyPair('ES256', { extractable: true });
 const rsa = await generateKeyPair('RS256', { extractable: true });
