@@ -3,9 +3,9 @@
 import { type AddressInfo, createServer as createProbe, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type Extension, type IdentityProvider } from 'tenant-idp';
-import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent } from '../support/client/agent.js';
 import { isSignInPage } from '../support/client/authorization-response.js';
+import { inProduction, lastingOptions } from '../support/service/idp.js';
 import { testKeys } from '../support/service/keys.js';
 
 let idp: IdentityProvider;
@@ -79,25 +79,10 @@ describe('D the first page of a service in development', () => {
     expect(await (await fetch(`${origin}/`)).text()).toBe('own');
   });
 
-  test('is not there in production', async () => {
-    const before = process.env.NODE_ENV;
-    process.env.NODE_ENV = 'production';
-    try {
-      const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
-      idp = await createIdentityProvider({
-        issuer: 'https://login.example.com',
-        artifacts: lasting(memoryArtifacts()),
-        directory: lasting(memoryDirectory()),
-        keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
-        cookies: { keys: ['c'.repeat(32)] },
-        trustProxy: false,
-        logger: silent,
-      });
+  test('is not there in production', () =>
+    inProduction(async () => {
+      idp = await createIdentityProvider({ ...lastingOptions(), logger: silent });
       const server = await idp.listen(0, '127.0.0.1');
       expect((await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).status).toBe(404);
-    } finally {
-      if (before === undefined) delete process.env.NODE_ENV;
-      else process.env.NODE_ENV = before;
-    }
-  });
+    }));
 });

@@ -2,13 +2,12 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { saml } from 'tenant-idp/extensions/saml';
 import { createFetchProblem } from '../../lib/fetch/fetch-rules.js';
 import type { Row } from '../../lib/store/directory-store.js';
 import { type AdminClient, adminClient, administer, adminToken } from '../support/administration/admin.js';
 import type { Json } from '../support/client/agent.js';
-import { testKeys } from '../support/service/keys.js';
+import { lastingOptions } from '../support/service/idp.js';
 import { silentLogger } from '../support/service/test-directory.js';
 
 /** Spellings of an IPv4 address that the parser of URLs takes. */
@@ -60,7 +59,7 @@ test.each(taken)('%s may be called', (host) => {
 
 describe('what administrators write in production', () => {
   const before = process.env.NODE_ENV;
-  const stores = { artifacts: { ...memoryArtifacts(), ephemeral: false }, directory: { ...memoryDirectory(), ephemeral: false } };
+  const options = lastingOptions();
   const secret = 'root-secret'.padEnd(32, '-');
   const samlScopes = ['idp.saml-service-providers:read', 'idp.saml-service-providers:write'];
   const seeded = adminClient('root', ['*']);
@@ -97,11 +96,7 @@ describe('what administrators write in production', () => {
   beforeAll(async () => {
     process.env.NODE_ENV = 'production';
     idp = await createIdentityProvider({
-      ...stores,
-      issuer: 'https://login.example.com',
-      keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
-      cookies: { keys: ['c'.repeat(32)] },
-      trustProxy: false,
+      ...options,
       extensions: [saml()],
       outgoing: { allowHosts: ['10.20.30.40'] },
       limits: { adminRequestsPerMinute: 100_000 },
@@ -147,7 +142,7 @@ describe('what administrators write in production', () => {
 
   test('a stored one stops no change of another member', async () => {
     const { json } = await post('/clients', client((url) => ({ jwks_uri: url }))('https://app.example/jwks'));
-    await stores.directory
+    await options.directory
       .collection<Row>('clients')
       .update(json.id, (row) => ({ ...row, metadata: { ...code, jwks_uri: 'https://10.0.0.1/' } }));
     expect((await root.patch(`/clients/${json.id}`, { name: 'Another' })).status).toBe(200);

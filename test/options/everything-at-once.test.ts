@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { inProduction } from '../support/service/idp.js';
 import { silentLogger } from '../support/service/test-directory.js';
 
 const refusal = async (options: object): Promise<ConfigError> =>
@@ -131,16 +132,10 @@ describe('everything wrong at once', () => {
     expect(error.message).toContain("did you mean 'orders.read'");
   });
 
-  test('in production what is insecure is told as well', async () => {
-    const before = process.env.NODE_ENV;
-    process.env.NODE_ENV = 'production';
-    try {
+  test('in production what is insecure is told as well', () =>
+    inProduction(async () => {
       const error = await refusal({ claimMapping: { perms: 'org' } });
       expect(error.code).toBe('invalid_options');
       expect(pathsOf(error)).toEqual(expect.arrayContaining(['claimMapping.perms', 'issuer', 'artifacts', 'cookies.keys']));
-    } finally {
-      if (before === undefined) delete process.env.NODE_ENV;
-      else process.env.NODE_ENV = before;
-    }
-  });
+    }));
 });

@@ -2,10 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
-import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, basic, postForm } from '../../support/client/agent.js';
+import { inProduction, lastingOptions } from '../../support/service/idp.js';
 import { keepLog } from '../../support/service/kept-log.js';
-import { testKeys } from '../../support/service/keys.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -96,23 +95,8 @@ test('a URI as long as no other is compared with none', async () => {
 });
 
 test('in production, no answer has the URI that was sent or one that is registered; the log names what differs', async () => {
-  const before = process.env.NODE_ENV;
-  process.env.NODE_ENV = 'production';
-  const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
   const { logger, lines } = keepLog();
-  const idp = await createIdentityProvider({
-    issuer: 'https://login.example.com',
-    artifacts: lasting(memoryArtifacts()),
-    directory: lasting(memoryDirectory()),
-    keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
-    cookies: { keys: ['c'.repeat(32)] },
-    trustProxy: false,
-    seed: { clients: [client] },
-    logger,
-  }).finally(() => {
-    if (before === undefined) delete process.env.NODE_ENV;
-    else process.env.NODE_ENV = before;
-  });
+  const idp = await inProduction(() => createIdentityProvider({ ...lastingOptions(), seed: { clients: [client] }, logger }));
   try {
     const server = await idp.listen(0, '127.0.0.1');
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

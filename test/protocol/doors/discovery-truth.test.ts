@@ -5,16 +5,14 @@ import { inspect } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createIdentityProvider } from 'tenant-idp';
-import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
 import { assertionType } from '../../support/client/assertions.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { CIBA_GRANT, callsTo, cibaClient } from '../../support/client/ciba/call-centre.js';
 import { credentialsOf, endpointsOf } from '../../support/client/endpoints.js';
 import { createSigningClient } from '../../support/client/request-objects.js';
-import { startIdp } from '../../support/service/idp.js';
+import { inProduction, lastingOptions, startIdp } from '../../support/service/idp.js';
 import { keepLog } from '../../support/service/kept-log.js';
-import { testKeys } from '../../support/service/keys.js';
 import { expectQuietLog } from '../../support/service/leaks.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { codeOf } from '../../support/service/test-directory.js';
@@ -159,19 +157,11 @@ describe('4.1 subject_types_supported', () => {
     }
   });
 
-  test('4.1 in production, public alone without one: a pairwise client is none, and the log says why', async () => {
-    const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
-    const { logger, lines } = keepLog();
-    const before = process.env.NODE_ENV;
-    process.env.NODE_ENV = 'production';
-    try {
+  test('4.1 in production, public alone without one: a pairwise client is none, and the log says why', () =>
+    inProduction(async () => {
+      const { logger, lines } = keepLog();
       const one = await createIdentityProvider({
-        issuer: 'https://login.example.com',
-        artifacts: lasting(memoryArtifacts()),
-        directory: lasting(memoryDirectory()),
-        keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
-        cookies: { keys: ['c'.repeat(32)] },
-        trustProxy: false,
+        ...lastingOptions(),
         logger,
         seed: {
           clients: [
@@ -216,11 +206,7 @@ describe('4.1 subject_types_supported', () => {
       const late = { id: 'late', name: 'Late', secret: 's'.repeat(32), metadata, allowedScopes: ['openid'] };
       await expect(one.directory.clients.create(late)).rejects.toMatchObject({ details: { path: '/metadata/subject_type' } });
       await one.close();
-    } finally {
-      if (before === undefined) delete process.env.NODE_ENV;
-      else process.env.NODE_ENV = before;
-    }
-  });
+    }));
 });
 
 describe('4.1 algorithms', () => {

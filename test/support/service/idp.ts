@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { testTls } from '../browser/tls.js';
 import { type KeptLog, keepLog } from './kept-log.js';
 import { testKeys } from './keys.js';
@@ -68,4 +69,28 @@ export async function startIdp({
       await idp.close();
     },
   };
+}
+
+const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
+
+/** Options that production requires, with stores in memory that say that they outlive the process. */
+export const lastingOptions = () => ({
+  issuer: 'https://login.example.com',
+  artifacts: lasting(memoryArtifacts()),
+  directory: lasting(memoryDirectory()),
+  keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
+  cookies: { keys: ['c'.repeat(32)] },
+  trustProxy: false as const,
+});
+
+/** Runs with `NODE_ENV` as in production, and restores it. */
+export async function inProduction<Result>(run: () => Promise<Result>): Promise<Result> {
+  const before = process.env.NODE_ENV;
+  process.env.NODE_ENV = 'production';
+  try {
+    return await run();
+  } finally {
+    if (before === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = before;
+  }
 }
