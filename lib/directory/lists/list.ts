@@ -11,7 +11,7 @@ import type { Collection, Position, Range } from '../../store/directory-store.js
 import { compareOrdered, compareTexts } from '../../store/index-order.js';
 import type { CollectionName } from '../../store/records/collections.js';
 import { isKeyedCollection, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
-import { type LeftOutRow, leftOutOf } from '../../store/records/left-out.js';
+import { leftOutIn } from '../../store/records/left-out.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import { comparedText } from '../../text/compared.js';
 import type { DirectoryContext } from '../context.js';
@@ -142,9 +142,9 @@ export function createList<R extends Listable, Query extends AnyQuery>(
         .slice(0, limit + 1)
         .map(({ row }) => row);
 
-    const leftOut = new Map<string, LeftOutRow>();
+    const reads: (readonly R[])[] = [];
     const noted = (read: readonly R[]): readonly R[] => {
-      for (const row of leftOutOf(read)) leftOut.set(row.id, row);
+      reads.push(read);
       return read;
     };
     const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (parts.sift ? noted(await parts.sift(rows, query)) : rows);
@@ -171,11 +171,10 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     const rows = await found();
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    const unreadable = [...leftOut.values()].map(({ id, path }) => ({ id, path }));
     return {
       items,
       ...(last && rows.length > limit && { next: cursors.write(list, positionOf(last)) }),
-      ...(unreadable.length > 0 && { unreadable }),
+      ...leftOutIn(...reads),
     };
   };
 }
