@@ -13,7 +13,7 @@ import { IdpError } from '../../errors.js';
 import { challenge } from '../header-values.js';
 import { formOf, parametersOf } from '../requests/parameters.js';
 import { basicCredentials } from './basic-credentials.js';
-import { NO_CREDENTIALS, RefusedClient, shownId, UNKNOWN_CLIENT } from './refused-clients.js';
+import { NO_CREDENTIALS, RefusedClient } from './refused-clients.js';
 
 type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & {
   readonly directory: Pick<Directory, 'authenticate' | 'clients' | 'apiResources'>;
@@ -47,8 +47,7 @@ export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthPa
   const { authenticate } = directory;
   const refusalOf = async ({ id, secret }: Credentials): Promise<RefusedClient> => {
     if (id === undefined) return new RefusedClient(undefined, NO_CREDENTIALS);
-    const reason = await explainRefusal(directory, id, secret);
-    return reason === undefined ? new RefusedClient(shownId(id), UNKNOWN_CLIENT) : new RefusedClient(id, reason);
+    return RefusedClient.of(id, await explainRefusal(directory, id, secret));
   };
   return async function authenticateClient(ctx, next) {
     const credentials = credentialsOf(ctx as Context);

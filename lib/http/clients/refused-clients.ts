@@ -7,6 +7,11 @@ export class RefusedClient {
     readonly client: string | undefined,
     readonly reason: string,
   ) {}
+
+  /** @param reason undefined where no record has the id */
+  static of(id: string, reason: string | undefined): RefusedClient {
+    return reason === undefined ? new RefusedClient(shownId(id), UNKNOWN_CLIENT) : new RefusedClient(id, reason);
+  }
 }
 
 export const UNKNOWN_CLIENT = 'the client is unknown';

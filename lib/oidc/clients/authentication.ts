@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { CallerState } from '../../contract/clients/caller.js';
+import { NO_CREDENTIALS } from '../../http/clients/refused-clients.js';
 import { challenge } from '../../http/header-values.js';
 import { authenticated } from '../upstream/router.js';
 import { callerOf } from './clients.js';
@@ -17,7 +18,7 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
   if ([authorization, attestation, body.client_id, body.client_secret, body.client_assertion].some(Boolean)) return;
   // @see RFC 9110 §15.5.2
   ctx.set('WWW-Authenticate', challenge('Basic', { realm: issuer }));
-  throw new errors.InvalidClientAuth('no client authentication included');
+  throw new errors.InvalidClientAuth(NO_CREDENTIALS);
 }
 
 /** Puts who authenticated on `ctx.state.caller`, at whichever door. A public client only names itself. */

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { explainRefusal } from '../../directory/index.js';
 import { basicCredentials } from '../../http/clients/basic-credentials.js';
-import { RefusedClient, shownId, UNKNOWN_CLIENT } from '../../http/clients/refused-clients.js';
+import { RefusedClient } from '../../http/clients/refused-clients.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
 
@@ -36,13 +36,12 @@ export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcP
     const { way, secret, id = client?.clientId } = presented;
     const said = error.error_detail ?? error.error_description ?? error.message;
     if (id === undefined) return new RefusedClient(undefined, said);
-    const isOfMetadata = error instanceof errors.InvalidClientMetadata;
     if (client) {
       const reason = otherMethod(client, way) ?? (way === 'secret' ? await explainRefusal(directory, client.clientId, secret) : undefined);
-      return new RefusedClient(client.clientId, isOfMetadata ? said : (reason ?? said));
+      return new RefusedClient(client.clientId, isOfMetadata(error) ? said : (reason ?? said));
     }
-    const reason = await explainRefusal(directory, id, secret);
-    return new RefusedClient(reason === undefined ? shownId(id) : id, isOfMetadata ? said : (reason ?? UNKNOWN_CLIENT));
+    const refused = RefusedClient.of(id, await explainRefusal(directory, id, secret));
+    return isOfMetadata(error) ? new RefusedClient(refused.client, said) : refused;
   }
 
   return {
@@ -55,8 +54,9 @@ export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcP
   };
 }
 
+const isOfMetadata = (error: Error): boolean => error instanceof errors.InvalidClientMetadata;
 const isOfClient = (error: Error): error is errors.OIDCProviderError =>
-  error instanceof errors.InvalidClientAuth || error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata;
+  error instanceof errors.InvalidClientAuth || error instanceof errors.InvalidClient || isOfMetadata(error);
 
 type Way = 'secret' | 'assertion' | 'attestation' | 'other' | 'none';
 
