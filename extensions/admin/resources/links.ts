@@ -28,10 +28,11 @@ const Links = Type.Object(
 type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
 
 /** The parent, in whatever tenant. A link has an end in each of two: one that the caller does not administer is as absent as its users. */
-async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account | undefined> {
+async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
   await directory.forTenant(params.tid).users.require(params.id);
   const parent = await directory.accounts.findByOid(params.parentId);
-  return parent && administrator.administers(parent.tenant.id) ? parent : undefined;
+  if (!parent || !administrator.administers(parent.tenant.id)) throw new IdpError('not_found');
+  return parent;
 }
 
 export const links = [
@@ -44,9 +45,7 @@ export const links = [
     errors: ['link_self', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'already_linked', 'link_privileged'],
     async handle(request) {
       const { params, directory } = request;
-      const parent = await parentOf(request);
-      if (!parent) throw new IdpError('not_found');
-      const { person, tenant } = parent;
+      const { person, tenant } = await parentOf(request);
       const { linking } = directory.forTenant(params.tid);
       return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }, directory.privileges.checkNone));
     },
@@ -60,9 +59,9 @@ export const links = [
     errors: ['not_linked', 'grant_exceeds_own'],
     async handle(request) {
       const { params, directory, administrator } = request;
+      const parent = await directory.accounts.findByOid(params.parentId);
       // Callers of all tenants end a link to a parent that does not exist any more.
-      if (!(await parentOf(request)) && (!administrator.ofAllTenants || (await directory.accounts.findByOid(params.parentId))))
-        throw new IdpError('not_found');
+      if (!(parent ? administrator.administers(parent.tenant.id) : administrator.ofAllTenants)) throw new IdpError('not_found');
       const { linking, users } = directory.forTenant(params.tid);
       return userView(
         await writeJudged(await users.require(params.id), mayEndLink(request), (check) =>
