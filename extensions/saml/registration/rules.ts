@@ -3,7 +3,7 @@ import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/ext
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
-import { isUniqueInTenant, otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
+import { mayShareNames, otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
 import { MAX_RELAY_STATE_BYTES, type ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
 import { claimNames, hasPseudonyms } from './offers.js';
@@ -106,7 +106,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   const { relayState = '' } = idpInitiated;
   expect(Buffer.byteLength(relayState) <= MAX_RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${MAX_RELAY_STATE_BYTES} bytes`);
   expect(
-    !isUniqueInTenant(nameId) || owner !== service.ofInstance || given.allowedTenants !== undefined,
+    !mayShareNames({ ...given, tid: owner }, service),
     '/allowedTenants',
     `tenants that trust each other, because users of two tenants may have the same NameID of this format; or ${otherWaysToUniqueNames}`,
   );

@@ -2,13 +2,21 @@
  * NameIDs that the administrators of a tenant decide. At a service provider of all tenants, users of two tenants may have the same NameID, and each could sign
  * in as the other.
  */
-import type { ServiceProviderFields } from './records.js';
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { ServiceProvider } from './records.js';
 
-type NameIdOfRecord = Pick<ServiceProviderFields['nameId'], 'format' | 'claim'>;
+interface Named extends Pick<ServiceProvider, 'tid' | 'allowedTenants'> {
+  readonly nameId: Pick<ServiceProvider['nameId'], 'format' | 'claim'>;
+}
 
-/** Whether the NameID is unique only among users of one tenant. */
-export const isUniqueInTenant = ({ format, claim }: NameIdOfRecord): boolean =>
-  format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
+/** Whether users of two tenants may have the same NameID at the service provider. Tenants that it names in `allowedTenants` trust each other. */
+export function mayShareNames(
+  { tid, nameId: { format, claim }, allowedTenants }: Named,
+  { ofInstance }: Pick<ExtensionContext, 'ofInstance'>,
+): boolean {
+  const isUniqueInTenant = format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
+  return isUniqueInTenant && tid === ofInstance && allowedTenants === undefined;
+}
 
 /** Alternatives to `allowedTenants` for an administrator who wants such a NameID at the instance's entity. */
 export const otherWaysToUniqueNames =

@@ -3,7 +3,7 @@ import type { ExtensionContext } from '../../../lib/extension-door.js';
 import type { AuthnRequest } from '../messages/inbound.js';
 import { nameIdFormatOf, nameIdUris } from '../messages/name-id.js';
 import type { Status } from '../messages/status.js';
-import { otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
+import { mayShareNames, otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
 import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
 import { statuses } from './statuses.js';
 
@@ -35,14 +35,10 @@ export function formatFor(
 }
 
 /** @param asked undefined for a format that no NameID here has */
-function refusalOf(
-  { tid, nameId, allowedTenants }: Named,
-  asked: NameIdFormat | undefined,
-  { ofInstance }: Pick<ExtensionContext, 'ofInstance'>,
-) {
-  const known = nameId.format;
+function refusalOf(serviceProvider: Named, asked: NameIdFormat | undefined, service: Pick<ExtensionContext, 'ofInstance'>) {
+  const known = serviceProvider.nameId.format;
   const always = `Or let it request ${known} or no format, or set nameId.ifAnotherIsAsked to answer, which answers ${known} to any request.`;
-  if (asked === 'emailAddress' && tid === ofInstance && allowedTenants === undefined)
+  if (asked === 'emailAddress' && mayShareNames({ ...serviceProvider, nameId: { format: asked } }, service))
     return statuses.invalidNameIdPolicy(
       `The NameID format emailAddress was requested at the entity of all tenants, where users of two tenants may have the same address, and nameId.format is ${known}. Set allowedTenants of the service provider and nameId.format to emailAddress; or ${otherWaysToUniqueNames}. ${always}`,
     );
