@@ -20,7 +20,14 @@ import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion, mayListAudiences } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
-import { createMetadataOf, createProfileOf, isAlgorithmOfProfile, isOfProfile, MAX_CODE_SECONDS } from './clients/fapi.js';
+import {
+  ALGORITHMS_OF_PROFILE,
+  createMetadataOf,
+  createProfileOf,
+  isAlgorithmOfProfile,
+  isOfProfile,
+  MAX_CODE_SECONDS,
+} from './clients/fapi.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { identifierOf, requireSalt } from './clients/pairwise.js';
 import type { OidcParts } from './context.js';
@@ -88,7 +95,7 @@ export function createConfiguration(
     assertJwtClientAuthClaimsAndHeader(ctx, payload, header) {
       checkClientAssertion(payload, header, { now: epochSeconds(parts.now()), mayBeList: mayListAudiences(options, ctx.oidc) });
       if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg))
-        throw new errors.InvalidClientAuth('FAPI 2.0 requires PS256, ES256 or EdDSA of the client_assertion');
+        throw new errors.InvalidClientAuth(`FAPI 2.0 requires ${ALGORITHMS_OF_PROFILE} of the client_assertion`);
     },
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],

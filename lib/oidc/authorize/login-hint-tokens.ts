@@ -9,7 +9,7 @@ import { goesOn } from '../accounts/going-on.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod, ofSession, tenantsAllowed } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
-import { isAlgorithmOfProfile } from '../clients/fapi.js';
+import { ALGORITHMS_OF_PROFILE, isAlgorithmOfProfile } from '../clients/fapi.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, isPast, jwtProblem, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
@@ -82,7 +82,7 @@ export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, 
     if (problem) throw new TypeError(`it ${problem}`);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
     if (claims.iss !== options.issuer && isFapi2(clientOf(client)) && !isAlgorithmOfProfile(alg))
-      throw new TypeError('FAPI 2.0 requires PS256, ES256 or EdDSA');
+      throw new TypeError(`FAPI 2.0 requires ${ALGORITHMS_OF_PROFILE}`);
     const own = claims.iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (

@@ -4,7 +4,7 @@
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
-import { isAlgorithmOfProfile, isOfProfile } from '../clients/fapi.js';
+import { ALGORITHMS_OF_PROFILE, isAlgorithmOfProfile, isOfProfile } from '../clients/fapi.js';
 import { endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem } from '../clients/jwts.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
@@ -22,7 +22,7 @@ export const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt'])
 /** What is wrong with a request object, and what to do about it, at each endpoint that takes one. */
 export const requestObjectFaults = {
   otherKind: 'typ of the request object names another kind of JWT: send oauth-authz-req+jwt',
-  ofNoProfile: 'the request object is signed with an algorithm that FAPI 2.0 forbids: sign it with PS256, ES256 or EdDSA',
+  ofNoProfile: `the request object is signed with an algorithm that FAPI 2.0 forbids: sign it with ${ALGORITHMS_OF_PROFILE}`,
   subIsClient: 'sub of the request object is the client_id, as in a client assertion: leave sub out',
   expired: 'the request object has expired: make a new one for each request',
   notYet: 'the request object is not valid yet: check nbf, and set the clock of the client',

@@ -192,6 +192,9 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
   };
 }
 
+/** Algorithms that a client signs with, in words. */
+export const ALGORITHMS_OF_PROFILE = 'PS256, ES256 or EdDSA';
+
 /** Whether the profile allows the algorithm of a JWT that a client signs. */
 export const isAlgorithmOfProfile = (alg: unknown): boolean => algorithms.has(alg);
 
