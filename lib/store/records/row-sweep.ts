@@ -129,8 +129,9 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
       });
       for (const row of page) {
         const problem = all.problemOf(row);
+        const missed = problem || isRemoved(row) ? undefined : await danglingIn(collection, row);
         if (problem) found.push(problem);
-        else if (!isRemoved(row)) dangling.push(...[(await danglingIn(collection, row)) ?? []].flat());
+        if (missed) dangling.push(missed);
       }
       const next = page.length < rows ? undefined : positionBehind(page, after);
       position = next === undefined ? collectionAfter(collection) : { collection, after: next };
