@@ -18,7 +18,7 @@ describeInBrowser('B23: a button that is pressed twice, in Chromium', () => {
   let delay = 0;
   const application = createServer(async (_req, res) => {
     await sleep(delay);
-    res.setHeader('content-type', 'text/html').end('<!doctype html><title>app</title>');
+    res.setHeader('content-type', 'text/html').end('<!doctype html><title>app</title><h1>app</h1>');
   });
   const service = useIdp(async () => {
     await once(application.listen(0, '127.0.0.1'), 'listening');
@@ -98,6 +98,36 @@ describeInBrowser('B23: a button that is pressed twice, in Chromium', () => {
       await arrives(page);
     });
   });
+
+  test.each(['/connect/authorize/', '/callback'])(
+    'E-A: “Sign in” leads to the application over a slow line, where it is pressed again while the browser requests %s',
+    async (path) => {
+      delay = 0;
+      await inPage(true, async (page) => {
+        await page.goto(ask());
+        await page.getByLabel('E-mail or user name').fill('alice@acme.test');
+        await page.getByRole('button', { name: 'Continue' }).click();
+        await page.getByLabel('Password', { exact: true }).fill('alice');
+        const { x = 0, y = 0, width = 0, height = 0 } = (await page.getByRole('button', { name: 'Sign in' }).boundingBox()) ?? {};
+        const line = await page.context().newCDPSession(page);
+        const slow = { offline: false, latency: 500, downloadThroughput: 50_000, uploadThroughput: 50_000 };
+        await line.send('Network.emulateNetworkConditions', slow);
+        const presses: string[] = [];
+        page.on('request', (request) => request.method() === 'POST' && presses.push(request.url()));
+        const followed = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(path));
+        await page.mouse.click(x + width / 2, y + height / 2);
+        await followed;
+        // The browser waits for the answer, and still shows the page.
+        await page.mouse.click(x + width / 2, y + height / 2);
+        await page
+          .getByRole('heading')
+          .and(page.getByText(/^(app|This sign-in took too long)$/))
+          .waitFor();
+        await arrives(page);
+        expect([presses.length, new Set(presses).size]).toEqual([2, 1]);
+      });
+    },
+  );
 
   test('“Sign out” ends at the page that says so', async () => {
     delay = 0;
