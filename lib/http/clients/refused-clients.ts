@@ -14,7 +14,7 @@ export class RefusedClient {
   }
 }
 
-export const UNKNOWN_CLIENT = 'the client is unknown';
+const UNKNOWN_CLIENT = 'the client is unknown';
 export const NO_CREDENTIALS = 'no client authentication included';
 
 /** Length of the shortest secret in production. */
@@ -27,7 +27,7 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
  * Returns an unknown id as the log shows it. The client may have sent a secret in place of the id, so of a text that is as long as a secret, only the start is
  * shown. The limit bounds the line as well.
  */
-export const shownId = (id: string): string => {
+const shownId = (id: string): string => {
   const isId = id.length < SECRET_LENGTH || uuid.test(id);
   const shown = isId ? id : `${id.slice(0, START)}… (${id.length} characters)`;
   return shown.replace(/[^ -~…]/g, '?');
