@@ -64,7 +64,10 @@ export function createImpersonationList({ collection, now, seal }: Pick<Extensio
     }
     const items = found.slice(0, limit);
     const last = items.at(-1);
-    if (!last || found.length <= limit) return { items, ...leftOutIn(...reads) };
-    return { items, ...leftOutIn(...reads), next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) };
+    return {
+      items,
+      ...(last && found.length > limit && { next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) }),
+      ...leftOutIn(...reads),
+    };
   };
 }
