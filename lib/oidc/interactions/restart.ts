@@ -119,10 +119,9 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
      */
     async withoutSession(ctx: Context, uid: string): Promise<string | undefined> {
       const found = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;
-      const begunIn = (found as { readonly session?: { readonly uid?: string; readonly accountId?: string } } | undefined)?.session;
-      if (!found || begunIn?.uid === undefined || !browsers.isBoundHere(ctx, found as BoundInteraction)) return undefined;
-      const session = await provider().Session.findByUid(begunIn.uid);
-      if (session && session.accountId === begunIn.accountId) return undefined;
+      if (found?.session?.uid === undefined || !browsers.isBoundHere(ctx, found as BoundInteraction)) return undefined;
+      const session = await provider().Session.findByUid(found.session.uid);
+      if (session && session.accountId === found.session.accountId) return undefined;
       return begin(ctx, { parameters: parametersOf(found), browser: (found as BoundInteraction).browser });
     },
 
