@@ -53,29 +53,62 @@ function startApache({ folder, blocks, env, port, origin }: Place): Promise<Chil
   );
 }
 
-/** A jar with the two blocks of the section, whose `/user` answers the claims. */
-function startSpring(place: Place): Promise<ChildProcess> {
-  const { folder, blocks, env, port, origin } = place;
-  const boot = 'org.springframework.boot';
-  const artifact = (name: string) => `<groupId>${boot}</groupId><artifactId>${name}</artifactId>`;
-  const version = applicationNamed('Spring Boot').triedWith.get('Spring Boot');
-  const starters = ['spring-boot-starter-web', 'spring-boot-starter-oauth2-client'];
+const dependency = (group: string, artifact: string, version?: string) =>
+  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>${version ? `<version>${version}</version>` : ''}</dependency>`;
+
+/** Writes the class of a block and its Maven project, and runs goals of Maven. @param elements what the project has of its own */
+function buildJava(place: Place, block: string, elements: string, goals: readonly string[]): void {
+  const { folder } = place;
+  const source = join(folder, 'src/main/java/com/example');
+  mkdirSync(source, { recursive: true });
+  writeFileSync(join(source, 'Application.java'), block);
   const project = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-    <parent>${artifact('spring-boot-starter-parent')}<version>${version}</version><relativePath/></parent>
-    <groupId>com.example</groupId><artifactId>application</artifactId><version>1</version>
-    <properties><java.version>17</java.version></properties>
-    <dependencies>${starters.map((name) => `<dependency>${artifact(name)}</dependency>`).join('')}</dependencies>
-    <build><plugins><plugin>${artifact('spring-boot-maven-plugin')}</plugin></plugins></build></project>`;
-  for (const path of ['src/main/java/com/example', 'src/main/resources']) mkdirSync(join(folder, path), { recursive: true });
+    ${elements}<groupId>com.example</groupId><artifactId>application</artifactId><version>1</version></project>`;
   writeFileSync(join(folder, 'pom.xml'), project);
-  writeFileSync(join(folder, 'src/main/resources/application.yml'), blocks[0] ?? '');
-  writeFileSync(join(folder, 'src/main/java/com/example/Application.java'), blocks[1] ?? '');
-  run(place, ['nice', 'mvn', '--quiet', '--batch-mode', 'package']);
+  run(place, ['nice', 'mvn', '--quiet', '--batch-mode', ...goals]);
+}
+
+/** Starts Java, which trusts the certificate of the service. */
+function startJava(place: Place, args: readonly string[]): Promise<ChildProcess> {
+  const { folder, env, origin } = place;
   const store = join(folder, 'trusted.p12');
   const trusted = ['-importcert', '-noprompt', '-file', env.SSL_CERT_FILE ?? '', '-keystore', store, '-storepass', 'changeit'];
   run(place, ['keytool', ...trusted]);
   const java = ['java', '-XX:ActiveProcessorCount=1', `-Djavax.net.ssl.trustStore=${store}`, '-Djavax.net.ssl.trustStorePassword=changeit'];
-  return startProgram([...java, '-jar', join(folder, 'target/application-1.jar'), `--server.port=${port}`], env, origin);
+  return startProgram([...java, ...args], env, origin);
+}
+
+/** A jar with the two blocks of the section, whose `/user` answers the claims. */
+function startSpring(place: Place): Promise<ChildProcess> {
+  const { folder, blocks, port } = place;
+  const boot = 'org.springframework.boot';
+  const version = applicationNamed('Spring Boot').triedWith.get('Spring Boot');
+  const starters = ['spring-boot-starter-web', 'spring-boot-starter-oauth2-client'];
+  const elements = `<parent><groupId>${boot}</groupId><artifactId>spring-boot-starter-parent</artifactId><version>${version}</version><relativePath/></parent>
+    <properties><java.version>17</java.version></properties>
+    <dependencies>${starters.map((name) => dependency(boot, name)).join('')}</dependencies>
+    <build><plugins><plugin><groupId>${boot}</groupId><artifactId>spring-boot-maven-plugin</artifactId></plugin></plugins></build>`;
+  mkdirSync(join(folder, 'src/main/resources'), { recursive: true });
+  writeFileSync(join(folder, 'src/main/resources/application.yml'), blocks[0] ?? '');
+  buildJava(place, blocks[1] ?? '', elements, ['package']);
+  return startJava(place, ['-jar', join(folder, 'target/application-1.jar'), `--server.port=${port}`]);
+}
+
+/** The class of the block, with its libraries beside it. */
+function startPac4j(place: Place): Promise<ChildProcess> {
+  const { folder, blocks } = place;
+  const { triedWith } = applicationNamed('pac4j');
+  const pac4j = 'org.pac4j';
+  const dependencies = [
+    dependency(pac4j, 'pac4j-oidc', triedWith.get('pac4j')),
+    dependency(pac4j, 'pac4j-jakartaee', triedWith.get('pac4j')),
+    dependency(pac4j, 'javalin-pac4j', triedWith.get('javalin-pac4j')),
+    dependency('io.javalin', 'javalin', triedWith.get('Javalin')),
+  ];
+  const properties = '<maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>';
+  const elements = `<properties>${properties}</properties><dependencies>${dependencies.join('')}</dependencies>`;
+  buildJava(place, blocks[0] ?? '', elements, ['compile', 'dependency:copy-dependencies']);
+  return startJava(place, ['-cp', `${join(folder, 'target/classes')}:${join(folder, 'target/dependency')}/*`, 'com.example.Application']);
 }
 
 describe('relying parties in other languages', () => {
@@ -107,6 +140,16 @@ describe('relying parties in other languages', () => {
       claims: { name: 'Alice Adams', email: both },
       backChannel: { path: '/logout/connect/back-channel/tenant-idp', page: '/user' },
       signOut: { ask: async (agent, origin) => agent.submit(await agent.get(`${origin}/logout`), {}), end: '/' },
+    }),
+  );
+
+  byHand('pac4j', ['mvn', '--version'], () =>
+    trySignIn('pac4j', {
+      callback: '/callback?client_name=OidcClient',
+      start: startPac4j,
+      open: (agent, origin) => agent.get(`${origin}/user`),
+      backChannel: { path: '/callback?client_name=OidcClient&logoutendpoint=true', page: '/user' },
+      signOut: { ask: (agent, origin) => agent.get(`${origin}/logout`), end: '/' },
     }),
   );
 });
