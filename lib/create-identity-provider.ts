@@ -135,7 +135,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const sweep = createRowSweep({
     store,
     collections: collectionNames(extensions),
-    missingReference: directory.missingReferences.of,
+    problemOf: directory.problemOf,
     lease: (ms) => artifacts.lease('sweep of records', node, ms),
     now,
     logger,

@@ -31,6 +31,7 @@ import { createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
 import type { InvitationParts } from './invitations/invitations.js';
 import { createMissingReferences } from './invitations/missing-references.js';
+import { createRowProblems } from './invitations/row-problems.js';
 import { createSettling } from './invitations/settling.js';
 import { createNationalIds } from './keyed-hashes/national-ids.js';
 import { createRemovedUserIds } from './keyed-hashes/removed-user-ids.js';
@@ -184,7 +185,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     outbox,
     keyCompletion,
     tenantRemoval,
-    missingReferences,
+    problemOf: createRowProblems(context, missingReferences.of),
     async unreadable({ collection, id, index }: RecordName) {
       const rows = store.collection(collection);
       const all = rows.withUnreadable();

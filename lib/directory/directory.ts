@@ -1,12 +1,14 @@
 /** The directory as others see it: the durable records, and the rules over them. */
 import type { Attribution } from '../events.js';
 import type { Logger } from '../logger.js';
+import type { Row } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
 import type { CheckedDirectory } from '../store/records/checked-directory.js';
 import type { LeftOutRow } from '../store/records/left-out.js';
 import type { DamagedRow } from '../store/records/readable-part.js';
 import type { ApiResource } from '../store/records/records.js';
+import type { ProblemOfRow } from '../store/records/row-sweep.js';
 import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
@@ -26,7 +28,6 @@ import type { Groups } from './groups/groups.js';
 import type { Permissions } from './groups/permissions.js';
 import type { Acceptance } from './invitations/acceptance.js';
 import type { InvitationRules, Invitations } from './invitations/invitations.js';
-import type { MissingReferences } from './invitations/missing-references.js';
 import type { OnInvitationDue } from './invitations/settling.js';
 import type { NationalIds } from './keyed-hashes/national-ids.js';
 import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
@@ -149,8 +150,8 @@ export interface Directory {
    * @throws IdpError `invalid_record` for what no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
-  /** @internal */
-  readonly missingReferences: MissingReferences;
+  /** Returns what is wrong with a readable row. @internal */
+  problemOf(collection: string, row: Row): Promise<ProblemOfRow | undefined>;
   /**
    * Returns what is wrong with an unreadable record, or with one that refers to a missing record. Undefined for a sound record, and if the record does not exist.
    */

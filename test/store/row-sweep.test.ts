@@ -65,7 +65,10 @@ function node(
       recall: store.recall,
     },
     collections: [...Object.keys(collections), ofExtension.name],
-    missingReference,
+    problemOf: async (collection, row) => {
+      const path = await missingReference(collection, row);
+      return path === undefined ? undefined : { code: 'reference_missing', path };
+    },
     // A busy machine must not lose it between two rounds.
     lease: () => artifacts.lease('sweep of records', name, 60_000),
     now: Date.now,

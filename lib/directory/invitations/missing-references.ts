@@ -14,7 +14,10 @@ import { missingReference } from './invitation-lists.js';
 export interface MissingReferences {
   /** Any missing reference. */
   of(collection: string, row: Row): Promise<string | undefined>;
-  /** A missing reference because of which the services of the tenant do not find the record: the person or user of an invitation. */
+  /**
+   * A missing reference because of which the services of the tenant do not find the record: the person or user of an invitation. Here, an unreadable person
+   * counts as missing, because its user cannot be read.
+   */
   hiding(collection: string, row: Row): Promise<string | undefined>;
 }
 
@@ -33,27 +36,28 @@ export function createMissingReferences({ collections, caches }: Pick<DirectoryC
     return '/user/parentUserId';
   }
 
-  async function ofInvitation(row: Invitation): Promise<string | undefined> {
-    const person = await persons.get(row.personId);
-    return person === undefined && (await persons.has(row.personId)) ? undefined : missingReference(row, person);
-  }
-
   const hiding = async (collection: string, row: Row): Promise<string | undefined> =>
-    collection === 'invitations' ? ofInvitation(row as Invitation) : undefined;
+    collection === 'invitations' ? missingReference(row as Invitation, await persons.get((row as Invitation).personId)) : undefined;
+
+  async function ofInvitation(row: Row): Promise<string | undefined> {
+    const path = await hiding('invitations', row);
+    return path === '/personId' && (await persons.unreadable((row as Invitation).personId)) ? undefined : path;
+  }
 
   async function ofTenant(collection: string, row: Row): Promise<string | undefined> {
     const { tid } = row as { readonly tid?: unknown };
-    const isOfTenant = ofTenants.includes(collection) || !hasRowChecks(collection);
-    // The rest of a removed row has no tenant.
-    if (isOfTenant && typeof tid === 'string' && tid !== '' && tid !== OF_INSTANCE && !(await hasTenant(tid))) return '/tid';
-    return undefined;
+    if (typeof tid !== 'string') return undefined;
+    const isOfExtension = !hasRowChecks(collection);
+    // Rows of extensions may belong to the instance. The rest of a removed one has no tenant.
+    if (isOfExtension ? tid === '' || tid === OF_INSTANCE : !ofTenants.includes(collection)) return undefined;
+    return (await hasTenant(tid)) ? undefined : '/tid';
   }
 
   return {
     hiding,
     of: async (collection, row) =>
       (await ofTenant(collection, row)) ??
-      (await hiding(collection, row)) ??
+      (collection === 'invitations' ? await ofInvitation(row) : undefined) ??
       (collection === 'persons' ? await ofPerson(row as Person) : undefined),
   };
 }

@@ -13,7 +13,7 @@ export interface HealthProblem {
   readonly collection: string;
   /** The record's. */
   readonly id: string;
-  /** A JSON Pointer to the first malformed part of an unreadable record. */
+  /** A JSON Pointer to the malformed part, to the reference that leads nowhere, or to the derived member. */
   readonly path?: string;
   /** The tenant that an unreadable record names. */
   readonly tid?: string;

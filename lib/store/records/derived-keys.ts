@@ -66,4 +66,10 @@ export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string,
   return userNameKey === user.userNameKey ? keyed : { ...keyed, user: { ...user, userNameKey } };
 }
 
+/** Returns the name of a derived member that is not what it is derived from; undefined where all are. */
+export function staleKey(collection: string, row: object): string | undefined {
+  const keys = keysOf(collection, row) ?? {};
+  return Object.keys(keys).find((name) => (row as Members)[name] !== keys[name]);
+}
+
 const hasKeys = (keys: Keys, row: object): boolean => Object.entries(keys).every(([name, key]) => (row as Members)[name] === key);

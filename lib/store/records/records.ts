@@ -515,7 +515,7 @@ export interface UpkeepRecord extends Row {
     readonly after?: string;
     /** Unreadable rows that were found, a bounded number. */
     readonly unreadable: readonly SweptRow[];
-    /** Rows that refer to a record that does not exist, a bounded number. */
+    /** Readable rows that have a problem, a bounded number. */
     readonly dangling?: readonly SweptRow[];
   };
 }

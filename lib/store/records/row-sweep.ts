@@ -1,6 +1,7 @@
 /**
- * A slow sweep over all records. The sweep finds unreadable records that nobody reads, and records that refer to a missing record, so that `health()` names them.
- * One node at a time reads a bounded number of rows a minute. The position and the rows that were found are in the store, so another node or a restart continues there.
+ * A slow sweep over all records: it finds unreadable ones that nobody reads, records that refer to a record that does not exist, and records that an index
+ * misses, so that `health()` names them. One node at a time reads a bounded number of rows a
+ * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
  */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
@@ -13,22 +14,27 @@ import { isRemoved } from './removed-rows.js';
 export interface RowSweep {
   /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
   recall(): Promise<void>;
-  /** Records that refer to a record that does not exist, as {@link recall} found them last. */
-  problems(): readonly DanglingRow[];
+  /** Readable records with a problem, as {@link recall} found them last. */
+  problems(): readonly RowProblem[];
   start(): void;
   close(): Promise<void>;
 }
 
-export interface DanglingRow extends Omit<UnreadableRow, 'code'> {
-  readonly code: 'reference_missing';
+/** What is wrong with a readable row. */
+export interface ProblemOfRow {
+  readonly code: 'reference_missing' | 'record_not_indexed';
+  /** A JSON Pointer to the reference, or to the member that the index is over. */
+  readonly path: string;
 }
+
+export interface RowProblem extends Omit<UnreadableRow, 'code'>, ProblemOfRow {}
 
 export interface RowSweepParts {
   readonly store: Pick<CheckedDirectory, 'collection' | 'recall'>;
   /** Names of all collections. */
   readonly collections: readonly string[];
-  /** Returns a JSON Pointer to the missing reference of a sound row. @default no row has one */
-  readonly missingReference?: (collection: string, row: Row) => Promise<string | undefined>;
+  /** Returns what is wrong with a readable row. @default nothing */
+  readonly problemOf?: (collection: string, row: Row) => Promise<ProblemOfRow | undefined>;
   /** Takes or renews the right to sweep; false while another node has it. */
   readonly lease: (milliseconds: number) => Promise<boolean>;
   /** The time that all nodes share, in milliseconds since the epoch. */
@@ -60,17 +66,17 @@ type Position = { readonly collection: string; readonly after?: string } | undef
 interface Swept {
   readonly position: Position;
   readonly found: readonly UnreadableRow[];
-  readonly dangling: readonly DanglingRow[];
+  readonly dangling: readonly RowProblem[];
 }
 
 const keyOf = ({ collection, id }: SweptRow): string => `${collection}:${id}`;
 
 export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweepParts): RowSweep {
-  const { intervalMs = INTERVAL_MS, passMs = PASS_MS, missingReference = async () => undefined } = parts;
+  const { intervalMs = INTERVAL_MS, passMs = PASS_MS, problemOf = async () => undefined } = parts;
   const names = [...parts.collections].sort();
   const upkeep = store.collection<UpkeepRecord>('upkeep');
-  /** Rows that missed a reference when this node read them last. */
-  const missing = new Map<string, DanglingRow>();
+  /** Readable rows that had a problem when this node read them last. */
+  const known = new Map<string, RowProblem>();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let isClosed = false;
@@ -81,42 +87,38 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
   };
   const collectionAfter = (name: string): Position => collectionFrom(`${name}\u0000`);
 
-  /** Returns the missing reference of a sound row, and logs it when it is new. */
-  async function danglingIn(collection: string, row: Row): Promise<DanglingRow | undefined> {
-    const path = await missingReference(collection, row);
+  /** Returns the problem of a readable row, and logs it when it is new. */
+  async function problemIn(collection: string, row: Row): Promise<RowProblem | undefined> {
+    const found = await problemOf(collection, row);
     const key = keyOf({ collection, id: row.id });
-    const known = missing.get(key);
-    missing.delete(key);
-    if (path === undefined) return undefined;
+    const before = known.get(key);
+    known.delete(key);
+    if (found === undefined) return undefined;
+    const { code, path } = found;
     const { tid } = row as { readonly tid?: unknown };
-    const problem = {
-      code: 'reference_missing',
-      collection,
-      id: row.id,
-      path,
-      ...(typeof tid === 'string' && tid !== '' && { tid }),
-    } as const;
-    if (missing.size < REMEMBERED) missing.set(key, problem);
-    if (known?.path !== path)
-      logger.error(
-        { collection, id: row.id, path },
-        'a stored record refers to a record that does not exist: restore that record, or remove this one',
-      );
+    const problem = { code, collection, id: row.id, path, ...(typeof tid === 'string' && tid !== '' && { tid }) };
+    if (known.size < REMEMBERED) known.set(key, problem);
+    if (before?.code === code && before.path === path) return problem;
+    const fields = { collection, id: row.id, path };
+    if (code === 'reference_missing')
+      logger.error(fields, 'a stored record refers to a record that does not exist: restore that record, or remove this one');
+    else
+      logger.error(fields, 'lists and look-ups may miss a stored record, because a derived member is wrong: change the record by the API');
     return problem;
   }
 
   /** Reads the row again. */
-  async function lookAgain({ collection, id }: SweptRow): Promise<DanglingRow | undefined> {
+  async function lookAgain({ collection, id }: SweptRow): Promise<RowProblem | undefined> {
     const row = names.includes(collection) ? await store.collection(collection).get(id) : undefined;
-    if (row) return danglingIn(collection, row);
-    missing.delete(keyOf({ collection, id }));
+    if (row) return problemIn(collection, row);
+    known.delete(keyOf({ collection, id }));
     return undefined;
   }
 
   /** Reads rows from a position on, as many as a round may read. */
   async function readFrom(start: Position): Promise<Swept> {
     const found: UnreadableRow[] = [];
-    const dangling: DanglingRow[] = [];
+    const dangling: RowProblem[] = [];
     let position = start;
     let rows = ROWS;
     for (let reads = 0; position && rows > 0 && reads < READS && !isClosed; reads += 1) {
@@ -128,10 +130,10 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
         return [];
       });
       for (const row of page) {
-        const problem = all.problemOf(row);
-        const missed = problem || isRemoved(row) ? undefined : await danglingIn(collection, row);
-        if (problem) found.push(problem);
-        if (missed) dangling.push(missed);
+        const unreadable = all.problemOf(row);
+        const problem = unreadable || isRemoved(row) ? undefined : await problemIn(collection, row);
+        if (unreadable) found.push(unreadable);
+        if (problem) dangling.push(problem);
       }
       const next = page.length < rows ? undefined : positionBehind(page, after);
       position = next === undefined ? collectionAfter(collection) : { collection, after: next };
@@ -191,11 +193,11 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
     async recall() {
       const { sweep } = (await upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
       await store.recall((sweep?.unreadable ?? []).filter(({ collection }) => names.includes(collection)));
-      const known = [...missing.values()].slice(0, READ_AGAIN);
-      const unknown = (sweep?.dangling ?? []).filter((row) => !missing.has(keyOf(row)));
-      for (const row of [...known, ...unknown]) await lookAgain(row);
+      const own = [...known.values()].slice(0, READ_AGAIN);
+      const ofOthers = (sweep?.dangling ?? []).filter((row) => !known.has(keyOf(row)));
+      for (const row of [...own, ...ofOthers]) await lookAgain(row);
     },
-    problems: () => [...missing.values()],
+    problems: () => [...known.values()],
     start: () => next(intervalMs * FIRST_INTERVALS),
     async close() {
       isClosed = true;

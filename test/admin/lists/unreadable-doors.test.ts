@@ -78,6 +78,28 @@ describe('M18: an invitation that cannot be read', () => {
     expect((await root(url)).status).toBe(404);
   });
 
+  test('whose person cannot be read is named with the reference at each door, and works again after the repair', async () => {
+    const { invitation, url, person } = await invited();
+    const row = await broken('persons', person, { attributes: 5 });
+    const doors = [
+      ['', 'GET'],
+      ['/link', 'GET'],
+      ['/resend', 'POST'],
+      ['/revoke', 'POST'],
+    ] as const;
+    for (const [path, method] of doors)
+      expect([path, ...said(await ofAcme(url + path, { method }))]).toEqual([path, 409, 'record_unreadable', ['/personId']]);
+    expect((await ofAcme(`${tenant}/invitations?limit=200`)).json.unreadable).toContainEqual({ id: invitation, path: '/personId' });
+    await rowsOf('persons').put(row);
+    expect((await ofAcme(url)).json).toMatchObject({ id: invitation, status: 'pending' });
+    const { url: link } = (await root(`${url}/link`)).json;
+    expect(await (await fetch(link)).text()).toContain('name="password"');
+    await broken('persons', person, { attributes: 5 });
+    expect((await ofAcme.remove(url)).status).toBe(204);
+    await rowsOf('persons').put(row);
+    expect(await (await fetch(link)).text()).not.toContain('name="password"');
+  });
+
   test('a sound one that waits is revoked, so that its link opens nothing, and then removed', async () => {
     const { person, url, invitation } = await invited();
     expect((await ofAcme.remove(url)).status).toBe(204);
