@@ -24,6 +24,8 @@ export interface ListedWorld extends IdpInUse {
   readonly directory: ReturnType<typeof memoryDirectory>;
   /** Collections of the directory, by name. */
   readonly collections: readonly string[];
+  /** The same with their indexes. */
+  readonly specs: Parameters<ReturnType<typeof memoryDirectory>['open']>[0];
   /** Administers all tenants. */
   root(): Promise<AdminClient>;
   /** Makes at least two records of each kind. Returns records of Acme: Alice, who is signed in, and others. */
@@ -34,9 +36,11 @@ export interface ListedWorld extends IdpInUse {
 export function useListedWorld(): ListedWorld {
   const memory = memoryDirectory();
   const collections: string[] = [];
+  const opened: ListedWorld['specs'][number][] = [];
   const directory = {
     ...memory,
     open(specs: Parameters<typeof memory.open>[0]) {
+      opened.push(...specs);
       collections.push(...specs.map(({ name }) => name));
       return memory.open(specs);
     },
@@ -138,5 +142,8 @@ export function useListedWorld(): ListedWorld {
     return { ...records, ...more, ofInstance };
   }
 
-  return Object.defineProperties(service, Object.getOwnPropertyDescriptors({ directory: memory, collections, root, fill })) as ListedWorld;
+  return Object.defineProperties(
+    service,
+    Object.getOwnPropertyDescriptors({ directory: memory, collections, specs: opened, root, fill }),
+  ) as ListedWorld;
 }
