@@ -2,6 +2,7 @@
 import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
 import { TokenRecords } from './artifacts/token-records.js';
+import { codeRequestOf } from './authorize/parameters.js';
 import { clientOf } from './clients/clients.js';
 import { createProfileRule } from './clients/fapi.js';
 import { createInternalClients } from './clients/internal-clients.js';
@@ -34,6 +35,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
       tokens: new TokenRecords(form, ofTokens, successorKey),
       useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
       accessTokenOf: (ctx) => clientOf(ctx.oidc.client)?.lifetimes.accessToken,
+      codeRequestOf,
     }),
     browserState: createBrowserState(dependencies),
     challengeRule: createChallengeRule(dependencies.logger),

@@ -27,6 +27,8 @@ export interface ModelAdapterOptions {
   readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
   /** The lifetime that the client of a request has of its own for access tokens, in seconds. */
   readonly accessTokenOf: (ctx: KoaContextWithOIDC) => number | undefined;
+  /** Members of a code that say how the request asked for it. */
+  readonly codeRequestOf: (ctx: KoaContextWithOIDC) => object;
 }
 
 /** oidc-provider's adapter over an artifact store, one class for all models. */
@@ -107,7 +109,10 @@ class ModelAdapter implements Adapter {
     const end = payload.exp ?? nodeSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end + MAX_APART_SECONDS), ctx);
-    else this.#options.tokens.put(unit, this.#model, id, payload, end);
+    else {
+      const request = ctx && this.#model === 'AuthorizationCode' ? this.#options.codeRequestOf(ctx) : {};
+      this.#options.tokens.put(unit, this.#model, id, { ...payload, ...request }, end);
+    }
     if (!ctx) await unit.commit();
   }
 

@@ -10,7 +10,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { mayBeKept } from '../../http/requests/kept.js';
 import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';
-import { hashedPlainChallenge } from '../clients/pkce.js';
+import { type CodeRequest, hashedPlainChallenge } from '../clients/pkce.js';
 
 /** A name and a value; of a repeated name there are several. */
 export type Pair = readonly [name: string, value: string];
@@ -246,4 +246,14 @@ export function carriedOf(ctx: KoaContextWithOIDC, { params, route }: KoaContext
   if (typeof value !== 'string') return undefined;
   if (last?.value !== value) last = { value, carried: JSON.parse(value) as Carried };
   return last.carried;
+}
+
+/** Returns what a code remembers of its request. */
+export function codeRequestOf(ctx: KoaContextWithOIDC): CodeRequest {
+  const { entities } = ctx.oidc;
+  const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };
+  return {
+    ...(carriedOf(ctx, ctx.oidc)?.plainPkce ? { plainPkce: true } : {}),
+    ...(entities.PushedAuthorizationRequest || parJti !== undefined ? { wasPushed: true } : {}),
+  };
 }

@@ -8,12 +8,13 @@ import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requireme
 import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
-import { createResumedCheck } from '../clients/fapi.js';
-import { checkResumed } from '../clients/pkce.js';
+import { createResumedCheck, isOfProfile } from '../clients/fapi.js';
+import { checkPlainAllowed, checkResumed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
 import { SIGN_IN_ENDED } from '../upstream/interaction.js';
 import { refuseLevel } from './checks.js';
+import { carriedOf } from './parameters.js';
 import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js';
 
 const { Check, Prompt, base } = interactionPolicy;
@@ -66,12 +67,10 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const login = policy.get('login');
   const consent = policy.get('consent');
 
-  // oidc-provider checks PKCE and pushed requests when a request begins, and not again when the request is resumed.
-  const checkRules = createResumedCheck(parts);
+  const checkRules = createResumedRules(parts);
   login?.checks.add(
     new Check('challenge', 'code_challenge is missing: send it with code_challenge_method=S256', 'invalid_request', (ctx) => {
       checkRules(ctx);
-      checkResumed(ctx);
       return false;
     }),
   );
@@ -189,4 +188,16 @@ async function checkRegistration(
   const isOpen = tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules(through)) !== undefined;
   if (!isOpen) throw new errors.AccessDenied(refusal);
   return false;
+}
+
+/** Returns the check of a request that is resumed. oidc-provider checks PKCE and pushed requests when a request begins, and not again when the request is resumed. */
+function createResumedRules(parts: Pick<OidcParts, 'options'>): (ctx: KoaContextWithOIDC) => void {
+  const checkProfile = createResumedCheck(parts);
+  return (ctx) => {
+    checkProfile(ctx);
+    checkResumed(ctx);
+    const { route, client } = ctx.oidc;
+    const record = route === 'resume' ? clientOf(client) : undefined;
+    if (record && carriedOf(ctx, ctx.oidc)?.plainPkce) checkPlainAllowed(record, isOfProfile(ctx));
+  };
 }

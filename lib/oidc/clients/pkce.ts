@@ -94,11 +94,35 @@ export function hashedPlainChallenge({
  * Refuses a code without a challenge if PKCE is required for the client by now. A client that was confidential when it asked for the code may be public since.
  * @throws InvalidGrant @see RFC 9700 §2.1.1
  */
-export function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: Parameters): void {
+function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: Parameters): void {
   // Only requests that oidc-provider parsed have `oidc`. All requests do where FAPI may apply.
   const reason = codeChallenge === undefined ? reasonForChallenge((ctx as unknown as Partial<KoaContextWithOIDC>).oidc, client) : undefined;
   if (reason !== undefined)
     throw new errors.InvalidGrant(`the code was given without code_challenge (PKCE), which is required by now, because ${reason}`);
+}
+
+/** Members of a code that say how it was asked for, because a later rule of its client may refuse it. */
+export interface CodeRequest {
+  /** The challenge came as `plain`, and is stored as that of S256. */
+  readonly plainPkce?: true;
+  readonly wasPushed?: true;
+}
+
+/** Refuses a code if its client may not make the request by now that asked for it. @throws InvalidGrant */
+export function checkCodeRequest(
+  ctx: Context,
+  client: Client,
+  { allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>,
+  code: Parameters,
+): void {
+  checkCodeHasChallenge(ctx, client, code);
+  const { plainPkce, wasPushed } = code as CodeRequest;
+  if (plainPkce && !allowPlainPkce)
+    throw new errors.InvalidGrant(
+      'the code was asked for with code_challenge_method plain, which the client may not use by now: send S256',
+    );
+  if (client.requirePushedAuthorizationRequests && !wasPushed)
+    throw new errors.InvalidGrant('the request of the code was not pushed, which is required of the client by now: push it (PAR)');
 }
 
 /**

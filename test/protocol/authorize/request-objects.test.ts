@@ -128,9 +128,9 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       expect(steadyMembersOf(await get({ request: await sign(members) }))).toMatchObject({ error });
     await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });
     const { code = '' } = steadyMembersOf(await get({ request: await sign(plain) }));
-    await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
     expect(await endpoints.token({ ...fields, code_verifier: verifier }, client.id)).toMatchObject({ status: 200 });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
   });
 
   test('it may be used again until it expires, as a browser does that goes back; a pushed one is used once', async () => {

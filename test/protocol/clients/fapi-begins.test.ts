@@ -11,14 +11,21 @@ import { useIdp } from '../../support/service/use-idp.js';
 const store = memoryDirectory();
 const service = useIdp({ directory: store });
 let clients = 0;
-async function createClient(more: { fapi?: '2.0'; metadata?: Record<string, unknown> } = {}) {
+async function createClient(more: { fapi?: '2.0'; allowPlainPkce?: boolean; metadata?: Record<string, unknown> } = {}) {
   clients += 1;
   const client = await createAssertingClient(`begins-${clients}`);
   const record = await fapiRecord(client, more.metadata);
-  await service.idp.directory.clients.create({ ...record, ...(more.fapi && { fapi: more.fapi }) });
+  const { metadata: _, ...members } = more;
+  await service.idp.directory.clients.create({ ...record, ...members });
   return { client, calls: fapiCalls(() => service.issuer, client) };
 }
 const change = (client: AssertingClient, patch: object) => service.idp.directory.clients.update(client.seed.id, patch as never);
+const requirePushed = async (client: AssertingClient) => {
+  const { metadata } = await service.idp.directory.clients.require(client.seed.id);
+  await change(client, { metadata: { ...metadata, require_pushed_authorization_requests: true } });
+};
+/** A request with PKCE by `plain`. */
+const plain = { code_challenge: pkce.verifier, code_challenge_method: 'plain' };
 const directUrl = (client: AssertingClient) => authorizeUrl(service.issuer, fapiRequest(client));
 
 /** A sign-in that waits for its password, and how it ends. */
@@ -40,8 +47,7 @@ describe('a sign-in waits', () => {
   test('the client begins to have to push its requests, without the profile: the same', async () => {
     const { client } = await createClient();
     const end = await waiting(directUrl(client));
-    const { metadata } = await service.idp.directory.clients.require(client.seed.id);
-    await change(client, { metadata: { ...metadata, require_pushed_authorization_requests: true } });
+    await requirePushed(client);
     expect(await end()).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('not pushed') });
   });
 
@@ -60,6 +66,16 @@ describe('a sign-in waits', () => {
     const end = await waiting(await calls.pushedUrl({ code_challenge: '', code_challenge_method: '' }));
     await change(client, { fapi: '2.0' });
     expect(await end()).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('code_challenge') });
+  });
+
+  test.each([
+    ['the client gets the profile', { allowPlainPkce: false, fapi: '2.0' }, 'FAPI 2.0'],
+    ['the client may not use plain any longer', { allowPlainPkce: false }, 'allowPlainPkce'],
+  ])('%s: a request with PKCE by plain gets no code', async (_name, patch, words) => {
+    const { client, calls } = await createClient({ allowPlainPkce: true });
+    const end = await waiting(await calls.pushedUrl(plain));
+    await change(client, patch);
+    expect(await end()).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining(words) });
   });
 
   test('a client of the profile becomes public, by a row that the rule does not judge: no code', async () => {
@@ -104,6 +120,31 @@ describe('a code is under way', () => {
       const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
       if (isChallenged) expect((await calls.redeem(code)).json.token_type).toBe('DPoP');
       else expect((await calls.post('token', form, { isBound: true })).json.error).toBe('invalid_grant');
+    }
+  });
+
+  test.each([
+    ['the client gets the profile', { allowPlainPkce: false, fapi: '2.0' }],
+    ['the client may not use plain any longer', { allowPlainPkce: false }],
+    ['nothing changes', undefined],
+  ])('%s: a code by plain', async (_name, patch) => {
+    const { client, calls } = await createClient({ allowPlainPkce: true });
+    const { code = '' } = membersOf(await signIn(new Agent(), await calls.pushedUrl(plain)));
+    if (patch) await change(client, patch);
+    const { status, json } = await calls.redeem(code);
+    expect([status, json.error]).toEqual(patch ? [400, 'invalid_grant'] : [200, undefined]);
+  });
+
+  test.each([
+    ['the client gets the profile', (client: AssertingClient) => change(client, { fapi: '2.0' })],
+    ['the client begins to have to push its requests', requirePushed],
+  ])('%s: a code whose request was not pushed is invalid_grant', async (_name, begin) => {
+    for (const isPushed of [false, true]) {
+      const { client, calls } = await createClient();
+      const { code = '' } = membersOf(await signIn(new Agent(), isPushed ? await calls.pushedUrl() : directUrl(client)));
+      await begin(client);
+      const { status, json } = await calls.redeem(code);
+      expect([status, json.error]).toEqual(isPushed ? [200, undefined] : [400, 'invalid_grant']);
     }
   });
 

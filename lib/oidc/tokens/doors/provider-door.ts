@@ -4,6 +4,7 @@ import type { Client } from '../../../store/records/records.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { LostWrite, lateRefusals } from '../../artifacts/lost-writes.js';
 import { clientOf } from '../../clients/clients.js';
+import { checkCodeRequest } from '../../clients/pkce.js';
 import type { OidcParts } from '../../context.js';
 import { dpopProof } from '../../upstream/grant-types.js';
 import { checkScopeBeside, clientCredentialsScope } from '../grants/asked-scope.js';
@@ -64,6 +65,12 @@ export function createProviderDoor(
     if (scope !== undefined && ctx.oidc.params) ctx.oidc.params.scope = scope;
   }
 
+  /** Checks the code of a request that oidc-provider answers by itself. What is read here is not read again. */
+  async function checkCode({ ctx, unit, client, record, parameters: { code } }: TokenRequest): Promise<void> {
+    const found = code === undefined ? undefined : await adapters.tokens.find(unit, 'AuthorizationCode', code);
+    if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
+  }
+
   return {
     admit: (ctx) => admit(requestOf(ctx)),
 
@@ -71,6 +78,7 @@ export function createProviderDoor(
       const own = handlers?.grantTypes.get(name);
       const request = requestOf(ctx);
       if (!own) checkAskedScope(name, ctx, request);
+      if (!own && name === 'authorization_code') await checkCode(request);
       for (let attempt = 0; ; attempt += 1) {
         try {
           if (own) ctx.body = await own(request);

@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { Scopes } from '../../accounts/scopes.js';
-import { checkCodeHasChallenge, checkVerifier } from '../../clients/pkce.js';
+import { checkCodeRequest, checkVerifier } from '../../clients/pkce.js';
 import type { OidcParts } from '../../context.js';
 import type { Issue } from '../issue.js';
 import { type GrantType, requirePresent, requireProof } from '../token-request.js';
@@ -23,7 +23,7 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
     const { token: source, grant } = found;
     if (source.clientId !== client.clientId) throw new errors.InvalidGrant('client mismatch');
     checkVerifier(verifier, source);
-    checkCodeHasChallenge(ctx, client, source);
+    checkCodeRequest(ctx, client, record, source);
     requireProof(client, proof);
     if (source.redirectUri !== redirectUri) throw new errors.InvalidGrant('authorization code redirect_uri mismatch');
     // Whatever becomes of it: it was shown by its client. @see RFC 6749 §4.1.2
