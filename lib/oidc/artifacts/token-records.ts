@@ -34,6 +34,9 @@ export interface Spending {
   readonly accessToken?: number | undefined;
 }
 
+/** What a token gains, if it is written again for a later end alone: more than the clocks of nodes differ. */
+const WORTH_WRITING_MS = 60_000;
+
 /** Longer than any request runs. */
 const REQUEST_MS = 60_000;
 
@@ -183,6 +186,16 @@ export class TokenRecords {
     };
     if (isAnsweredAgain) unit.put(write);
     else unit.spend(write);
+  }
+
+  /** Lets a live refresh token live for some seconds from now, if that is later than its end. Of two requests at the same time one writes, and the other finds the token as it is by then. */
+  extend(unit: UnitOfWork, id: string, seconds: number): void {
+    const key = keyOf('RefreshToken', id);
+    const artifact = key && unit.peek(key);
+    const expiresAt = nodeTime() + seconds * 1000;
+    if (!artifact || artifact.expiresAt + WORTH_WRITING_MS > expiresAt) return;
+    const { version, ...record } = artifact;
+    unit.put({ ...record, op: 'put', expiresAt, if: { version } });
   }
 
   /** Ends a live token, and with it all that its grant has brought about. */

@@ -1,5 +1,6 @@
 /** R-2 under FAPI 2.0: a client becomes public, gets the profile or loses it, while a sign-in waits and while a code is under way. */
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Configuration } from 'oidc-provider';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { Agent, authorizeUrl, postForm, signIn } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
@@ -7,7 +8,9 @@ import { membersOf } from '../../support/client/authorization-response.js';
 import { fapiCalls, fapiRecord, fapiRequest, pkce } from '../../support/client/fapi-client.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { backToPresent, passTime } from '../../support/time/clock.js';
 
+const DAY = 86_400;
 const store = memoryDirectory();
 const service = useIdp({ directory: store });
 let clients = 0;
@@ -158,5 +161,49 @@ describe('a code is under way', () => {
     for (const _ of [1, 2]) expect((await calls.refresh(second)).json).toMatchObject({ refresh_token: second, token_type: 'DPoP' });
     await change(client, { fapi: null });
     expect((await calls.refresh(second, false)).json.refresh_token).not.toBe(second);
+  });
+});
+
+describe.each([
+  ['the handlers of the service', {}],
+  ['the handlers of oidc-provider', { configure: (configuration: Configuration) => configuration }],
+] as const)('a refresh token is older than the profile of its client: %s', (_name, options) => {
+  const own = useIdp({ ...options, lifetimes: { refreshTokenIdle: 3 * DAY, refreshTokenAbsolute: 30 * DAY } });
+  afterEach(backToPresent);
+  async function firstToken(id: string) {
+    const client = await createAssertingClient(id);
+    await own.idp.directory.clients.create(await fapiRecord(client));
+    const calls = fapiCalls(() => own.issuer, client);
+    const { code = '' } = membersOf(await signIn(new Agent(), await calls.pushedUrl()));
+    const { refresh_token: value } = (await calls.redeem(code, false)).json;
+    return { calls, value: value as string, begin: () => own.idp.directory.clients.update(id, { fapi: '2.0' }) };
+  }
+
+  test('it is valid until its absolute end from its next use on, also if several requests use it at the same time', async () => {
+    const { calls, value, begin } = await firstToken('older');
+    await begin();
+    passTime(2 * DAY);
+    const used = await Promise.all(Array.from({ length: 4 }, () => calls.refresh(value)));
+    for (const { status, json } of used) expect([status, json.refresh_token]).toEqual([200, value]);
+    passTime(29 * DAY);
+    expect((await calls.refresh(value)).json).toMatchObject({ refresh_token: value, token_type: 'DPoP' });
+    passTime(30 * DAY + 60);
+    expect((await calls.refresh(value)).json.error).toBe('invalid_grant');
+  });
+
+  test('one that was revoked stays revoked', async () => {
+    const { calls, value, begin } = await firstToken('revoked');
+    await begin();
+    await calls.post('revocation', { token: value });
+    expect((await calls.refresh(value)).json.error).toBe('invalid_grant');
+  });
+
+  test('one that rotated is retried within the grace: its successor is returned, and is valid until its absolute end', async () => {
+    const { calls, value, begin } = await firstToken('retried');
+    const { refresh_token: successor } = (await calls.refresh(value, false)).json;
+    await begin();
+    expect((await calls.refresh(value)).json).toMatchObject({ refresh_token: successor, token_type: 'DPoP' });
+    passTime(20 * DAY);
+    expect((await calls.refresh(successor)).json).toMatchObject({ refresh_token: successor });
   });
 });

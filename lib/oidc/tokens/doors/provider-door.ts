@@ -9,7 +9,7 @@ import type { OidcParts } from '../../context.js';
 import { dpopProof } from '../../upstream/grant-types.js';
 import { checkScopeBeside, clientCredentialsScope } from '../grants/asked-scope.js';
 import type { GrantTypes } from '../grants/grant-types.js';
-import type { SpentTokenRules } from '../grants/refresh-token.js';
+import { createKeepRefreshToken, type SpentTokenRules } from '../grants/refresh-token.js';
 import type { Introspect } from '../introspection.js';
 import type { Revoke } from '../revocation.js';
 import type { TokenRequest } from '../token-request.js';
@@ -36,11 +36,13 @@ export interface ProviderDoor {
 
 /** @param handlers undefined where oidc-provider answers by itself. */
 export function createProviderDoor(
-  { adapters }: OidcParts,
+  parts: OidcParts,
   scopes: Scopes,
   { admit, refuseReplay }: SpentTokenRules,
   handlers: Handlers | undefined,
 ): ProviderDoor {
+  const { adapters, isFapi2 } = parts;
+  const keep = createKeepRefreshToken(parts);
   const requestOf = (ctx: KoaContextWithOIDC): TokenRequest => {
     const { client, params, body } = ctx.oidc;
     if (!client) throw new TypeError('the client did not authenticate');
@@ -71,6 +73,13 @@ export function createProviderDoor(
     if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
   }
 
+  /** Answers with the refresh token to go on with, where oidc-provider answers with the one that was sent. */
+  async function keepRefreshToken(request: TokenRequest): Promise<void> {
+    const { ctx, parameters } = request;
+    const refreshToken = await keep(request, parameters.refresh_token as string);
+    ctx.body = { ...(ctx.body as object), refresh_token: refreshToken };
+  }
+
   return {
     admit: (ctx) => admit(requestOf(ctx)),
 
@@ -82,7 +91,10 @@ export function createProviderDoor(
       for (let attempt = 0; ; attempt += 1) {
         try {
           if (own) ctx.body = await own(request);
-          else await theirs();
+          else {
+            await theirs();
+            if (name === 'refresh_token' && isFapi2(request.record)) await keepRefreshToken(request);
+          }
         } catch (error) {
           // It may have been used since the request began.
           if (error instanceof errors.InvalidGrant) await refuseReplay(request);

@@ -5,12 +5,14 @@ import { type Client, errors } from 'oidc-provider';
 import { digestOfKey, hashedKey } from '../../../store/artifact-key.js';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
+import type { GrantRecord } from '../../accounts/login-context.js';
 import { getsRefreshToken } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId, keyOf } from '../../artifacts/ids.js';
 import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../../artifacts/token-records.js';
 import type { OidcParts } from '../../context.js';
 import type { Issuance, Issue } from '../issue.js';
+import { lifetimesOf } from '../lifetimes.js';
 import { type GrantType, requirePresent, requireProof, type TokenRequest } from '../token-request.js';
 import { checkScopeBeside } from './asked-scope.js';
 
@@ -113,8 +115,32 @@ const senderOf = (ctx: Sender, token: string): string =>
 export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
   getsRefreshToken(client, scope.split(' ')) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
+/** Returns the refresh token that a client goes on with that gets no new one. */
+export type KeepRefreshToken = (request: Pick<TokenRequest, 'unit' | 'client'>, value: string) => Promise<string>;
+
+/**
+ * A token from before FAPI 2.0 applied to its client has an idle end, which is replaced by its absolute end when it is used. A token that rotated before is a
+ * retry within the grace, and its successor is the token to go on with. All records were read before.
+ */
+export function createKeepRefreshToken(parts: OidcParts): KeepRefreshToken {
+  const { tokens } = parts.adapters;
+  const lifetimes = lifetimesOf(parts);
+  return async ({ unit, client }, value) => {
+    const retried = await tokens.findRetried(unit, value);
+    const kept = retried ? tokens.successorOf(value) : value;
+    const { token, grant } = retried ?? (await tokens.find(unit, 'RefreshToken', value)) ?? {};
+    const { iiat } = (token ?? {}) as { readonly iiat?: number };
+    if (grant && iiat !== undefined)
+      tokens.extend(unit, kept, lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant as unknown as GrantRecord));
+    return kept;
+  };
+}
+
 /** Rotates at every use, except for clients of FAPI 2.0. @see RFC 6749 §6, RFC 9700 §4.14.2, FAPI 2.0 Security Profile §5.3.2.1 */
-export function createRefreshToken({ adapters: { tokens }, isFapi2 }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
+export function createRefreshToken(parts: OidcParts, scopes: Scopes, issue: Issue): GrantType {
+  const { adapters, isFapi2 } = parts;
+  const { tokens } = adapters;
+  const keep = createKeepRefreshToken(parts);
   const find = async ({ unit, isRetryAdmitted }: TokenRequest, value: string): Promise<LiveToken | undefined> => {
     const live = await tokens.find(unit, 'RefreshToken', value);
     return live || !isRetryAdmitted ? live : tokens.findRetried(unit, value);
@@ -148,7 +174,7 @@ export function createRefreshToken({ adapters: { tokens }, isFapi2 }: OidcParts,
       asked: scope ?? held.join(' '),
       proof,
     };
-    if (isFapi2(record)) return { ...(await issue(request, use)), refresh_token: value };
+    if (isFapi2(record)) return { ...(await issue(request, use)), refresh_token: await keep(request, value) };
     return issue(request, {
       ...use,
       refreshToken: { id: tokens.successorOf(value), rotations: rotations + 1 },
