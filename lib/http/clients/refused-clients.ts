@@ -21,14 +21,12 @@ export const NO_CREDENTIALS = 'no client authentication included';
 const SECRET_LENGTH = 32;
 /** Characters that are shown of an id that may be a secret. */
 const START = 4;
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
  * Returns an unknown id as the log shows it. The client may have sent a secret in place of the id, so of a text that is as long as a secret, only the start is
  * shown. The limit bounds the line as well.
  */
 const shownId = (id: string): string => {
-  const isId = id.length < SECRET_LENGTH || uuid.test(id);
-  const shown = isId ? id : `${id.slice(0, START)}… (${id.length} characters)`;
+  const shown = id.length < SECRET_LENGTH ? id : `${id.slice(0, START)}… (${id.length} characters)`;
   return shown.replace(/[^ -~…]/g, '?');
 };
