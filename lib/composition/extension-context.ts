@@ -122,7 +122,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     const known = contexts.get(name);
     if (known) return known;
     const guard = (guarded: Omit<Guarded, 'extension'>) => parts.guard({ ...guarded, extension: name });
-    const bearer = createBearer({ read: protocol.readAccessToken, directory, guard });
+    const bearer = createBearer({ read: protocol.readAccessToken, proofAlgorithms: protocol.proofAlgorithms, directory, guard });
     const own = ownContext(name, { ...context, bearer });
     contexts.set(name, own);
     return own;

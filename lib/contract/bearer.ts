@@ -1,4 +1,5 @@
 /** Access tokens as a route of an extension takes them. */
+import type { Context } from 'koa';
 import type { LoginContext } from '../claims/contract.js';
 import type { Account } from '../directory/index.js';
 import type { Client } from '../store/records/records.js';
@@ -25,9 +26,23 @@ export interface BearerState {
   accessToken: AccessToken;
 }
 
+/** An access token in the header `Authorization`, opaque or a JWT. */
+export interface ShownToken {
+  readonly scheme: 'Bearer' | 'DPoP';
+  readonly value: string;
+}
+
+/** Why an access token is refused. */
+export interface TokenRefusal {
+  /** The `error` of the challenge. @see RFC 6750 §3.1, RFC 9449 §7.1, §9 */
+  readonly refused: 'invalid_token' | 'invalid_dpop_proof' | 'use_dpop_nonce';
+  /** The reason, for the log alone. */
+  readonly cause: string;
+}
+
 /**
- * Reads what somebody showed for an access token, opaque or a JWT. Undefined for one that introspection would call inactive, and for one that is
- * bound to a key: it is no bearer token.
- * @see RFC 9449 §7.2, RFC 8705 §3
+ * Reads an access token. Refuses one that introspection would call inactive. Refuses one that is bound to a key or a certificate, unless the request
+ * proves that the caller has it.
+ * @see RFC 9449 §7, RFC 8705 §3
  */
-export type ReadAccessToken = (ctx: object, value: string) => Promise<AccessToken | undefined>;
+export type ReadAccessToken = (ctx: Context, shown: ShownToken) => Promise<AccessToken | TokenRefusal>;

@@ -71,7 +71,8 @@ export interface ExtensionContext {
   /**
    * Middleware that lets pass who shows a live access token for the API resource, with these scopes, and puts it on `ctx.state.accessToken`.
    * 401 `invalid_token` and 403 `insufficient_scope` come with `WWW-Authenticate`. The API resource and the scopes have to exist when the service starts.
-   * @see RFC 6750
+   * A token that is bound to a key or a certificate passes with a proof of possession.
+   * @see RFC 6750, RFC 9449 §7, RFC 8705 §3
    */
   bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
   /** All operations of the admin API, which extensions contribute. */

@@ -20,7 +20,7 @@ export function policySource(url: string, part: 'origin' | 'path'): string | und
 }
 
 /** A challenge for `WWW-Authenticate`. @see RFC 9110 §5.6.4, §11.6.1 */
-export const challenge = (scheme: 'Basic' | 'Bearer', parameters: Readonly<Record<string, string>>): string =>
+export const challenge = (scheme: 'Basic' | 'Bearer' | 'DPoP', parameters: Readonly<Record<string, string>>): string =>
   `${scheme} ${Object.entries(parameters)
     .map(([name, value]) => `${name}=${quoted(value)}`)
     .join(', ')}`;

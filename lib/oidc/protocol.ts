@@ -59,10 +59,12 @@ import { createExtensionGrants } from './tokens/grants/extension-grants.js';
 import { createGrantTypes } from './tokens/grants/grant-types.js';
 import { createSpentTokenRules } from './tokens/grants/refresh-token.js';
 import { createDescribeToken, createIntrospect } from './tokens/introspection.js';
+import { createCheckPossession } from './tokens/possession.js';
 import { createReadAccessToken } from './tokens/read-access-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
 import { findClient as findProviderClient } from './upstream/client.js';
+import { proofAlgorithms } from './upstream/grant-types.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
@@ -75,6 +77,8 @@ export interface Protocol {
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
   readonly readAccessToken: ReadAccessToken;
+  /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+  readonly proofAlgorithms: () => readonly string[];
   readonly sign: ExtensionContext['sign'];
   readonly introspectionAlgorithm: ExtensionContext['introspectionAlgorithm'];
   readonly signature: ExtensionContext['keys']['signature'];
@@ -233,7 +237,14 @@ export function createProtocol(
     interactions,
     isSignInOver,
     claims: createAccountClaims(parts, accounts, findClient),
-    readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
+    readAccessToken: createReadAccessToken(parts, {
+      accounts,
+      scopes,
+      find,
+      findClient,
+      possession: createCheckPossession(parts, provider),
+    }),
+    proofAlgorithms: () => proofAlgorithms(provider()),
     async signature(data, alg) {
       const key = parts.keys().signing(alg);
       const signature = await key.sign(Buffer.from(data));

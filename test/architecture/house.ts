@@ -206,7 +206,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['doors/'],
     ['revocation.ts', 'userinfo.ts', 'grants/'],
     ['introspection.ts', 'issue.ts', 'read-access-token.ts'],
-    ['found-token.ts'],
+    ['found-token.ts', 'possession.ts'],
     ['access-token-jwt.ts', 'lifetimes.ts', 'token-request.ts'],
   ],
   'lib/contract/': [

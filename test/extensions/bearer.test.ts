@@ -81,6 +81,9 @@ async function call(path: string, token?: string, init: RequestInit = {}) {
   const challenge = response.headers.get('www-authenticate');
   return { status: response.status, type: response.headers.get('content-type'), challenge, text, json: text && JSON.parse(text) };
 }
+/** The challenges to a request with a bearer token, or none. */
+const challenged = (error: string): string =>
+  `Bearer realm="${service.issuer}"${error}, DPoP realm="${service.issuer}", algs="ES256 Ed25519 EdDSA"`;
 const reasons = () => service.lines.filter(({ message }) => message === 'request refused').map(({ fields }) => fields.reason);
 const post = (token: string, body: string, type = 'application/json') =>
   call('/orders', token, { method: 'POST', body, headers: { 'content-type': type } });
@@ -123,7 +126,7 @@ describe('RFC 6750: a route behind an access token', () => {
   test('§3.1 tells who brings none what is wanted, and of no error', async () => {
     for (const headers of [{}, { authorization: 'Basic d2ViOndlYi1zZWNyZXQ=' }]) {
       const answer = await call('/orders', undefined, { headers });
-      expect([answer.status, answer.challenge, answer.json.code]).toEqual([401, `Bearer realm="${service.issuer}"`, 'invalid_token']);
+      expect([answer.status, answer.challenge, answer.json.code]).toEqual([401, challenged(''), 'invalid_token']);
     }
   });
 
@@ -152,8 +155,8 @@ describe('RFC 6750: a route behind an access token', () => {
     ['bound to a key', bound],
   ])('§3.1 refuses a token that is %s', async (_, token) => {
     const answer = await call('/orders', await token());
-    expect([answer.status, answer.challenge]).toEqual([401, `Bearer realm="${service.issuer}", error="invalid_token"`]);
-    expect(reasons().at(-1)).toMatch(/^unknown, over, or bound to a key$|^for no API resource$/);
+    expect([answer.status, answer.challenge]).toEqual([401, challenged(', error="invalid_token"')]);
+    expect(reasons().at(-1)).toMatch(/^unknown or expired$|^bound to a key: |^for no API resource$/);
   });
 
   test('§3.1 refuses a token that is over', async () => {
@@ -186,11 +189,17 @@ describe('RFC 6750: a route behind an access token', () => {
     expect((await call('/orders', token)).status).toBe(200);
   });
 
+  test('RFC 9449 §7.1 refuses a token that is bound to nothing under the scheme DPoP', async () => {
+    const answer = await call('/orders', undefined, { headers: { authorization: `DPoP ${await tokenOf()}` } });
+    expect([answer.status, answer.challenge]).toEqual([401, expect.stringMatching(/, DPoP .*, error="invalid_token"$/)]);
+    expect(reasons().at(-1)).toMatch(/^not bound to a key/);
+  });
+
   test('§3.1 says which scopes are lacking', async () => {
     const answer = await call('/openid', await tokenOf());
     expect([answer.status, answer.challenge, answer.json.code]).toEqual([
       403,
-      `Bearer realm="${service.issuer}", error="insufficient_scope", scope="orders.read email"`,
+      challenged(', error="insufficient_scope", scope="orders.read email"'),
       'insufficient_scope',
     ]);
     expect((await call('/openid', await tokenOf({ scope: `${scope} email` }))).status).toBe(200);

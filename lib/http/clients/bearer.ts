@@ -1,6 +1,6 @@
-/** Routes behind an access token. @see RFC 6750 */
+/** Routes behind an access token. @see RFC 6750, RFC 9449 §7, RFC 8705 §3 */
 import type { Middleware } from 'koa';
-import type { AccessToken, BearerState, ReadAccessToken } from '../../contract/bearer.js';
+import type { AccessToken, BearerState, ReadAccessToken, ShownToken } from '../../contract/bearer.js';
 import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { challenge } from '../header-values.js';
@@ -8,8 +8,9 @@ import { challenge } from '../header-values.js';
 /** Lets pass who shows a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
 
-/** @see RFC 6750 §2.1 */
-const credentials = /^bearer +([\w.~+/-]+=*)$/i;
+/** @see RFC 6750 §2.1, RFC 9449 §7.1 */
+const credentials = /^(?:bearer|dpop) +([\w.~+/-]+=*)$/i;
+const schemes = /^(?:bearer|(dpop))(?= |$)/i;
 
 /** What a guard asks for, and whose routes it is before. */
 export interface Guarded {
@@ -20,31 +21,36 @@ export interface Guarded {
 
 export interface BearerParts {
   readonly read: ReadAccessToken;
+  /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+  readonly proofAlgorithms: () => readonly string[];
   readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
   /** Hears of each guard that is made. */
   readonly guard: (guarded: Omit<Guarded, 'extension'>) => void;
 }
 
 export const createBearer =
-  ({ read, directory: { apiResources, issuer }, guard }: BearerParts): Bearer =>
+  ({ read, proofAlgorithms, directory: { apiResources, issuer }, guard }: BearerParts): Bearer =>
   (audience, ...scopes) => {
     guard({ audience, scopes });
     return async function requireAccessToken(ctx, next) {
-      const refuse = (error: IdpError, attributes: Readonly<Record<string, string>> = {}): never => {
-        ctx.set('WWW-Authenticate', challenge('Bearer', { realm: issuer, ...attributes }));
+      const { authorization = '' } = ctx.headers;
+      const named = schemes.exec(authorization);
+      const scheme: ShownToken['scheme'] = named?.[1] === undefined ? 'Bearer' : 'DPoP';
+      const refuse = (error: IdpError, attributes: Attributes = {}): never => {
+        ctx.set('WWW-Authenticate', challenges(issuer, proofAlgorithms(), scheme, attributes));
         throw error;
       };
       ctx.vary('Authorization');
       ctx.set('Cache-Control', 'no-store');
-      const { authorization = '' } = ctx.headers;
       // Who brings none is told what is wanted, and of no error. @see RFC 6750 §3.1
-      if (!/^bearer(?: |$)/i.test(authorization)) refuse(new IdpError('invalid_token', {}, { cause: 'no access token' }));
+      if (!named) refuse(new IdpError('invalid_token', {}, { cause: 'no access token' }));
       const [, value] = credentials.exec(authorization) ?? [];
       if (value === undefined) return refuse(new IdpError('invalid_request'), { error: 'invalid_request' });
-      const token = await read(ctx, value);
+      const token = await read(ctx, { scheme, value });
+      if ('refused' in token) return refuse(new IdpError('invalid_token', {}, { cause: token.cause }), { error: token.refused });
       const apiResource = apiResources.peek(audience) ?? (await apiResources.get(audience));
       const cause = whyNot(token, audience, apiResource);
-      if (!token || cause !== undefined) return refuse(new IdpError('invalid_token', {}, { cause }), { error: 'invalid_token' });
+      if (cause !== undefined) return refuse(new IdpError('invalid_token', {}, { cause }), { error: 'invalid_token' });
       if (!scopes.every((scope) => token.scopes.has(scope)))
         refuse(new IdpError('insufficient_scope'), { error: 'insufficient_scope', scope: scopes.join(' ') });
       ctx.state.accessToken = token;
@@ -52,12 +58,22 @@ export const createBearer =
     };
   };
 
+type Attributes = Readonly<Record<string, string>>;
+
+/** A challenge for each scheme that the guard takes. The error is in the one that the request used. @see RFC 9449 §7.1 */
+function challenges(realm: string, algorithms: readonly string[], scheme: ShownToken['scheme'], attributes: Attributes): string[] {
+  const takesProofs = algorithms.length > 0;
+  const isOfProof = takesProofs && scheme === 'DPoP';
+  return [
+    challenge('Bearer', { realm, ...(isOfProof ? {} : attributes) }),
+    ...(takesProofs ? [challenge('DPoP', { realm, algs: algorithms.join(' '), ...(isOfProof ? attributes : {}) })] : []),
+  ];
+}
+
 type ApiResource = Awaited<ReturnType<Directory['apiResources']['get']>>;
 
 /** Why an access token does not open routes of an API resource; for the log alone, because a caller is told `invalid_token` and no more. */
-function whyNot(token: AccessToken | undefined, audience: string, apiResource: ApiResource): string | undefined {
-  if (!token) return 'unknown, over, or bound to a key';
-  const { audiences, account } = token;
+function whyNot({ audiences, account }: AccessToken, audience: string, apiResource: ApiResource): string | undefined {
   if (!audiences.includes(audience)) return `for ${audiences.join(', ') || 'no API resource'}`;
   if (apiResource?.status !== 'active') return 'for a disabled API resource';
   // An API resource learns of people of its tenants alone, here as by introspection.

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { levelsFor, offeredLevels, parseAcrValues, requestedAcr } from '../../acr-values.js';
@@ -88,7 +89,7 @@ const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
 const LONGEST_PROOF = 8192;
 
 /**
- * Refuses DPoP proofs by {@link jwtProblem}, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
+ * Refuses DPoP proofs by {@link checkProof}, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
  * URIs of a request before it compares them, and also the `htu` of a proof that anybody may have signed.
  * @throws InvalidRequest, InvalidRedirectUri, InvalidDpopProof
  */
@@ -101,6 +102,11 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
     throw new errors.InvalidRequest(`${name} is too long: send at most ${LONGEST_URI} characters`);
   }
+  checkProof(headers);
+}
+
+/** Refuses DPoP proofs by {@link jwtProblem}, and those that are too long. @throws InvalidDpopProof */
+export function checkProof(headers: IncomingHttpHeaders): void {
   const proof = String(headers.dpop ?? '');
   if (proof.length > LONGEST_PROOF)
     throw new errors.InvalidDpopProof(`the DPoP proof is too long: send at most ${LONGEST_PROOF} characters`);

@@ -1,14 +1,51 @@
-/** Steps of oidc-provider's grant types. */
-import type { AdapterPayload, Client, KoaContextWithOIDC } from 'oidc-provider';
+/** Steps of oidc-provider's grant types, and of the proofs that its tokens are bound to. */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { type AdapterPayload, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import thumbprintOf from 'oidc-provider/lib/helpers/certificate_thumbprint.js';
 import { issueTokens } from 'oidc-provider/lib/helpers/grant_common.js';
 import * as helpers from 'oidc-provider/lib/helpers/grants.js';
 import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
 /** The DPoP proof of a token request; undefined when it brings none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
 export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
   const { provider, client } = ctx.oidc;
   const proof = await validateDpop(provider, ctx);
   return proof && { jkt: proof.thumbprint, use: () => checkDpopReplay(provider, ctx, proof, (client as Client).clientId) };
+}
+
+/** A DPoP proof that was shown with an access token. */
+interface TokenProof {
+  readonly jkt: string;
+  /** Counts the proof as used. @throws InvalidDpopProof where it was before */
+  use(clientId: string): Promise<void>;
+}
+
+/**
+ * The DPoP proof with which a route of the service that is none of oidc-provider's is asked; undefined when there is none, or DPoP is off.
+ * helpers/validate_dpop.js, as shared/access_token.js uses it.
+ * @param url of the route, without a query
+ * @throws InvalidDpopProof, UseDpopNonce
+ */
+export async function tokenProof(provider: Provider, ctx: Context, url: string, accessToken: string): Promise<TokenProof | undefined> {
+  // oidc-provider makes its own context at its own routes alone.
+  const asked: Context = Object.create(ctx, { oidc: { value: { provider, urlFor: () => url } } });
+  const proof = await validateDpop(provider, asked, accessToken);
+  return proof && { jkt: proof.thumbprint, use: (clientId) => checkDpopReplay(provider, asked, proof, clientId, errors.InvalidDpopProof) };
+}
+
+/** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+export function proofAlgorithms(provider: Provider): readonly string[] {
+  const { features, dPoPSigningAlgValues } = insideOf(provider).configuration;
+  return features.dPoP.enabled ? dPoPSigningAlgValues : [];
+}
+
+/** The thumbprint of the certificate of a request; undefined without one, or where mutual TLS is off. @see RFC 8705 §3.1 */
+export function certificateThumbprint(provider: Provider, ctx: Context): string | undefined {
+  const { mTLS } = insideOf(provider).configuration.features;
+  const certificate = mTLS.enabled ? mTLS.getCertificate(ctx) : undefined;
+  return certificate ? thumbprintOf(certificate) : undefined;
 }
 
 /** What oidc-provider mints from: a grant that is not stored yet, and the source that was redeemed. */

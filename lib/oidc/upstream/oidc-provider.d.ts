@@ -4,6 +4,7 @@ declare module 'oidc-provider/lib/actions/end_session.js' {
 }
 
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  import type { X509Certificate } from 'node:crypto';
   import type { interactionPolicy } from 'oidc-provider';
 
   /** All that is read of a check, and of a prompt. */
@@ -13,6 +14,11 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   export function get(provider: object): {
     readonly configuration: {
       readonly responseTypes: string[];
+      readonly dPoPSigningAlgValues: readonly string[];
+      readonly features: {
+        readonly dPoP: { readonly enabled: boolean };
+        readonly mTLS: { readonly enabled: boolean; readonly getCertificate: (ctx: object) => X509Certificate | string | undefined };
+      };
       readonly clockTolerance: number;
       readonly interactions: { policy: Iterable<ReadPrompt> };
     };
@@ -53,11 +59,26 @@ declare module 'oidc-provider/lib/helpers/validate_dpop.js' {
   export interface DpopProof {
     readonly thumbprint: string;
   }
-  function validateDpop(provider: object, ctx: object): Promise<DpopProof | undefined>;
+  function validateDpop(provider: object, ctx: object, accessToken?: string): Promise<DpopProof | undefined>;
 
   // biome-ignore lint/style/noDefaultExport: the module's own
   export { validateDpop as default };
-  export function checkDpopReplay(provider: object, ctx: object, proof: DpopProof, clientId: string): Promise<void>;
+  export function checkDpopReplay(
+    provider: object,
+    ctx: object,
+    proof: DpopProof,
+    clientId: string,
+    refusal?: new (description: string) => Error,
+  ): Promise<void>;
+}
+
+declare module 'oidc-provider/lib/helpers/certificate_thumbprint.js' {
+  import type { X509Certificate } from 'node:crypto';
+
+  function thumbprintOf(certificate: X509Certificate | string): string;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { thumbprintOf as default };
 }
 
 declare module 'oidc-provider/lib/helpers/params.js' {

@@ -42,3 +42,23 @@ test('a proof is validated once for each request, and counted as used apart from
     'findGrantSource',
   );
 });
+
+test('the proof of an access token reads of its context the provider and the URL alone, and a certificate only that of the request', () => {
+  expectInOrder(
+    'helpers/validate_dpop.js',
+    'ctx.oidc.clientAttestation?.method',
+    "const proof = ctx.get('DPoP');",
+    'dPoPConfig.requireNonce(ctx)',
+    '{ algorithms: dPoPSigningAlgValues, typ:',
+    'payload.htm !== ctx.method',
+    'ctx.oidc.urlFor(ctx.oidc.route)',
+    "crypto.hash('sha256', accessToken, 'base64url')",
+  );
+  expectInOrder(
+    'shared/access_token.js',
+    'const cert = getCertificate(ctx);',
+    "accessToken['x5t#S256'] !== certificateThumbprint(cert)",
+    'checkDpopReplay(ctx.oidc.provider, ctx, dPoP, accessToken.clientId',
+    'accessToken.jkt !== dPoP.thumbprint',
+  );
+});
