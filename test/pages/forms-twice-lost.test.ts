@@ -1,4 +1,5 @@
 /** B23, E-A: a second press drops the answer under way, with its cookies. On a slow line, that is the answer that the first press led to. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
@@ -396,5 +397,50 @@ describe('a store that fails while the sign-in is resumed', () => {
     left = undefined;
     expect(ends.length).toBeGreaterThan(1);
     expect(ends.filter((end) => end !== 'code' && end !== 'This sign-in took too long')).toEqual([]);
+  });
+});
+
+describe('a store that is slow while the sign-in is resumed', () => {
+  /** Called after each commit, with the number of commits since it was set. */
+  let after: ((count: number) => Promise<void>) | undefined;
+  let count = 0;
+  const inner = memoryArtifacts();
+  const artifacts: ArtifactStore = new Proxy(inner, {
+    get(target, member) {
+      if (member !== 'commit') return Reflect.get(target, member);
+      return async (writes: never) => {
+        const done = await target.commit(writes);
+        await after?.(++count);
+        return done;
+      };
+    },
+  });
+  const service = useIdp({ artifacts });
+
+  test('E-A: a second press after any of its writes signs in', async () => {
+    const ends: string[] = [];
+    for (let at = 1; ends.length < at; at += 1) {
+      const agent = new Agent();
+      const page = await passwordPage(service.issuer, agent, 'alice@acme.test', pkce);
+      const { action, fields } = formOf(page);
+      const first = await agent.post(action, { ...fields, password: 'alice' });
+      // The same browser, which drops the first answer.
+      const again = new Agent();
+      keepOnly(again, agent.cookies);
+      let pressed: Promise<Answer> | undefined;
+      count = 0;
+      after = async (commits) => {
+        if (commits !== at) return;
+        after = undefined;
+        pressed = again.post(action, { ...fields, password: 'alice' });
+        await sleep(300);
+      };
+      await agent.get(first.location as string);
+      after = undefined;
+      if (!pressed) break;
+      ends.push((await again.follow(await pressed)).location === undefined ? `lost after write ${at}` : 'code');
+    }
+    expect(ends.length).toBeGreaterThan(1);
+    expect(new Set(ends)).toEqual(new Set(['code']));
   });
 });

@@ -7,6 +7,7 @@
  * A sign-out in the browser voids what the browser lost before, also if nobody or somebody else is signed in there.
  */
 import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -14,7 +15,9 @@ import { isInteractionUid } from '../../paths.js';
 import { artifactKey, SLOT_LENGTH } from '../../store/artifact-key.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { OurSession } from '../accounts/login-context.js';
+import { keyOf, partsOfSessionId } from '../artifacts/ids.js';
 import { perRequest } from '../artifacts/per-request.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createLastSignOut, createSessionCookie } from '../sessions/cookies.js';
@@ -22,6 +25,10 @@ import type { BoundInteraction } from '../upstream/interaction.js';
 
 /** Milliseconds in which a browser gets again what it lost. */
 const KEPT_MS = 60_000;
+/** Milliseconds after the record in which its session may still be on its way to the store, because the store writes the two one after the other. */
+const SESSION_DELAY_MS = 2_000;
+/** Milliseconds between two looks for that session. */
+const LOOK_MS = 50;
 /** Characters of the uid of an interaction. */
 const UID_LENGTH = 43;
 
@@ -69,6 +76,12 @@ type CompletedRecord = (Completed | Cancelled) & {
   readonly isByReference: boolean;
 };
 
+interface Found {
+  readonly record: CompletedRecord;
+  /** Milliseconds since the epoch by this node's own clock. */
+  readonly recordedAt: number;
+}
+
 /** Returns the name under which a pushed request is recorded, in the form of the uid of an interaction and in the slot of the request. */
 export const uidOfPushed = (id: string): string =>
   id.slice(0, SLOT_LENGTH) + hash('sha256', id, 'base64url').slice(0, UID_LENGTH - SLOT_LENGTH);
@@ -79,32 +92,43 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
   const { adapters, artifacts, browsers, keyring, options, internalClients } = parts;
   const lastSignOut = createLastSignOut(options);
   const setSessionCookie = createSessionCookie(options, provider);
-  const keyOf = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
+  const recordKey = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
   const noted = perRequest((): { isDone: boolean; form?: PostedAnswer } => ({ isDone: false }));
 
   function put(ctx: KoaContextWithOIDC, uid: string, record: CompletedRecord): void {
-    const key = keyOf(uid);
+    const key = recordKey(uid);
     const value = keyring.encrypt(PURPOSE, uid, JSON.stringify(record));
     if (key) adapters.unitOf(ctx).put({ op: 'put', key, value, expiresAt: nodeTime() + KEPT_MS });
   }
 
   /** Returns the record, if the browser is the one that completed the request, and has not signed out since. */
-  async function read(ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<CompletedRecord | undefined> {
-    const key = browsers.browserOf(ctx) === undefined ? undefined : keyOf(uid);
+  async function read(ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<Found | undefined> {
+    const key = browsers.browserOf(ctx) === undefined ? undefined : recordKey(uid);
     const artifact = key && (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     try {
       const record = JSON.parse(keyring.decrypt(PURPOSE, uid, artifact.value)) as CompletedRecord;
       const signOut = lastSignOut.of(ctx);
       const isVoid = signOut !== undefined && signOut !== record.signOut;
-      return browsers.isBoundHere(ctx, record) && !isVoid ? record : undefined;
+      return browsers.isBoundHere(ctx, record) && !isVoid ? { record, recordedAt: artifact.expiresAt - KEPT_MS } : undefined;
     } catch {
       return undefined;
     }
   }
 
+  /** Whether the store has the sign-in of the session. It is read at the store itself, because a request remembers what it did not find. */
+  async function isStored({ id, accountId, loginTs }: Completed['session']): Promise<boolean> {
+    const { uid } = partsOfSessionId(id) ?? {};
+    const key = uid === undefined ? undefined : keyOf('Session', uid);
+    const artifact = key && (await artifacts.read([{ key }])).get(key);
+    const stored = artifact && (JSON.parse(artifact.value) as SessionPayload);
+    return stored?.accountId === accountId && stored.loginTs === loginTs;
+  }
+
   /** Gives the browser the cookie of its session again. Returns false if the sign-in of that session has ended. */
-  async function giveSession(ctx: Context, { id, exp, accountId, loginTs }: Completed['session']): Promise<boolean> {
+  async function giveSession(ctx: Context, session: Completed['session'], recordedAt: number): Promise<boolean> {
+    const { id, exp, accountId, loginTs } = session;
+    while (!(await isStored(session)) && nodeTime() < recordedAt + SESSION_DELAY_MS) await sleep(LOOK_MS);
     const lost = (await provider().Session.find(id)) as OurSession | undefined;
     if (lost?.accountId !== accountId || lost.loginTs !== loginTs) return false;
     setSessionCookie(ctx, id, exp);
@@ -143,12 +167,12 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
      * the way back into a sign-in that is over gives no second response.
      */
     async takeUp(ctx: Context, uid: string): Promise<CompletedRecord | undefined> {
-      const record = await read(ctx, uid);
+      const { record, recordedAt = 0 } = (await read(ctx, uid)) ?? {};
       if (!record) return undefined;
       const isSentAgain = ctx.method === 'POST' || record.isByReference;
       if ('answer' in record) return isSentAgain ? record : undefined;
       const { accountId } = (await provider().Session.get(ctx)) as OurSession;
-      if (accountId === undefined) return (await giveSession(ctx, record.session)) ? record : undefined;
+      if (accountId === undefined) return (await giveSession(ctx, record.session, recordedAt)) ? record : undefined;
       return isSentAgain && accountId === record.session.accountId ? record : undefined;
     },
   };
