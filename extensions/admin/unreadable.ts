@@ -36,15 +36,21 @@ export const recordsOf = ({ path }: Pick<Operation, 'path'>, all: readonly Mount
     .sort(([one], [other]) => other.length - one.length)
     .map(([, record]) => record);
 
-/** Returns the error with `record_unreadable` in place of `not_found`, if a record that the path names is there and cannot be read. */
+/**
+ * Returns the error as `record_unreadable` with its place, if a record that the path names is there and cannot be read. The directory says `not_found` of such a
+ * record, or `record_unreadable` if it was readable a moment ago.
+ */
 export async function explained(error: unknown, request: Request, records: readonly RecordOf[]): Promise<unknown> {
-  if (!IdpError.is(error, 'not_found')) return error;
+  if (!IdpError.is(error, 'not_found') && !isUnexplained(error)) return error;
   for (const record of records) {
     const unreadable = await unreadableOf(request, record);
     if (unreadable) return recordUnreadable({ path: unreadable.path, expected: 'what can be read' }, { cause: error });
   }
   return error;
 }
+
+/** Whether the error is the directory's `record_unreadable`, which names no place. */
+export const isUnexplained = (error: unknown): boolean => IdpError.is(error, 'record_unreadable') && error.status === 500;
 
 /**
  * Returns the request over services that find the readable part of the record.

@@ -40,7 +40,10 @@ export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
   /** Tells of each write that leaves events in a row, by the name of the collection. */
   onOutboxed(listener: (collection: string) => void): void;
-  /** Calls the listener with the collection of each write that failed with `store_unavailable`, because the store may have made the write. */
+  /**
+   * Calls the listener with the collection of each write after which nobody knows what a row is: one that failed with `store_unavailable`, because the store may
+   * have made it, and one that failed with `record_unreadable`, because the row may have been readable when somebody read it before.
+   */
   onUncertain(listener: (collection: string) => void): void;
   /** Rows that their last read left out. Some of them are read again, because somebody may have repaired them. */
   problems(): Promise<readonly UnreadableRow[]>;
@@ -131,7 +134,7 @@ export function createCheckedDirectory(
     };
 
     const failed = (error: unknown): never => {
-      if (IdpError.is(error, 'store_unavailable')) for (const listener of uncertain) listener(name);
+      if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) for (const listener of uncertain) listener(name);
       throw error;
     };
 

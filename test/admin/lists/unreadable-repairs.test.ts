@@ -144,6 +144,44 @@ describe.each(resources)('M18: PATCH %s/{id}', (path, collection, create) => {
   }, 60_000);
 });
 
+/** Members that a `PATCH` can write, with a value of the same form. */
+const repairs: Readonly<Record<string, (sound: Stored) => readonly (readonly [string, unknown])[]>> = {
+  tenants: (sound) => ['name', 'signIn'].map((name) => [name, sound[name]]),
+  persons: () => [['givenName', 'Third']],
+};
+
+describe.each(resources)('X-1: PATCH %s/{id} of a record that broke since it was read', (path, collection, create) => {
+  const repairsOf = repairs[collection] ?? (() => [['name', 'Third']] as const);
+
+  test('repairs it, with the first request', async () => {
+    const rows = rowsOf(collection);
+    for (const bad of [5, [null]])
+      for (const [name, value] of repairsOf(await rows.get(await create()))) {
+        const sound = await rows.get(await create());
+        const url = `${path.replace('{tid}', tid)}/${sound.id}`;
+        const written = name === 'name' ? randomUUID() : value;
+        expect((await root(url)).status).toBe(200);
+        await rows.put({ ...(await rows.get(sound.id)), [name]: bad });
+        expect([name, bad, (await root.patch(url, { [name]: written })).status]).toEqual([name, bad, 200]);
+        expect((await root(url)).json[name]).toEqual(written);
+      }
+  });
+
+  test('says what is malformed if the request does not write it, and again when retried', async () => {
+    const rows = rowsOf(collection);
+    const sound = await rows.get(await create());
+    const url = `${path.replace('{tid}', tid)}/${sound.id}`;
+    expect((await root(url)).status).toBe(200);
+    await rows.put({ ...sound, createdAt: 5 });
+    for (const _ of [1, 2]) {
+      const { status, json } = await root.patch(url, { [collection === 'persons' ? 'givenName' : 'name']: randomUUID() });
+      expect([status, json.code, json.errors?.[0].pointer]).toEqual([409, 'record_unreadable', '/createdAt']);
+    }
+    expect((await root(url)).status).toBe(409);
+    await rows.put({ ...sound, version: (await rows.get(sound.id)).version });
+  });
+});
+
 describe('M18: a malformed voucher', () => {
   const persons = rowsOf('persons');
 

@@ -10,7 +10,7 @@ import {
   viewedOrId,
   writeJudged,
 } from '../../../../lib/extension-door.js';
-import { type Damaged, overDamaged, pointersOf } from '../../unreadable.js';
+import { type Damaged, isUnexplained, overDamaged, pointersOf } from '../../unreadable.js';
 import { viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 
@@ -148,7 +148,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   }
 
   /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
-  async function change(asked: Request): Promise<Fields> {
+  async function changeOnce(asked: Request): Promise<Fields> {
     const row = await service(asked).get(idOf(asked));
     const request = row ? asked : await overDamaged(asked, record, guard !== undefined, pointersOf(asked.body, pointer));
     let read: Understood = { body: {}, warnings: [] };
@@ -175,6 +175,13 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     await judged?.follow?.();
     return viewAfterWrite(changed, read);
   }
+
+  /** A record from a cache may be malformed in the store since. The caches forget it with the failed write, so that the second attempt repairs it. */
+  const change = (request: Request): Promise<Fields> =>
+    changeOnce(request).catch((error: unknown) => {
+      if (!isUnexplained(error)) throw error;
+      return changeOnce(request);
+    });
 
   /** What hangs on the record goes with it, as far as the record can be read. */
   async function removeUnreadable(request: Request): Promise<void> {
