@@ -19,6 +19,7 @@ import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-r
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { weaker, withCredentialVoucher } from '../vouchers.js';
+import { missingReference } from './invitation-lists.js';
 import { metadataOf, onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
@@ -106,7 +107,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     const invitation = await invitations.get(ref.id);
     const person = invitation && (await persons.get(invitation.personId));
     const tenant = invitation && (await tenants.get(invitation.tid));
-    if (!tenant || !hasUser(person) || person.tid !== tenant.id) return undefined;
+    if (!tenant || !hasUser(person) || missingReference(invitation, person) !== undefined) return undefined;
     const { user } = person;
     const { clientId, locale } = invitation;
     const eventMetadata = metadataOf(invitation);

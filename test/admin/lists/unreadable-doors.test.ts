@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminToken } from '../../support/administration/admin.js';
 import { type ListedRecords, type StoredRow, useListedWorld } from '../../support/administration/listed-world.js';
+import { Agent, titleOf } from '../../support/client/agent.js';
 import { until } from '../../support/time/until.js';
 
 const world = useListedWorld();
@@ -35,6 +36,32 @@ const invited = async () => {
   const invitation = (await root.post(`${tenant}/invitations`, { userId: user.id, send: false })).json.id as string;
   return { person: String(id), user: String(user.id), invitation, url: `${tenant}/invitations/${invitation}` };
 };
+
+describe('X-3: the link of an invitation whose', () => {
+  test.each([
+    ['person does not exist', () => ({ personId: randomUUID() })],
+    ['user does not exist', () => ({ userId: randomUUID() })],
+    ['user is another person', () => ({ userId: records.user })],
+    ['person has another user', () => ({ personId: records.person })],
+  ])('%s does not work, and the invitation is removed', async (_, members) => {
+    const { person, invitation, url } = await invited();
+    const link = String((await root(`${url}/link`)).json.url);
+    const agent = new Agent();
+    const page = await agent.get(link);
+    expect([page.status, page.body.includes('type="password"')]).toEqual([200, true]);
+    await broken('invitations', invitation, members());
+    const dead = [404, 'This link does not work'];
+    for (const answer of [
+      await new Agent().get(link),
+      await agent.follow(await agent.submit(page, { password: 'a password that is long' })),
+    ])
+      expect([answer.status, titleOf(answer)]).toEqual(dead);
+    expect((await rowsOf('persons').get(person))?.user).toMatchObject({ status: 'invited' });
+    for (const answer of [await ofAcme(url), await ofAcme.post(`${url}/revoke`)]) expect(answer.status).toBe(409);
+    expect((await ofAcme.remove(url)).status).toBe(204);
+    expect(titleOf(await new Agent().get(link))).toBe(dead[1]);
+  });
+});
 
 describe('M18: an invitation that cannot be read', () => {
   const damages: Readonly<Record<string, object>> = {
