@@ -55,15 +55,16 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
       if (found?.tid !== tid) throw new IdpError('not_found');
       const { user, nationalId } = found;
       const person = omitted(found, 'user', 'nationalId', 'nationalIdHash', ...derived, 'pendingEvents', 'outbox');
-      const subsidiary = person.subsidiaryId === undefined ? undefined : await subsidiaries.get(person.subsidiaryId);
+      const assigned = person.subsidiaryId === undefined ? undefined : await subsidiaries.get(person.subsidiaryId);
+      const subsidiary = assigned?.tid === tid ? assigned : undefined;
       const ref = { tid, personId, ...(user && { userId: user.id }) };
-      const ofUser = user && (await userParts(user));
+      const ofUser = user && (await userParts(tid, user));
       const parts = await Promise.all(sources.map((source) => source(ref)));
       const others = Object.assign({}, ...parts) as PersonExport['others'];
       const invited = await invitations.find({ byPerson: [tid, personId] });
       const unreadable = [
-        ...(subsidiary || person.subsidiaryId === undefined ? [] : await unreadableAmong('subsidiaries', [person.subsidiaryId])),
-        ...(user ? await unreadableAmong('groups', user.groupIds) : []),
+        ...(person.subsidiaryId === undefined ? [] : await unreadableAmong('subsidiaries', [person.subsidiaryId], tid)),
+        ...(user ? await unreadableAmong('groups', user.groupIds, tid) : []),
         ...(user ? await unreadableAmong('credentials', [user.id]) : []),
         ...Object.entries({ consents: ofUser?.consents ?? [], invitations: invited, ...others }).flatMap(([collection, rows]) =>
           (leftOutIn(rows).unreadable ?? []).map((row) => ({ collection, ...row })),
@@ -71,7 +72,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
       ];
       return {
         tenant: { id: tid, ...nameOf(await tenants.get(tid)) },
-        ...(subsidiary?.tid === tid && { subsidiary: { id: subsidiary.id, name: subsidiary.name } }),
+        ...(subsidiary && { subsidiary: { id: subsidiary.id, name: subsidiary.name } }),
         person: {
           ...person,
           ...(nationalId !== undefined && { nationalId: await nationalIds.forTenant(tid).open(personId, nationalId) }),
@@ -86,12 +87,13 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
     },
   };
 
-  async function unreadableAmong(collection: 'subsidiaries' | 'groups' | 'credentials', ids: readonly string[]) {
+  /** @param tid of the rows, in a collection whose rows have a tenant. A reference may be malformed, and name a row of another tenant. */
+  async function unreadableAmong(collection: 'subsidiaries' | 'groups' | 'credentials', ids: readonly string[], tid?: string) {
     const found = await Promise.all(ids.map((id) => collections[collection].unreadable(id)));
-    return found.flatMap((row) => (row ? [{ collection, id: row.id, path: row.path }] : []));
+    return found.flatMap((row) => (row && (tid === undefined || row.tid === tid) ? [{ collection, id: row.id, path: row.path }] : []));
   }
 
-  async function userParts(user: User): Promise<Partial<PersonExport>> {
+  async function userParts(tid: string, user: User): Promise<Partial<PersonExport>> {
     const [ofGroups, credential, allowed] = await Promise.all([
       Promise.all(user.groupIds.map((id) => groups.get(id))),
       credentials.get(user.id),
@@ -99,7 +101,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
     ]);
     return {
       user: omitted(user, 'userNameKey', 'externalIdentityKeys'),
-      groups: ofGroups.flatMap((group) => (group ? [{ id: group.id, name: group.name }] : [])),
+      groups: ofGroups.flatMap((group) => (group?.tid === tid ? [{ id: group.id, name: group.name }] : [])),
       consents: withLeftOut(
         allowed.map(({ clientId, scopes, claims, at }) => ({ clientId, scopes, ...(claims && { claims }), at })),
         leftOutOf(allowed),

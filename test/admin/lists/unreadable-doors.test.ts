@@ -245,3 +245,27 @@ test('unreadable groups of a user, children of a link, and parts of an export ar
   // The child is in a tenant that this caller does not administer.
   expect((await ofAcme(`${tenant}/users/${records.user}/links`)).json.unreadable).toBeUndefined();
 });
+
+describe('X-2: an export of a person whose reference names a record of another tenant', () => {
+  const references: Readonly<Record<string, (row: StoredRow, id: string) => object>> = {
+    groups: (row, id) => ({ user: { ...(row.user as object), groupIds: [id] } }),
+    subsidiaries: (_, id) => ({ subsidiaryId: id }),
+  };
+  const states: readonly object[] = [{}, { name: 5 }, { createdAt: 5 }, { tid: 5 }];
+
+  test.each(Object.keys(references).flatMap((collection) => states.map((members) => [collection, members] as const)))(
+    'of %s with %j says nothing of that record',
+    async (collection, members) => {
+      const elsewhere = (await root.post('/tenants', { name: randomUUID() })).json.id as string;
+      const name = randomUUID();
+      const { id } = (await root.post(`/tenants/${elsewhere}/${collection}`, { name })).json;
+      const { person } = await invited();
+      const row = (await rowsOf('persons').get(person)) as StoredRow;
+      await broken('persons', person, references[collection]?.(row, id) ?? {});
+      await broken(collection, id, members);
+      const { status, json, text } = await ofAcme(`${tenant}/persons/${person}/export`);
+      expect([status, json.groups, json.subsidiary, json.unreadable]).toEqual([200, [], undefined, undefined]);
+      expect(text).not.toContain(name);
+    },
+  );
+});
