@@ -15,6 +15,7 @@ import { type Model, modelOf } from './models.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
+import { isDamaged } from './stored-records.js';
 import { type RefreshUse, type Spending, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
 import { UnitOfWork } from './unit-of-work.js';
 
@@ -93,7 +94,8 @@ class ModelAdapter implements Adapter {
     if (!payload) return undefined;
     if (this.#row.ofGrant) {
       const grant = artifact.links?.grant && unit.read(artifact.links.grant);
-      if (!(grant instanceof Promise ? await grant : grant)) return undefined;
+      const record = grant instanceof Promise ? await grant : grant;
+      if (!record || isDamaged(record)) return undefined;
     }
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
   }

@@ -5,11 +5,12 @@ import type { Keyring } from '../../store/keyring.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { partsOfSessionId } from './ids.js';
 import { modelOf } from './models.js';
+import { readStored } from './stored-records.js';
 
 /** What a protocol record looks like at rest: nothing in it can be replayed. */
 export interface StoredForm {
   encode(model: string, id: string, payload: AdapterPayload): string;
-  /** undefined when the record does not belong to this id. */
+  /** Undefined if the record does not belong to this id, or is damaged. */
   decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt'>): AdapterPayload | undefined;
 }
 
@@ -40,7 +41,8 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
       return JSON.stringify(record);
     },
     decode(model, id, { value, expiresAt }) {
-      const record = JSON.parse(value) as Json;
+      const record = readStored<Json>(model, value);
+      if (!record) return undefined;
       record.exp = Math.floor(expiresAt / 1000);
       const { form } = modelOf(model);
       if (form === 'session') {

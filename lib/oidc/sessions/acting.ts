@@ -19,6 +19,7 @@ import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { Aside } from '../artifacts/session-members.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
+import { readStored } from '../artifacts/stored-records.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { SessionHooks } from '../upstream/session.js';
@@ -141,7 +142,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
             ({ acting }) => acting === name,
           );
         // One that its session does not know of.
-        else if (isOfKind(key, 'Grant') && (JSON.parse(value) as GrantRecord).login?.acting === name)
+        else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.acting === name)
           await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
       }
       notices.release();

@@ -12,6 +12,7 @@ import { keyOf } from '../artifacts/ids.js';
 import { isOfEndedSession } from '../artifacts/lost-writes.js';
 import { type Aside, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
+import { readStored } from '../artifacts/stored-records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import type { OidcParts } from '../context.js';
 
@@ -51,7 +52,7 @@ interface WithChange {
 /**
  * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
  * nothing is changed.
- * @returns the record before; undefined when the session is gone, or was not changed.
+ * @returns the record before; undefined when the session is gone, is damaged, or was not changed.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
@@ -64,7 +65,8 @@ export async function changeSession(
     const artifact = (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     const { version, account: _account, ...record } = artifact;
-    const before = JSON.parse(artifact.value) as SessionPayload;
+    const before = readStored<SessionPayload>('Session', artifact.value);
+    if (!before) return undefined;
     const after = change(before);
     if (!after) return undefined;
     await announce?.(before, key);

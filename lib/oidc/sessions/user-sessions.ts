@@ -7,6 +7,7 @@ import { putAtOf } from '../../store/records/extension-artifacts.js';
 import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
+import { isDamaged, readStored } from '../artifacts/stored-records.js';
 import type { OidcParts } from '../context.js';
 import { LogoutNotices } from './logout-notices.js';
 import { endSignIn } from './sessions.js';
@@ -19,8 +20,7 @@ const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresA
 type Ending = Pick<Artifact, 'key' | 'value' | 'expiresAt'>;
 
 /** A grant that is a sign-in by itself, as a session is described. */
-function describedGrant({ key, value, expiresAt }: Ending): readonly UserSession[] {
-  const { isOwn, clientId, login } = JSON.parse(value) as GrantRecord;
+function describedGrant({ key, expiresAt, grant: { isOwn, clientId, login } }: FoundGrant): readonly UserSession[] {
   if (!isOwn || !login) return [];
   const { authTime, amr, idp, act } = login;
   const signedIn = { signedInAt: new Date(authTime * 1000), expiresAt: new Date(expiresAt), amr, idp, ...(act ? { act } : {}) };
@@ -29,6 +29,19 @@ function describedGrant({ key, value, expiresAt }: Ending): readonly UserSession
 
 interface Found extends Artifact {
   readonly session: SessionPayload;
+}
+
+interface FoundGrant extends Artifact {
+  readonly grant: GrantRecord;
+}
+
+/** The sessions, grants and records of extensions of an account. */
+interface Records {
+  readonly sessions: readonly Found[];
+  readonly grants: readonly FoundGrant[];
+  readonly others: readonly Artifact[];
+  /** Damaged sessions and grants, which open nothing. */
+  readonly damaged: readonly Artifact[];
 }
 
 /**
@@ -59,13 +72,19 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return account;
   }
 
-  async function recordsOf(
-    oid: string,
-  ): Promise<{ readonly sessions: readonly Found[]; readonly grants: readonly Artifact[]; readonly others: readonly Artifact[] }> {
+  async function recordsOf(oid: string): Promise<Records> {
     const all = await artifacts.listByAccount(oid);
-    const of = (kind: string) => all.filter(({ key }) => isOfKind(key, kind));
-    const sessions = of('Session').map((artifact) => ({ ...artifact, session: JSON.parse(artifact.value) as SessionPayload }));
-    return { sessions, grants: of('Grant'), others: all.filter((artifact) => putAtOf(artifact) !== undefined) };
+    const of = <T>(kind: string) =>
+      all.flatMap((artifact) => {
+        const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact.value) : undefined;
+        return record ? [{ artifact, record }] : [];
+      });
+    return {
+      sessions: of<SessionPayload>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
+      grants: of<GrantRecord>('Grant').map(({ artifact, record }) => ({ ...artifact, grant: record })),
+      others: all.filter((artifact) => putAtOf(artifact) !== undefined),
+      damaged: all.filter(isDamaged),
+    };
   }
 
   /** {@link endOfAccount}, and of the accounts that its credential signs in to. */
@@ -76,9 +95,9 @@ export function createUserSessions(parts: OidcParts): Sessions {
       if (child.person.user.id !== oid) await endOfAccount(child.person.user.id);
   }
 
-  /** Ends the sessions and grants of an account that are void, or all when it is gone. */
+  /** Ends the sessions and grants of an account that are void, or all when it is gone. Removes those that are damaged. */
   async function endOfAccount(oid: string): Promise<Account | undefined> {
-    const { sessions, grants, others } = await recordsOf(oid);
+    const { sessions, grants, others, damaged } = await recordsOf(oid);
     // Read after the list, because the user may have been enabled, and have signed in, while the store was slow.
     const account = await directory.accounts.findByOid(oid);
     const notices = new LogoutNotices(parts);
@@ -87,12 +106,12 @@ export function createUserSessions(parts: OidcParts): Sessions {
       await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
     }
     // Grants outlive their session, and may be of one that is another linked account's now.
-    const ended = grants
-      .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
+    const ended = grants.filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
-    await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
+    await Promise.all(
+      [...ended, ...endedToo, ...damaged].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])),
+    );
     notices.release();
     return account;
   }
@@ -116,10 +135,11 @@ export function createUserSessions(parts: OidcParts): Sessions {
     const { sessions, grants } = await recordsOf(userId);
     return {
       sessions: sessions.map(withSharedTime).map(described),
-      grants: grants.map(withSharedTime).map(({ value, expiresAt }) => {
-        const { clientId, login } = JSON.parse(value) as GrantRecord;
-        return { clientId, expiresAt: new Date(expiresAt), ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }) };
-      }),
+      grants: grants.map(withSharedTime).map(({ grant: { clientId, login }, expiresAt }) => ({
+        clientId,
+        expiresAt: new Date(expiresAt),
+        ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }),
+      })),
     };
   });
 
@@ -132,10 +152,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
           (typeof session.endsAt !== 'number' || session.endsAt * 1000 > now()) &&
           !isOver(account, session.loginTs, session, digestOfKey(key)),
       );
-      const byThemselves = grants.filter(({ value }) => {
-        const { login } = JSON.parse(value) as GrantRecord;
-        return !isOver(account, login?.authTime, login, login?.session);
-      });
+      const byThemselves = grants.filter(({ grant: { login } }) => !isOver(account, login?.authTime, login, login?.session));
       return [...inBrowsers.map(withSharedTime).map(described), ...byThemselves.map(withSharedTime).flatMap(describedGrant)].sort(
         (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
       );
@@ -152,7 +169,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const data = { AggregateId: user.userId, SessionId: id };
       if (found ?? own) await directory.accountEvents.raise('SessionEnded', account, data, id, by);
       if (own) {
-        await notices.enqueue({ grants: rememberedAs(JSON.parse(own.value) as GrantRecord, own.expiresAt) });
+        await notices.enqueue({ grants: rememberedAs(own.grant, own.expiresAt) });
         await artifacts.commit([{ op: 'remove', key: own.key, until: own.expiresAt }]);
         notices.release();
         return true;
