@@ -18,6 +18,7 @@ import type { OurSession } from '../accounts/login-context.js';
 import { keyOf, partsOfSessionId } from '../artifacts/ids.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
+import { readStored } from '../artifacts/stored-records.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createLastSignOut, createSessionCookie } from '../sessions/cookies.js';
@@ -121,7 +122,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     const { uid } = partsOfSessionId(id) ?? {};
     const key = uid === undefined ? undefined : keyOf('Session', uid);
     const artifact = key && (await artifacts.read([{ key }])).get(key);
-    const stored = artifact && (JSON.parse(artifact.value) as SessionPayload);
+    const stored = artifact && readStored<SessionPayload>('Session', artifact.value);
     return stored?.accountId === accountId && stored.loginTs === loginTs;
   }
 
