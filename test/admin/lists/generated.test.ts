@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
 import { type AdminAnswer, type AdminClient, documented } from '../../support/administration/admin.js';
 import { meant } from '../../support/administration/admin-matrix.js';
+import { badValues, idsOf, type Path, partAt, partsOf, withPart } from '../../support/administration/damaged-rows.js';
 import { type ListedRecords, type StoredRow, useListedWorld } from '../../support/administration/listed-world.js';
 import type { Json } from '../../support/client/agent.js';
 
@@ -32,14 +33,11 @@ interface Stored {
   readonly collection: string;
   readonly row: StoredRow;
 }
-type Path = readonly string[];
 
 /** Lists whose items are no rows: keys, sessions, and what signs in a user. */
 const withoutRows = ['/keys', '/saml-signing-keys', '/tenants/{tid}/users/{id}/sessions', '/tenants/{tid}/users/{id}/means'];
 /** Members by which an index finds the row of a list, or that say whose it is. `health()` names a row without them. */
 const ofIndex = new Set(['tid', 'createdAt', 'startedAt', 'hasUser', 'webhookId']);
-/** A missing member, one of another type, an over-long text. */
-const values: readonly unknown[] = [undefined, 42, 'x'.repeat(70_000)];
 
 const idFor = (path: string, name: string): string | undefined =>
   path.startsWith('/tenants/') ? meant(path, name, records) : records.ofInstance[path.split('/')[1] as string];
@@ -68,23 +66,8 @@ async function storedRows(): Promise<readonly Stored[]> {
 }
 
 const itemsOf = ({ json }: AdminAnswer): readonly Json[] => json.items ?? [];
-/** Ids by which a list may name a row: those of the row, and of a user within it. */
-const idsOf = ({ row }: Stored): readonly string[] => [row.id, String((row.user as StoredRow | undefined)?.id ?? row.id)];
 const namesOf = ({ id, personId, sequence }: Json): readonly unknown[] => [id, personId, sequence];
-const isOf = (item: Json, of: Stored): boolean => [item.id, item.sequence].some((name) => idsOf(of).includes(name));
-
-/** Members of the value and those within them, except of events that wait. */
-const partsOf = (value: unknown, at: Path = []): readonly Path[] =>
-  typeof value === 'object' && value !== null && !(value instanceof Date)
-    ? Object.entries(value)
-        .filter(([name]) => at.length > 0 || !['id', 'version', 'pendingEvents', 'outbox'].includes(name))
-        .flatMap(([name, member]) => [[...at, name], ...partsOf(member, [...at, name])])
-    : [];
-const partAt = (value: unknown, path: Path): unknown => path.reduce((inner, name) => (inner as Json)[name], value);
-const withPart = (value: Json, [name = '', ...rest]: Path, part: unknown): Json => {
-  const next = rest.length === 0 ? part : withPart(value[name], rest, part);
-  return Array.isArray(value) ? value.map((each, index) => (String(index) === name ? next : each)) : { ...value, [name]: next };
-};
+const isOf = (item: Json, of: Stored): boolean => [item.id, item.sequence].some((name) => idsOf(of.row).includes(name));
 
 /** Looks while the row has another value at the path; undefined where the store refuses the row. */
 async function damaged<Seen>(
@@ -111,7 +94,7 @@ async function faultOf({ url, before }: Read, of: Stored, path: Path): Promise<s
   const others = itemsOf(before).filter((item) => !isOf(item, of));
   if (others.some((item) => !shown.includes(JSON.stringify(namesOf(item))))) return 'other items are missing';
   const named = ((json.unreadable ?? []) as readonly Json[]).map((one) => one.id ?? one);
-  if (items.some((item) => isOf(item, of)) || idsOf(of).some((id) => named.includes(id))) return undefined;
+  if (items.some((item) => isOf(item, of)) || idsOf(of.row).some((id) => named.includes(id))) return undefined;
   // A user with another id is another item.
   return ofIndex.has(path[0] ?? '') || path.join() === 'user,id' ? undefined : 'the row is neither an item nor named';
 }
@@ -133,7 +116,7 @@ test('M17: each member of a row of each list with each bad value: the other item
     if (!of) throw new Error(`${read.path} has no stored row`);
     tried.set(read.path, 0);
     for (const path of partsOf(of.row))
-      for (const value of values) {
+      for (const value of badValues) {
         const fault = await damaged(of, path, value, async () => (await faultOf(read, of, path)) ?? '');
         if (fault !== undefined) tried.set(read.path, (tried.get(read.path) ?? 0) + 1);
         if (fault) faults.push(`${read.path} ${of.collection} /${path.join('/')} ${String(value).slice(0, 9)}: ${fault}`);
@@ -145,9 +128,9 @@ test('M17: each member of a row of each list with each bad value: the other item
 
 test('a reference that leads nowhere: no read is 500, and the row is an item of its lists, or named by them', async () => {
   const faults: string[] = [];
-  const ids = new Set(stored.flatMap(idsOf));
+  const ids = new Set(stored.flatMap(({ row }) => idsOf(row)));
   const shown = reads.map(({ before }) => before.text).join();
-  const rows = new Map(stored.filter((one) => idsOf(one).some((id) => shown.includes(id))).map((one) => [one.collection, one]));
+  const rows = new Map(stored.filter((one) => idsOf(one.row).some((id) => shown.includes(id))).map((one) => [one.collection, one]));
   const alice = stored.find(({ row }) => row.id === records.person) as Stored;
   let tried = 0;
   for (const of of [...rows.values(), alice])
