@@ -59,6 +59,9 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   };
 }
 
+/** Seconds by which the `iat` of a DPoP proof may be ahead of the clock. oidc-provider remembers a proof from its use on, not from its `iat` on. */
+const PROOF_AHEAD_SECONDS = 300;
+
 class ModelAdapter implements Adapter {
   readonly #model: string;
   readonly #row: Model;
@@ -110,7 +113,8 @@ class ModelAdapter implements Adapter {
     const unit = this.#unitOf(ctx);
     const end = payload.exp ?? nodeSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
-    else if (this.#row.write === 'at once') await this.#use(id, this.#write(id, payload, end + MAX_APART_SECONDS), ctx);
+    else if (this.#row.write === 'at once')
+      await this.#use(id, this.#write(id, payload, end + PROOF_AHEAD_SECONDS + MAX_APART_SECONDS), ctx);
     else {
       const request = ctx && this.#model === 'AuthorizationCode' ? this.#options.codeRequestOf(ctx) : {};
       this.#options.tokens.put(unit, this.#model, id, { ...payload, ...request }, end);

@@ -7,6 +7,7 @@ import { testTls } from '../../support/browser/tls.js';
 import { postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { backToPresent, passTime } from '../../support/time/clock.js';
 import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const admin = await createAssertingClient('admin');
@@ -86,6 +87,21 @@ const dpop = (token: string, proof?: string) => ({ authorization: `DPoP ${token}
 
 describe("RFC 9449 §7: fapi: '2.0' of all clients", () => {
   const algs = 'algs="ES256 Ed25519 EdDSA"';
+
+  test('RFC 9449 §11.1: a proof whose iat is ahead opens nothing again while it is accepted', async () => {
+    const token = await tokenFrom(service.issuer, admin);
+    const headers = dpop(token, await proofOf('GET', service.issuer + at, { claims: { ath: hashOf(token), iat: epochSeconds() + 290 } }));
+    expect(await call(service.issuer, headers)).toMatchObject({ status: 200 });
+    try {
+      for (const seconds of [120, 270, 480]) {
+        passTime(seconds);
+        expect(await call(service.issuer, headers)).toMatchObject({ status: 401, error: 'invalid_dpop_proof' });
+        backToPresent();
+      }
+    } finally {
+      backToPresent();
+    }
+  });
 
   test('the admin API answers a bound token with a proof, whatever the query', async () => {
     const token = await tokenFrom(service.issuer, admin);
