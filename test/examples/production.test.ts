@@ -223,7 +223,7 @@ function serving(redisUrl: string, mongoUrl: string): void {
   });
 
   test.each([
-    [{ ISSUER: 'http://login.example.test' }, /issuer: expected an https URL \(in production\)/],
+    [{ ISSUER: 'http://login.example.test' }, /issuer: expected an https URL, such as '[^']+' \(in production\)/],
     [{ REDIS_URL: 'redis://127.0.0.1:1' }, /ECONNREFUSED[\s\S]*'redis' is unavailable.*\[store_unavailable\]/],
   ])('does not start in production with %j', async (wrong, why) => {
     expect(await runExample('production', { ...env, ...wrong })).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
