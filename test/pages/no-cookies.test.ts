@@ -1,11 +1,11 @@
 /** B22: a browser that sends no cookies is told so, and not that it took too long. Over all routes of pages and forms. */
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { invite, invitingSeed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../support/client/agent.js';
 import { pathOf, useAllForms } from '../support/requests/all-forms.js';
-import { recordedRoutes, recordRoutesOfFile } from '../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../support/requests/recorded-routes.js';
 import { startIdp } from '../support/service/idp.js';
 import { keepLog } from '../support/service/kept-log.js';
 import { testKeys } from '../support/service/keys.js';
@@ -27,7 +27,7 @@ class Blocked extends Agent {
 
 /** Names of the recorded routes, such as `GET /idp/email`. */
 const routes = (): readonly string[] => recordedRoutes().flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 const service = useAllForms();
 const url = (issuer: string, parameters: Record<string, string> = {}): string =>
   authorizeUrl(issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });

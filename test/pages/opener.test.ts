@@ -2,12 +2,12 @@
 
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, titleOf } from '../support/client/agent.js';
-import { recordedRoutes, recordRoutesOfFile } from '../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../support/requests/recorded-routes.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied } from '../support/sign-in/factors.js';
 
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 const service = useIdp({ seed: testSeed, mail: { send: async () => {} } });
 const openerOf = ({ headers }: Answer) => headers.get('cross-origin-opener-policy');
 const at = (path: string) => service.issuer + path;

@@ -69,6 +69,7 @@ describe('a caller of all tenants that lacks a scope which a group gives', () =>
     impersonation: 'allow',
     postRegistrationUri: 'https://evil.test/',
     styles: { accentColor: '#123456' },
+    fapi: '2.0',
   };
   test('changes no member of such a client', async () => {
     expect(Object.keys(changes).toSorted()).toEqual(

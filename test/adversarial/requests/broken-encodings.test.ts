@@ -1,5 +1,5 @@
 /** A03: decoders refuse what they cannot read, over every route and every operation. None repairs it, and nothing of it is stored. */
-import { recordedRoutes, recordRoutesOfFile } from '../../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../../support/requests/recorded-routes.js';
 
 const { beforeAll, describe, expect, test } = await import('@jest/globals');
 const { administer, adminSeed, adminToken, tenantIds } = await import('../../support/administration/admin.js');
@@ -7,7 +7,7 @@ const { basic } = await import('../../support/client/agent.js');
 const { rawRequest } = await import('../../support/client/raw-request.js');
 const { useIdp } = await import('../../support/service/use-idp.js');
 
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 } });
 
 const form = 'application/x-www-form-urlencoded';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type Sending, send } from '../../support/client/send.js';
-import { recordedRoutes, recordRoutesOfFile } from '../../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../../support/requests/recorded-routes.js';
 import { protocolParameters } from '../../support/requests/work/names-read.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { silentLogger } from '../../support/service/test-directory.js';
@@ -25,7 +25,7 @@ const OF_ROUTE = 100;
 const HEAP = 3 * 1024 * 1024;
 
 const store = memoryArtifacts();
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 const service = useIdp({
   artifacts: {
     ...store,

@@ -3,12 +3,12 @@
  * with a sign-in under way. With `PROVE`, each text is sent in each place of each route, at several lengths.
  */
 import { deflateRawSync } from 'node:zlib';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { Agent, authorizeUrl, basic, createPkce, formOf, obtainTokens, postForm } from '../../support/client/agent.js';
 import { rawRequest } from '../../support/client/raw-request.js';
 import { createSigningClient, type SigningClient } from '../../support/client/request-objects.js';
-import { recordedRoutes, recordRoutesOfFile } from '../../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../../support/requests/recorded-routes.js';
 import { protocolParameters } from '../../support/requests/work/names-read.js';
 import { mostIn, places, requestWith, type SignInUnderWay, type Target } from '../../support/requests/work/text-places.js';
 import { authnRequest } from '../../support/saml/inbound/sent-messages.js';
@@ -27,7 +27,7 @@ const MINUTE_MS = 61_000;
 const wiki = 'https://wiki.test/saml';
 const stores = measuredStores();
 let signing: SigningClient;
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 const service = useIdp(async () => {
   signing = await createSigningClient('signing');
   const connection = { id: 'up', name: 'Up', issuer: 'https://up.test', clientId: 'here', clientSecret: 'of the provider' };

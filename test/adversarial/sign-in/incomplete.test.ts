@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import { captureMail, invite, invitingSeed, personalTenant, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
 import { redeem } from '../../support/client/steps.js';
-import { recordedRoutes, recordRoutesOfFile } from '../../support/requests/recorded-routes.js';
+import { forgetRoutes, recordedRoutes } from '../../support/requests/recorded-routes.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { cibaClient, createAsking } from '../../support/sign-in/ciba.js';
 import { enrol, submit } from '../../support/sign-in/factors.js';
@@ -31,7 +31,7 @@ const requirementOf = (name: 'terms' | 'rules', silent: 'refuse' | 'pass') =>
     },
   });
 
-recordRoutesOfFile();
+beforeAll(forgetRoutes);
 let upstream: UpstreamProvider;
 const mails = captureMail();
 const asking = createAsking(() => service.idp);

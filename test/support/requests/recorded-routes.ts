@@ -1,5 +1,4 @@
 /** Records the routes that a service registers. To be imported before what registers them. */
-import { beforeAll } from '@jest/globals';
 import Router from '@koa/router';
 import type { Route } from './request-grammar.js';
 
@@ -29,10 +28,10 @@ for (const method of ['get', 'post', 'put', 'delete', 'options']) {
 }
 
 /**
- * Has the test file see only the routes of its own services, because test files of one worker share this module. To be called before the services are started:
- * which files ran before in the worker must not decide what is tested.
+ * Forgets the routes that test files before registered, because the test files of one worker share this module. To be called before the services of a file are
+ * started: which files ran before in the worker must not decide what is tested.
  */
-export const recordRoutesOfFile = (): void => beforeAll(() => methodsByPath.clear());
+export const forgetRoutes = (): void => methodsByPath.clear();
 
 /** The routes that were registered so far. */
 export const recordedRoutes = (): readonly Route[] => [...methodsByPath].map(([path, methods]) => ({ path, methods: [...methods] }));
