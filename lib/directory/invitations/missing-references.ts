@@ -1,7 +1,7 @@
 /**
  * References that a record cannot do without: the tenant of a record, the person and the user of an invitation, the parent of a linked account. A restore or
- * another program may have removed the other record. Ids of removed groups, subsidiaries and permissions are no such references, because a removal leaves them
- * behind, and reads ignore them.
+ * another program may have removed the other record. Ids of removed groups and subsidiaries are no such references, because a removal leaves them behind, and
+ * reads ignore them.
  */
 import type { Row } from '../../store/directory-store.js';
 import type { Invitation, Person, Tenant } from '../../store/records/records.js';

@@ -117,7 +117,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     }
   }
 
-  /** Whether the store has the sign-in of the session. It is read at the store itself, because a request remembers what it did not find. */
+  /** Whether the store has the sign-in of the session. The store is read itself, because a request remembers what it did not find. */
   async function isStored({ id, accountId, loginTs }: Completed['session']): Promise<boolean> {
     const { uid } = partsOfSessionId(id) ?? {};
     const key = uid === undefined ? undefined : keyOf('Session', uid);

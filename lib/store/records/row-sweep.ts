@@ -142,7 +142,7 @@ export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweep
     return { position, found, dangling };
   }
 
-  /** Returns the remembered rows that still have the problem, and the rows that were found. Those that were read again are the last of the remembered. */
+  /** Returns the remembered rows that still have the problem, and the rows that were found. Among the remembered rows, the rows that were read again come last. */
   async function still(
     remembered: readonly SweptRow[],
     hasProblem: (row: SweptRow) => Promise<unknown>,

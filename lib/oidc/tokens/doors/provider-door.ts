@@ -67,7 +67,7 @@ export function createProviderDoor(
     if (scope !== undefined && ctx.oidc.params) ctx.oidc.params.scope = scope;
   }
 
-  /** Checks the code of a request that oidc-provider answers by itself. What is read here is not read again. */
+  /** Checks the code of a request that oidc-provider answers by itself. The request reads the code once. */
   async function checkCode({ ctx, unit, client, record, parameters: { code } }: TokenRequest): Promise<void> {
     const found = code === undefined ? undefined : await adapters.tokens.find(unit, 'AuthorizationCode', code);
     if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
