@@ -4,7 +4,7 @@ import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
 
 /** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
 const categories = [
-  [/^lib\/(on-first-use|identity-provider|contract\/sign-in\/sessions|store\/outages\/health)\./, 'The service'],
+  [/^lib\/(service\/(on-first-use|identity-provider)|contract\/sign-in\/sessions|store\/outages\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
   [/^lib\/(claims|testing)\//, 'Claims'],

@@ -138,9 +138,7 @@ export type { Attribution, EventListener, EventMap, EventMetadata, EventName, Id
 export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export { createDrain, type DrainableServer } from './http/drain.js';
-export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
-export { createIdentityProvider } from './on-first-use.js';
 export type {
   BrandingOptions,
   CibaOptions,
@@ -157,6 +155,8 @@ export type {
   PathOptions,
   RotationOptions,
 } from './options/options.js';
+export type { IdentityProvider, RequestListener, ScopeIntrospection } from './service/identity-provider.js';
+export { createIdentityProvider } from './service/on-first-use.js';
 export type {
   Artifact,
   ArtifactKey,

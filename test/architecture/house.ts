@@ -13,23 +13,24 @@ interface Room {
 /** The first room that fits a file is its room. */
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
-  { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
-  { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/service/on-first-use.ts', mayImport: ['lib/service/create-identity-provider.ts', 'type lib/'] },
+  { files: 'lib/service/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/service/identity-provider.ts', mayImport: ['type lib/'] },
   {
-    files: 'lib/composition/configuration-problems.ts',
+    files: 'lib/service/configuration-problems.ts',
     mayImport: ['lib/contract/', 'lib/directory/', 'lib/fetch/', 'lib/oidc/', 'type lib/'],
   },
-  { files: 'lib/composition/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
-  { files: 'lib/composition/extension-context.ts', mayImport: ['lib/'] },
-  { files: 'lib/composition/link-rules.ts', mayImport: ['lib/directory/', 'type lib/options/'] },
-  { files: 'lib/composition/own-context.ts', mayImport: ['type lib/contract/'] },
-  { files: 'lib/composition/open-stores.ts', mayImport: ['lib/'] },
-  { files: 'lib/composition/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
+  { files: 'lib/service/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
+  { files: 'lib/service/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/service/link-rules.ts', mayImport: ['lib/directory/', 'type lib/options/'] },
+  { files: 'lib/service/own-context.ts', mayImport: ['type lib/contract/'] },
+  { files: 'lib/service/open-stores.ts', mayImport: ['lib/'] },
+  { files: 'lib/service/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
-    files: 'lib/composition/extension-work.ts',
+    files: 'lib/service/extension-work.ts',
     mayImport: ['lib/contract/', 'lib/times/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
   },
-  { files: 'lib/composition/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
+  { files: 'lib/service/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [
@@ -257,22 +258,22 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
   'lib/store-door.ts': [],
   'lib/testing-door.ts': [],
-  'lib/on-first-use.ts': ['lib/index.ts'],
-  'lib/create-identity-provider.ts': ['lib/on-first-use.ts'],
-  'lib/composition/configuration-problems.ts': ['lib/create-identity-provider.ts'],
-  'lib/composition/link-rules.ts': ['lib/create-identity-provider.ts'],
-  'lib/composition/extension-context.ts': ['lib/create-identity-provider.ts'],
-  'lib/composition/open-stores.ts': ['lib/create-identity-provider.ts'],
-  'lib/composition/own-context.ts': ['lib/composition/extension-context.ts'],
-  'lib/composition/extension-data.ts': ['lib/create-identity-provider.ts', 'lib/composition/open-stores.ts'],
-  'lib/composition/extension-work.ts': ['lib/create-identity-provider.ts'],
+  'lib/service/on-first-use.ts': ['lib/index.ts'],
+  'lib/service/create-identity-provider.ts': ['lib/service/on-first-use.ts'],
+  'lib/service/configuration-problems.ts': ['lib/service/create-identity-provider.ts'],
+  'lib/service/link-rules.ts': ['lib/service/create-identity-provider.ts'],
+  'lib/service/extension-context.ts': ['lib/service/create-identity-provider.ts'],
+  'lib/service/open-stores.ts': ['lib/service/create-identity-provider.ts'],
+  'lib/service/own-context.ts': ['lib/service/extension-context.ts'],
+  'lib/service/extension-data.ts': ['lib/service/create-identity-provider.ts', 'lib/service/open-stores.ts'],
+  'lib/service/extension-work.ts': ['lib/service/create-identity-provider.ts'],
 };
 
 /** The demo plays somebody else's provider. */
 const ownProvider = 'examples/local/own-provider.ts';
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
-const passOn = ['lib/options/options.ts', 'lib/identity-provider.ts'];
+const passOn = ['lib/options/options.ts', 'lib/service/identity-provider.ts'];
 
 const drawers = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'shared'];
 

@@ -1,8 +1,9 @@
 /**
  * The factory as the package exports it. The first call loads the service, because an import for errors, types or claim sets should not load it.
  */
+
+import type { IdentityProviderOptions } from '../options/options.js';
 import type { IdentityProvider } from './identity-provider.js';
-import type { IdentityProviderOptions } from './options/options.js';
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.

@@ -1,25 +1,11 @@
 /** The composition root: options in, a running identity provider out. With `lib/composition`, the one place that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
-import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
-import { checkApiResources } from './claims/api-resources.js';
-import { identityScopes } from './claims/declarations.js';
-import { createClaimResolver } from './claims/resolver.js';
-import { createAttempts } from './composition/attempts.js';
-import { findProblems } from './composition/configuration-problems.js';
-import { createExtensionContexts } from './composition/extension-context.js';
-import {
-  collectionNames,
-  createFormAnswers,
-  createKeptData,
-  createRowsOfExtensions,
-  extensionEventSources,
-} from './composition/extension-data.js';
-import { createExtensionWork } from './composition/extension-work.js';
-import { invitationRulesOf, recoveryRulesOf } from './composition/link-rules.js';
-import { createMail } from './composition/mail.js';
-import { openStores } from './composition/open-stores.js';
-import { withAdditions } from './contract/assembly/added-configuration.js';
+import { memoryArtifacts, memoryDirectory } from '../../adapters/memory/index.js';
+import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from '../../extensions/index.js';
+import { checkApiResources } from '../claims/api-resources.js';
+import { identityScopes } from '../claims/declarations.js';
+import { createClaimResolver } from '../claims/resolver.js';
+import { withAdditions } from '../contract/assembly/added-configuration.js';
 import {
   actingRulesOf,
   adminApiOf,
@@ -32,43 +18,51 @@ import {
   operationsOf,
   pagesOf,
   seedPiecesOf,
-} from './contract/assembly/contributions.js';
-import { createSignInOffers } from './contract/assembly/sign-in-offers.js';
-import type { Extension } from './contract/extension.js';
-import type { ContextOf, ExtensionContext } from './contract/extension-context.js';
-import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
-import { StoreAwayError, UnavailableError } from './errors.js';
-import { createFetchProblem } from './fetch/fetch-rules.js';
-import { createGuardedFetch } from './fetch/guarded-fetch.js';
-import { createRemoteDocuments } from './fetch/remote-documents.js';
-import { createApp } from './http/app.js';
-import { checkGuards, type Guarded } from './http/clients/bearer.js';
-import { createAddressOf } from './http/clients/client-address.js';
-import { createCountWrongSecret } from './http/clients/wrong-secrets.js';
-import { createCallback, createMiddleware } from './http/hosts.js';
-import { createWelcome, isWelcome } from './http/pages/welcome.js';
-import { createCookieCheck } from './http/requests/cookie-check.js';
-import { createCsrf } from './http/requests/csrf.js';
-import { readForm } from './http/requests/form.js';
-import { ANSWER_KEPT_SECONDS, createRepeatedForms } from './http/requests/repeated-forms.js';
-import { createServers } from './http/servers.js';
+} from '../contract/assembly/contributions.js';
+import { createSignInOffers } from '../contract/assembly/sign-in-offers.js';
+import type { Extension } from '../contract/extension.js';
+import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords } from '../directory/index.js';
+import { StoreAwayError, UnavailableError } from '../errors.js';
+import { createFetchProblem } from '../fetch/fetch-rules.js';
+import { createGuardedFetch } from '../fetch/guarded-fetch.js';
+import { createRemoteDocuments } from '../fetch/remote-documents.js';
+import { createApp } from '../http/app.js';
+import { checkGuards, type Guarded } from '../http/clients/bearer.js';
+import { createAddressOf } from '../http/clients/client-address.js';
+import { createCountWrongSecret } from '../http/clients/wrong-secrets.js';
+import { createCallback, createMiddleware } from '../http/hosts.js';
+import { createWelcome, isWelcome } from '../http/pages/welcome.js';
+import { createCookieCheck } from '../http/requests/cookie-check.js';
+import { createCsrf } from '../http/requests/csrf.js';
+import { readForm } from '../http/requests/form.js';
+import { ANSWER_KEPT_SECONDS, createRepeatedForms } from '../http/requests/repeated-forms.js';
+import { createServers } from '../http/servers.js';
+import { withBareErrors } from '../logger.js';
+import { createClientKeySets } from '../oidc/clients/key-sets.js';
+import { routes } from '../oidc/configuration.js';
+import { createRotatingKeys } from '../oidc/keys/rotation.js';
+import { createProtocol } from '../oidc/protocol.js';
+import { createBrowsers } from '../oidc/sessions/browsers.js';
+import { cookieName } from '../oidc/sessions/cookies.js';
+import { sendParticipantNotices } from '../oidc/sessions/logout-participants.js';
+import { defaults } from '../options/defaults.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from '../options/insecure.js';
+import type { IdentityProviderOptions } from '../options/options.js';
+import { resolveOptions } from '../options/resolve.js';
+import { createCaches } from '../store/caches/cache.js';
+import { createKeyring } from '../store/keyring.js';
+import { createHealth } from '../store/outages/health.js';
+import { createRowSweep } from '../store/records/row-sweep.js';
+import { createAttempts } from './attempts.js';
+import { findProblems } from './configuration-problems.js';
+import { createExtensionContexts } from './extension-context.js';
+import { collectionNames, createFormAnswers, createKeptData, createRowsOfExtensions, extensionEventSources } from './extension-data.js';
+import { createExtensionWork } from './extension-work.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { withBareErrors } from './logger.js';
-import { createClientKeySets } from './oidc/clients/key-sets.js';
-import { routes } from './oidc/configuration.js';
-import { createRotatingKeys } from './oidc/keys/rotation.js';
-import { createProtocol } from './oidc/protocol.js';
-import { createBrowsers } from './oidc/sessions/browsers.js';
-import { cookieName } from './oidc/sessions/cookies.js';
-import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
-import { defaults } from './options/defaults.js';
-import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
-import type { IdentityProviderOptions } from './options/options.js';
-import { resolveOptions } from './options/resolve.js';
-import { createCaches } from './store/caches/cache.js';
-import { createKeyring } from './store/keyring.js';
-import { createHealth } from './store/outages/health.js';
-import { createRowSweep } from './store/records/row-sweep.js';
+import { invitationRulesOf, recoveryRulesOf } from './link-rules.js';
+import { createMail } from './mail.js';
+import { openStores } from './open-stores.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;

@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
-import type { AuthenticationRequests } from './contract/clients/authentication-requests.js';
-import type { Sessions } from './contract/sign-in/sessions.js';
-import type { Directory, Events, TenantDirectory } from './directory/index.js';
-import type { Attribution } from './events.js';
-import type { Health } from './store/outages/health.js';
+import type { AuthenticationRequests } from '../contract/clients/authentication-requests.js';
+import type { Sessions } from '../contract/sign-in/sessions.js';
+import type { Directory, Events, TenantDirectory } from '../directory/index.js';
+import type { Attribution } from '../events.js';
+import type { Health } from '../store/outages/health.js';
 
 /** Whose claims are asked for, and on whose behalf. */
 export interface ScopeIntrospection {
