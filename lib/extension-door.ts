@@ -169,6 +169,7 @@ export { type KeptFor, mayBeKept } from './http/requests/kept.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export { type Logger, mismatchIn } from './logger.js';
+export { present } from './present.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export { leftOutIn } from './store/records/left-out.js';

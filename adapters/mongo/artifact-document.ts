@@ -1,4 +1,5 @@
 import type { AnyBulkWriteOperation, Document } from 'mongodb';
+import { present } from '../../lib/present.js';
 import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../lib/store/artifact-store.js';
 
 /** A document of the store. Its names are short, because every document carries them. */
@@ -44,8 +45,7 @@ const none = { $exists: false } as const;
 const fieldsOf = ({ value, expiresAt, consumedAt, account, links }: Put): State => ({
   v: value,
   e: new Date(expiresAt),
-  ...(consumedAt === undefined ? {} : { c: consumedAt }),
-  ...(account === undefined ? {} : { a: account }),
+  ...present({ c: consumedAt, a: account }),
   ...(links === undefined ? {} : { l: Object.entries(links) }),
 });
 
@@ -63,8 +63,7 @@ export function artifactOf(document: ArtifactDocument, now: number): Artifact | 
     value: v,
     version: n,
     expiresAt: endOf(document),
-    ...(c === undefined ? {} : { consumedAt: c }),
-    ...(a === undefined ? {} : { account: a }),
+    ...present({ consumedAt: c, account: a }),
     ...(l === undefined ? {} : { links: Object.fromEntries(l) }),
   };
 }

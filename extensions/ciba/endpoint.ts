@@ -7,6 +7,7 @@ import {
   type ExtensionContext,
   type GrantRefusal,
   IdpError,
+  present,
   secondsUntil,
 } from '../../lib/extension-door.js';
 import { createHints, tenantsOf } from './hints.js';
@@ -67,7 +68,7 @@ export function createEndpoint(
       const { tenant, person } = account;
       const start = await requests.start(
         { ...asked, oid: person.user.id, tid: tenant.id, clientId: client.id },
-        { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
+        { lifetimeSeconds, ...present({ notificationToken }) },
       );
       if (!start)
         return {

@@ -1,5 +1,7 @@
 /** The grant of CIBA: what a client gets for its `auth_req_id`. @see CIBA Core §10.1, §11 */
+
 import type { ExtensionContext, GrantRefusal, GrantType } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { createCountPoll } from './polling.js';
 import { isOver, type KeptRequest } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
@@ -38,5 +40,5 @@ async function granted({ directory }: ExtensionContext, { approval: kept, decide
   const { proof, ...approval } = kept;
   const account = await directory.accounts.findByOid(oid);
   if (!account || !(await directory.credentials.holds(account, proof))) return revoked;
-  return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...(acrValues === undefined ? {} : { acrValues }) };
+  return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...present({ acrValues }) };
 }

@@ -1,6 +1,7 @@
 /** Parameters of an authentication request, checked one by one. @see service specification 4.10, CIBA Core §7.1 */
+
 import type { GrantRefusal } from '../../lib/extension-door.js';
-import { parseAcrValues } from '../../lib/extension-door.js';
+import { parseAcrValues, present } from '../../lib/extension-door.js';
 import { isPresentable, MAX_MESSAGE_CHARACTERS } from './person/binding-message.js';
 import type { Asked } from './requests/record.js';
 
@@ -72,13 +73,11 @@ export function checkParameters(parameters: Parameters, isPing: boolean): Checke
       scopes,
       messageFormat: format,
       initiator,
-      ...(acrValues === undefined ? {} : { acrValues }),
-      ...(message === undefined ? {} : { bindingMessage: message }),
-      ...(uiLocales === undefined ? {} : { uiLocales }),
+      ...present({ acrValues, bindingMessage: message, uiLocales }),
     },
     hint,
     ...(expiry === undefined ? {} : { requestedExpiry: Number(expiry) }),
-    ...(token === undefined ? {} : { notificationToken: token }),
+    ...present({ notificationToken: token }),
   };
 }
 

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, IdpError, type Interaction, redirectByGet } from '../../lib/extension-door.js';
+import { type ExtensionContext, form, formField, IdpError, type Interaction, present, redirectByGet } from '../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from './book.js';
 import type { ConnectionMethod } from './method.js';
 import { NONE, type Pages } from './pages.js';
@@ -134,7 +134,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       used: identity.subject,
       // No other tenant has to trust a second factor of this tenant's provider.
       ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
-      ...(heldTo === undefined ? {} : { heldTo }),
+      ...present({ heldTo }),
       proof,
     });
     if (target !== undefined) return redirectByGet(ctx, target);

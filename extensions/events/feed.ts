@@ -1,5 +1,5 @@
 /** The pull feed. */
-import { defineOperation, type OperationRequest, pageOf, Type } from '../../lib/extension-door.js';
+import { defineOperation, type OperationRequest, pageOf, present, Type } from '../../lib/extension-door.js';
 
 /** @see CloudEvents 1.0 §3 */
 export const Event = Type.Object(
@@ -40,8 +40,7 @@ interface FeedQuery {
 async function page({ directory }: Pick<OperationRequest, 'directory'>, { after, limit = 50, type }: FeedQuery, tid?: string) {
   const { events, ...rest } = await directory.eventFeed.read({
     limit,
-    ...(after === undefined ? {} : { after }),
-    ...(tid === undefined ? {} : { tid }),
+    ...present({ after, tid }),
     ...(type === undefined ? {} : { types: type.split(',') }),
   });
   return { ...rest, items: events.map((event) => ({ ...event, data: { ...event.data } })) };

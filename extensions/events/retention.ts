@@ -1,5 +1,5 @@
 /** How long events are kept: in the feed, and beside it those that were given up for a webhook. */
-import { type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, present } from '../../lib/extension-door.js';
 import { deadLetters } from './records.js';
 
 const PAGE = 100;
@@ -15,7 +15,7 @@ export async function removeOld(context: ExtensionContext, signal: AbortSignal, 
 /** What is in the feed no more, nobody sends again. */
 async function removeLettersBefore(context: ExtensionContext, signal: AbortSignal, sequence: string): Promise<void> {
   for (let after: string | undefined; !signal.aborted; ) {
-    const page = await context.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await context.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...present({ after }) });
     for (const { id, tid, event } of page)
       if (String(event.sequence) < sequence) await context.collection(deadLetters, tid).remove(id).catch(IdpError.unless('not_found'));
     after = page.at(-1)?.id;

@@ -1,4 +1,4 @@
-import { type ExtensionContext, IdpError, type IdpEvent } from '../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, type IdpEvent, present } from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
 import { deadLetters, type PositionFields, type PositionRow, positions, type WebhookRow, webhooks, withoutFreeText } from './records.js';
 
@@ -53,7 +53,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   /** In the order of their ids, from after one of them on, to the end. */
   async function* active(from?: string): AsyncGenerator<WebhookRow> {
     for (let after = from; ; ) {
-      const rows = await context.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const rows = await context.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...present({ after }) });
       yield* rows.filter(({ status }) => status === 'active');
       after = rows.at(-1)?.id;
       if (rows.length < PAGE) return;

@@ -1,5 +1,5 @@
 /** What the operations of webhooks have in common: whose webhook a request is about. */
-import { type ExtensionContext, IdpError, type OperationRequest } from '../../lib/extension-door.js';
+import { type ExtensionContext, IdpError, type OperationRequest, present } from '../../lib/extension-door.js';
 import { type WebhookRow, webhooks } from './records.js';
 
 export type Request = OperationRequest<unknown, unknown, unknown>;
@@ -9,7 +9,7 @@ export const write = { scope: 'idp.webhooks:write' } as const;
 
 export function paramsOf({ params }: Request): { readonly tid?: string; readonly id: string } {
   const { tid, id = '' } = params as { readonly tid?: string; readonly id?: string };
-  return { id, ...(tid === undefined ? {} : { tid }) };
+  return { id, ...present({ tid }) };
 }
 
 /** The webhooks of the tenant in the path, or those of the instance. */

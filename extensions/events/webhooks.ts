@@ -9,6 +9,7 @@ import {
   pageOf,
   pageOfRows,
   pageQuery,
+  present,
   type Static,
 } from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
@@ -43,8 +44,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       id,
       position: position?.after ?? from,
       ...(attempts ? { attempts } : {}),
-      ...(failingSince === undefined ? {} : { failingSince }),
-      ...(problem === undefined ? {} : { problem }),
+      ...present({ failingSince, problem }),
     };
   }
 
@@ -153,10 +153,9 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
             const switched = nextStatus ?? row.status;
             return {
               ...row,
-              ...(nextUrl === undefined ? {} : { url: nextUrl }),
+              ...present({ url: nextUrl }),
               status: switched,
-              ...(text === undefined ? {} : { description: text }),
-              ...(list === undefined ? {} : { types: list }),
+              ...present({ description: text, types: list }),
               ...(reason === undefined || nextStatus !== undefined ? {} : { reason }),
               updatedAt: new Date(context.now()).toISOString(),
             };

@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, redirectByGet, type Text, type ViewPart } from '../../lib/extension-door.js';
+import { type ExtensionContext, form, formField, present, redirectByGet, type Text, type ViewPart } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
 import { createGuesses } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
@@ -84,8 +84,7 @@ export function createChallenge(
     await view(ctx, {
       interaction,
       title: 'factors.challenge.title',
-      ...(lead === undefined ? {} : { lead }),
-      ...(general === undefined ? {} : { problem: general }),
+      ...present({ lead, problem: general }),
       ...(problem ? { status: problem.status } : {}),
       form: { action: steps.at(interaction, '/factors/code') },
       parts,

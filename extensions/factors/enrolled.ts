@@ -9,6 +9,7 @@ import {
   cleanCode,
   type ExtensionContext,
   IdpError,
+  present,
   type SignedIn,
   type Voucher,
 } from '../../lib/extension-door.js';
@@ -82,7 +83,7 @@ export function createEnrolled(context: ExtensionContext) {
     for (const gone of (await of(owner)).refused) if (isFirst || gone.slot === row.slot) await rows.remove(owner, gone, by);
     const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
     const held = first && (await deliver(FIRST, { ...first }));
-    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...(addedIn === undefined ? {} : { addedIn }) }, vouchedBy, by);
+    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
     if (addedIn !== undefined) without.delete(`${idOf(owner)} ${addedIn}`);
     if (first) await enrolled.endOthers(first, by);
     held?.release();

@@ -8,6 +8,7 @@ import {
   type ExtensionContext,
   formField,
   IdpError,
+  present,
   shownName,
   type Text,
   type ViewPart,
@@ -65,7 +66,7 @@ export function createEnrolment({ artifact, logger, now }: ExtensionContext, enr
       return [
         { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
         { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
-        { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...(problem === undefined ? {} : { problem }) },
+        { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...present({ problem }) },
         ...(enrolling.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
         { part: 'button', text: 'factors.app.submit' },
       ];

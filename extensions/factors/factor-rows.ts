@@ -6,6 +6,7 @@ import {
   type CredentialRef,
   type ExtensionContext,
   IdpError,
+  present,
   type Voucher,
 } from '../../lib/extension-door.js';
 import { type Factor, type FactorKind, type FactorRow, factors } from './records.js';
@@ -162,7 +163,7 @@ export function createFactorRows(
      * @throws IdpError `record_unreadable` for a row that names a person of another tenant.
      */
     async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
-      const data = { AggregateId: idOf(owner), FactorId: id, ...(kind === undefined ? {} : { Kind: kind }) };
+      const data = { AggregateId: idOf(owner), FactorId: id, ...present({ Kind: kind }) };
       const row = await collectionOfAllTenants(factors).get(id);
       const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
       // The row may be the factor of that person, so only the operator may remove it.

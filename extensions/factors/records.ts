@@ -6,6 +6,7 @@ import {
   type ExtensionRows,
   type FoundRows,
   IdpError,
+  present,
   type Static,
   Type,
 } from '../../lib/extension-door.js';
@@ -85,9 +86,9 @@ export const factors = defineCollection({
 export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recovery }: FactorRow) => ({
   id,
   kind,
-  ...(name === undefined ? {} : { name }),
+  ...present({ name }),
   createdAt,
-  ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+  ...present({ lastUsedAt }),
   ...(recovery ? { codesLeft: recovery.codes.length } : {}),
 });
 

@@ -1,5 +1,5 @@
 /** People whom an operator may act as, found in the operator's tenant by the indexes of lists. */
-import { type Account, type Directory, IdpError, type PersonWithUser } from '../../lib/extension-door.js';
+import { type Account, type Directory, IdpError, type PersonWithUser, present } from '../../lib/extension-door.js';
 import type { Rules } from './rules.js';
 
 /** People on a page, and characters that are looked for: names are no longer. */
@@ -25,7 +25,7 @@ export function createSearch({ forTenant, accounts }: Directory, rules: Rules): 
         status: 'active',
         limit: PAGE,
         ...(text === '' ? { sort: 'name' } : { name: text }),
-        ...(cursor === undefined ? {} : { after: cursor }),
+        ...present({ after: cursor }),
       });
     // What came back is no page of this list: it begins anew.
     const known = after === undefined ? undefined : await byName(after).catch(IdpError.unless('invalid_cursor'));
@@ -36,7 +36,7 @@ export function createSearch({ forTenant, accounts }: Directory, rules: Rules): 
         : await Promise.all([users.list({ status: 'active', userName: text }), users.list({ status: 'active', email: text, limit: PAGE })]);
     const all = new Map([...exact.flatMap(({ items }) => items), ...list.items].map((person) => [person.user.id, person]));
     const people = await Promise.all([...all.values()].map((person) => allowed(operator, person)));
-    return { people: people.flatMap((account) => account ?? []), ...(list.next === undefined ? {} : { next: list.next }) };
+    return { people: people.flatMap((account) => account ?? []), ...present({ next: list.next }) };
   };
 
   async function allowed(operator: Account, { user }: PersonWithUser): Promise<Account | undefined> {

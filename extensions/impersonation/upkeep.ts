@@ -1,5 +1,7 @@
 /** What becomes of impersonations beside requests: whether a sign-in may go on, its end by time or rule, and how long rows are kept. */
+
 import type { ActingRule, ExtensionContext, Job } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { type Book, idOf } from './book.js';
 import { type ImpersonationRow, impersonations } from './records.js';
 
@@ -15,7 +17,7 @@ export const actingRule = (book: Book): ActingRule => ({
   async ending(name, { isAsked, requestId }) {
     const row = await book.find(idOf(name) ?? '');
     if (!row || row.endedAt) return;
-    const by = { actor: `user:${row.operator.oid}`, ...(requestId === undefined ? {} : { requestId }) };
+    const by = { actor: `user:${row.operator.oid}`, ...present({ requestId }) };
     if (isAsked) await book.close(row.tid, row.id, 'operator', by);
     else await book.close(row.tid, row.id, (await book.endOf(row)) ?? 'sign-out');
   },
@@ -40,7 +42,7 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
       intervalSeconds: INTERVAL_SECONDS,
       async run(signal) {
         for (let after: string | undefined; !signal.aborted; ) {
-          const page = await rows().find('byOpen', ['yes'], { limit: PAGE, ...(after === undefined ? {} : { after }) });
+          const page = await rows().find('byOpen', ['yes'], { limit: PAGE, ...present({ after }) });
           for (const row of page) if (!signal.aborted) await endDue(row);
           after = page.at(-1)?.id;
           if (page.length < PAGE) return;

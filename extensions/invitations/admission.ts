@@ -1,6 +1,8 @@
 /** Browsers in which somebody went on with the link of an invitation: what follows is for them alone. */
+
 import type { Context } from 'koa';
 import type { BrowserSignIn, ExtensionContext, LinkRef, OpenedInvitation, Tenant } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { ReturnState } from './finish.js';
 import { admitted, nameOf, type Pages, refOf } from './pages.js';
@@ -62,13 +64,13 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
 
     /** Sends the browser to the sign-in of the personal tenant. */
     async signInThere(ctx: Context, { ref, tenant, clientId, locale }: OpenedInvitation, more: object = {}): Promise<void> {
-      const state: ReturnState = { tid: tenant.id, ...(clientId === undefined ? {} : { clientId }), linking: ref };
+      const state: ReturnState = { tid: tenant.id, ...present({ clientId }), linking: ref };
       await requireSignIn(ctx, {
         client: applicationOf(tenant.id, clientId),
         state: JSON.stringify(state),
         prompt: 'login',
         acrValues: `tenant:${personalTenant}`,
-        ...(locale === undefined ? {} : { uiLocales: locale }),
+        ...present({ uiLocales: locale }),
         ...more,
       });
     },

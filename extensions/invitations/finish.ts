@@ -6,6 +6,7 @@ import {
   type OpenedInvitation,
   type Proof,
   type ProvenSignIn,
+  present,
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
@@ -26,7 +27,7 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
     /** Signs the browser in as the user who accepted; with their proof, without a page where nothing else is asked. */
     async signInTo(ctx: Context, opened: OpenedInvitation, proof: Proof | undefined, by: Partial<ProvenSignIn> = {}): Promise<void> {
       const { tenant, person, clientId, locale } = opened;
-      const state: ReturnState = { tid: tenant.id, ...(clientId === undefined ? {} : { clientId }) };
+      const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
       const signIn = proof && { oid: person.user.id, amr: ['pwd'], idp: 'local', ...by, proof };
       await requireSignIn(ctx, {
         client: applicationOf(tenant.id, clientId),
@@ -34,19 +35,19 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
         prompt: 'login',
         loginHint: person.user.userName,
         ...(signIn ? { signIn } : { acrValues: `tenant:${tenant.id}` }),
-        ...(locale === undefined ? {} : { uiLocales: locale }),
+        ...present({ uiLocales: locale }),
       });
     },
 
     /** Has the user sign in at a provider that an identity was recorded for: that accepts the invitation. */
     async signInAt(ctx: Context, { tenant, clientId, locale, providers: [only = '', ...others] }: OpenedInvitation): Promise<void> {
-      const state: ReturnState = { tid: tenant.id, ...(clientId === undefined ? {} : { clientId }) };
+      const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
       await requireSignIn(ctx, {
         client: applicationOf(tenant.id, clientId),
         state: JSON.stringify(state),
         prompt: 'login',
         acrValues: [`tenant:${tenant.id}`, ...(others.length === 0 ? [`idp:${only}`] : [])].join(' '),
-        ...(locale === undefined ? {} : { uiLocales: locale }),
+        ...present({ uiLocales: locale }),
       });
     },
 

@@ -1,5 +1,5 @@
 /** The mail with the link of an invitation. */
-import { type DueInvitation, type ExtensionContext, greetedName, type Letter, utcTime } from '../../lib/extension-door.js';
+import { type DueInvitation, type ExtensionContext, greetedName, type Letter, present, utcTime } from '../../lib/extension-door.js';
 
 export async function invitationLetter({ brandingOf }: ExtensionContext, { invitation, person, url }: DueInvitation): Promise<Letter> {
   const { tid, clientId, expiresAt } = invitation;
@@ -15,8 +15,7 @@ export async function invitationLetter({ brandingOf }: ExtensionContext, { invit
     to: person.email ?? '',
     kind: 'invitation',
     tid,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(invitation.locale === undefined ? {} : { locale: invitation.locale }),
+    ...present({ clientId, locale: invitation.locale }),
     subject: { key: 'invitations.mail.subject', values },
     parts: [
       { part: 'text', text: { key: 'invitations.mail.greeting', values } },

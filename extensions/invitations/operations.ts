@@ -7,6 +7,7 @@ import {
   type OperationRequest,
   type Person,
   pageOf,
+  present,
   recordForms,
   Type,
 } from '../../lib/extension-door.js';
@@ -39,9 +40,9 @@ const answerOf = (view: InvitationView) => ({
   id: view.id,
   personId: view.personId,
   userId: view.userId,
-  ...(view.clientId === undefined ? {} : { clientId: view.clientId }),
+  ...present({ clientId: view.clientId }),
   link: view.link,
-  ...(view.locale === undefined ? {} : { locale: view.locale }),
+  ...present({ locale: view.locale }),
   send: view.send,
   status: view.status,
   createdAt: view.createdAt.toISOString(),
@@ -128,7 +129,7 @@ export const invitationOperations = (): readonly Operation[] => [
       const { items, next, unreadable } = await directory.forTenant(params.tid).invitations.list(query);
       return {
         items: items.map(answerOf),
-        ...(next === undefined ? {} : { next }),
+        ...present({ next }),
         ...(unreadable ? { unreadable: [...unreadable] } : {}),
       };
     },

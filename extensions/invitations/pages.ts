@@ -9,6 +9,7 @@ import {
   type LinkRef,
   type OpenedInvitation,
   type PersonWithUser,
+  present,
   shownName,
   type Tenant,
   type Text,
@@ -62,7 +63,7 @@ export type Pages = ReturnType<typeof createPages>;
 export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
   const looked = async ({ tenant, clientId, locale }: Pick<OpenedInvitation, 'tenant' | 'clientId' | 'locale'>) => ({
     ...(await brandingOf(tenant.id, clientId)),
-    ...(locale === undefined ? {} : { uiLocales: locale }),
+    ...present({ uiLocales: locale }),
   });
   const show = async (ctx: Context, about: OpenedInvitation | undefined, page: View): Promise<void> =>
     view(ctx, { ...(about && (await looked(about))), ...page });
@@ -99,7 +100,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
             kind: 'password',
             autocomplete: 'new-password',
             userName: person.user.userName,
-            ...(problem === undefined ? {} : { problem }),
+            ...present({ problem }),
           },
           { part: 'text', text: { key: 'invitations.accept.rule', values } },
           { part: 'button', text: 'invitations.accept.submit' },
@@ -155,13 +156,13 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
         part: 'field' as const,
         name,
         label: `invitations.create.${name}`,
-        ...(problems[name] === undefined ? {} : { problem: problems[name] }),
+        ...present({ problem: problems[name] }),
       });
       const names = Object.keys(autocompletes) as (keyof typeof autocompletes)[];
       return show(ctx, opened, {
         title: 'invitations.create.title',
         lead: { key: 'invitations.create.lead', values: { tenant: personal.name } },
-        ...(problem === undefined ? {} : { problem }),
+        ...present({ problem }),
         status,
         form: { action, subject: formSubject(opened.ref) },
         parts: [

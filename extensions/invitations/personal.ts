@@ -13,6 +13,7 @@ import {
   IdpError,
   mayLinkAccounts,
   type OpenedInvitation,
+  present,
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
@@ -97,9 +98,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       await signInTo(ctx, { ...opened, person }, proof, {
         amr,
         idp,
-        ...(used === undefined ? {} : { used }),
-        ...(mfaIn === undefined ? {} : { mfaIn }),
-        ...(heldTo === undefined ? {} : { heldTo }),
+        ...present({ used, mfaIn, heldTo }),
       });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);

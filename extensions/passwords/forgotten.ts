@@ -12,6 +12,7 @@ import {
   form,
   formField,
   type Interaction,
+  present,
   recordsOfBrowsers,
   redirectByGet,
   type Text,
@@ -57,7 +58,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
       title: 'passwords.forgotten.title',
       lead: 'passwords.forgotten.lead',
       status,
-      ...(general === undefined ? {} : { problem: general }),
+      ...present({ problem: general }),
       form: { action: url(forgottenPath(own, interaction.uid)), fields: { step: 'send' } },
       parts: [
         {
@@ -66,7 +67,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
           label: 'passwords.forgotten.identifier',
           autocomplete: 'username',
           value: identifier,
-          ...(problem === undefined ? {} : { problem }),
+          ...present({ problem }),
         },
         {
           part: 'field',

@@ -9,6 +9,7 @@ import {
   type Letter,
   type LetterPart,
   type Look,
+  present,
   type Text,
   utcTime,
 } from '../../lib/extension-door.js';
@@ -37,8 +38,7 @@ function letter(
     to,
     kind,
     tid: tenant.id,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(locale === undefined ? {} : { locale }),
+    ...present({ clientId, locale }),
     subject: { key: `passwords.mail.${name}.subject`, values },
     parts: [{ part: 'text', text: greeting }, ...parts(values)],
   };

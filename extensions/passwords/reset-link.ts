@@ -9,6 +9,7 @@ import {
   type LinkRef,
   linkPageRoutes,
   type OpenedReset,
+  present,
   type ResetState,
   recordsOfBrowsers,
   redirectByGet,
@@ -49,7 +50,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
       title: 'passwords.reset.title',
       lead: { key: 'passwords.reset.lead', values },
       status,
-      ...(general === undefined ? {} : { problem: general }),
+      ...present({ problem: general }),
       form: { action: action(ctx), subject: subjectOf(ref), fields: { step: 'set' } },
       parts: [
         {
@@ -59,7 +60,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
           kind: 'password',
           autocomplete: 'new-password',
           userName: person.user.userName,
-          ...(problem === undefined ? {} : { problem }),
+          ...present({ problem }),
         },
         { part: 'text', text: { key: 'passwords.reset.rule', values } },
         { part: 'text', text: 'passwords.reset.ends' },

@@ -1,6 +1,8 @@
 /** Whom a request for a reset is for, and the mail with the link. Nobody waits for an answer here. */
+
 import { randomUUID } from 'node:crypto';
 import type { Account, DeliveryHandler, ExtensionContext, Mail } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { resetLetter, sentResetLetter } from './letters.js';
 import { type Asked, asked, type DueReset, RESET } from './records.js';
 import type { Throttle } from './throttle.js';
@@ -22,7 +24,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
         logger.info({ user: oid }, 'reset of a password not sent, because there were too many');
         continue;
       }
-      const due: DueReset = { oid, requestId, mailing: randomUUID(), clientId, uid, ...(locale === undefined ? {} : { locale }) };
+      const due: DueReset = { oid, requestId, mailing: randomUUID(), clientId, uid, ...present({ locale }) };
       (await deliver(RESET, { ...due })).release();
     }
     await artifact(asked).remove(requestId);

@@ -9,6 +9,7 @@ import {
   hashSource,
   mixed,
   ownMember,
+  present,
   READABLE,
   shadeOn,
   type Tenant,
@@ -108,7 +109,7 @@ export function brandingOf(
   const layers = [service, tenant?.branding, registered === undefined ? undefined : { logoUri: registered }, client?.styles];
   const tokens = layers.map(({ logoUri, faviconUri, ...others }: Branding = {}) => {
     const [logo, icon] = [imageUrl(logoUri), imageUrl(faviconUri)];
-    return { ...others, ...(logo === undefined ? {} : { logoUri: logo }), ...(icon === undefined ? {} : { faviconUri: icon }) };
+    return { ...others, ...present({ logoUri: logo, faviconUri: icon }) };
   });
   return Object.assign({}, ...tokens);
 }

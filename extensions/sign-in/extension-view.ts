@@ -1,5 +1,7 @@
 /** A page of an extension with its words in one language: plain data, as the other pages have it. */
+
 import type { Locale, Text, View, ViewPart } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { filled } from './texts/filled.js';
 import type { PageView } from './view-models.js';
 
@@ -42,12 +44,12 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
     title: words(title),
     ...optional('lead', lead),
     ...optional('problem', problem),
-    ...(script === undefined ? {} : { script }),
+    ...present({ script }),
     ...(form && {
       form: {
         action: form.action,
-        fields: { ...form.fields, ...(guard.csrf === undefined ? {} : { csrf: guard.csrf }) },
-        ...(guard.cancel === undefined ? {} : { cancel: guard.cancel }),
+        fields: { ...form.fields, ...present({ csrf: guard.csrf }) },
+        ...present({ cancel: guard.cancel }),
       },
     }),
     parts: parts.map((part) => resolvePart(part, words)),

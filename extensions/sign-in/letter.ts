@@ -1,5 +1,13 @@
 /** A mail as text and as HTML. Mail programs know few styles, so each element has its own, and nothing is loaded from anywhere. */
-import { type ExtensionContext, type Html, html, type LetterPart, type Locale, type WriteLetter } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  type Html,
+  html,
+  type LetterPart,
+  type Locale,
+  present,
+  type WriteLetter,
+} from '../../lib/extension-door.js';
 import { brandingOf, fillOf } from './branding.js';
 import { wordsIn } from './extension-view.js';
 import { negotiateLocale } from './texts/index.js';
@@ -23,7 +31,7 @@ export const createWriteLetter =
       locale,
       kind,
       tid,
-      ...(clientId === undefined ? {} : { clientId }),
+      ...present({ clientId }),
     };
   };
 

@@ -1,6 +1,8 @@
 /** The pages that the protocol asks for, and those of extensions. */
+
 import type { Context } from 'koa';
 import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
+import { present } from '../../lib/extension-door.js';
 import { resolveView } from './extension-view.js';
 import { localeOf, type Surroundings, show } from './show.js';
 import { createSteps } from './steps/steps.js';
@@ -67,13 +69,13 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
         ...(returnUrl ? { returnUrl } : {}),
         ...(frames ? { frames } : {}),
         ...(unanswered ? { unanswered } : {}),
-        ...(next === undefined ? {} : { next }),
+        ...present({ next }),
       };
     }
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'no-cookies':
-      return { page: 'no-cookies', ...(page.restart === undefined ? {} : { restart: page.restart }) };
+      return { page: 'no-cookies', ...present({ restart: page.restart }) };
     case 'acting':
     case 'under-way':
     case 'unavailable':

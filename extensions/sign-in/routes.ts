@@ -9,6 +9,7 @@ import {
   type Interaction,
   type Locale,
   locales,
+  present,
   redirectByGet,
   type SignInButton,
 } from '../../lib/extension-door.js';
@@ -52,7 +53,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
       ...steps.form(ctx, interaction, '/identifier'),
       // Where there is neither a password nor a button, a method may know the name.
       ...(password || buttons.length === 0 ? {} : { isElsewhere: true }),
-      ...(create === undefined ? {} : { create }),
+      ...present({ create }),
       ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons: buttons.map(labelled) } } : {}),
       ...more,
     } as PageView<'identifier'>;

@@ -6,6 +6,7 @@ import {
   type ExtensionContext,
   type OwnPageState,
   pageHeaders,
+  present,
   type Tenant,
 } from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
@@ -95,7 +96,7 @@ async function actingIn(ctx: Context, { acting, logger }: PageHost): Promise<Pag
     const here = await acting(ctx);
     if (!here) return undefined;
     const { actor, account, endAt } = here;
-    return { actor: accountName(actor.person), user: accountName(account.person), ...(endAt === undefined ? {} : { endAt }) };
+    return { actor: accountName(actor.person), user: accountName(account.person), ...present({ endAt }) };
   } catch (err) {
     // What went wrong may be what the page is about: it is shown without.
     logger.warn({ err }, 'page shown without who acts as whom');
@@ -109,7 +110,7 @@ const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<stri
     name,
     place,
     text: filled(texts[text] ?? text, values),
-    ...(href === undefined ? {} : { href }),
+    ...present({ href }),
   }));
 
 /** Bytes of a query that is worth repeating in each link. */

@@ -9,6 +9,7 @@ import type { DeliveryHandler, DeliveryKind, Job, Seal } from '../contract/work.
 import type { Directory } from '../directory/index.js';
 import { ConfigError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { present } from '../present.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
@@ -61,7 +62,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
   return {
     async deliver(kind, data, { batch } = {}) {
       if (!kinds.has(kind)) throw new TypeError(`no extension takes deliveries of the kind ${kind}`);
-      return directory.deliveries.enqueue([{ kind, data, ...(batch === undefined ? {} : { batch }) }]);
+      return directory.deliveries.enqueue([{ kind, data, ...present({ batch }) }]);
     },
 
     seal: (purpose) => sealOf(keyring, `extension ${purpose}`),

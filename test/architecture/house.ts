@@ -65,6 +65,7 @@ const rooms: readonly Room[] = [
   // It runs where the service does not: in scripts and other programs, on `fetch` alone.
   { files: 'lib/admin-client/', mayImport: [] },
   { files: 'lib/awaitable.ts', mayImport: [] },
+  { files: 'lib/present.ts', mayImport: [] },
   { files: 'lib/errors.ts', mayImport: [] },
   { files: 'lib/logger.ts', mayImport: [] },
   {
@@ -272,6 +273,9 @@ const importers: Readonly<Record<string, readonly string[]>> = {
 /** The demo plays somebody else's provider. */
 const ownProvider = 'examples/local/own-provider.ts';
 
+/** Works on plain objects alone: every room may import it. Extensions get it by their door. */
+const everywhere: readonly Pattern[] = ['lib/present.ts'];
+
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
 const passOn = ['lib/options/options.ts', 'lib/service/identity-provider.ts'];
 
@@ -330,7 +334,7 @@ function importProblem(file: string, entry: string, dependencies: readonly strin
   if (!room) return 'is in no room of the house';
   if (target === '?') return 'imports a computed name';
   if (isPath(target)) {
-    const allowed = [room.own, ...room.mayImport].some((pattern) =>
+    const allowed = [room.own, ...room.mayImport, ...(file.startsWith('extensions/') ? [] : everywhere)].some((pattern) =>
       pattern.startsWith('type ') ? entry.startsWith('type ') && fits(target, pattern.slice(5)) : fits(target, pattern),
     );
     if (!allowed || importers[target]?.includes(file) === false) return `imports ${entry}`;

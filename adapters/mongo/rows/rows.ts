@@ -4,11 +4,13 @@
  *
  * Which collections there are, and the connection, belong to `directory` and `database` one level up. Artifacts have a form of their own.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Filter, Collection as MongoCollection } from 'mongodb';
 import { IdpError } from '../../../lib/errors.js';
 import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
 import { positionBehind } from '../../../lib/store/index-order.js';
+import { present } from '../../../lib/present.js';
 import { isDuplicate } from '../database.js';
 import { inTime } from '../deadline.js';
 import { ensureIndexes } from '../indexes.js';
@@ -113,7 +115,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async remove(id: string, version?: number): Promise<boolean> {
-    const filter = { _id: text(id), ...(version === undefined ? {} : { version }) };
+    const filter = { _id: text(id), ...present({ version }) };
     const { deletedCount } = await inTime((bounds) => this.#rows.deleteOne(filter, { ...bounds }));
     return deletedCount === 1;
   }

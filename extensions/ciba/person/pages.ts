@@ -1,6 +1,8 @@
 /** The pages of the person who is asked: what asks for an answer, one request, and what became of it. */
+
 import type { Context } from 'koa';
 import type { Account, BrowserSignIn, Client, ExtensionContext, Look, ScopeWords, Text, ViewPart } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';
 import { renderMessage } from './binding-message.js';
 import { inboxScript } from './inbox-script.js';
@@ -47,7 +49,7 @@ export function createPages(context: Pick<ExtensionContext, 'now' | 'own' | 'url
     const said = (which: string): Text => ({ key: `ciba.${name}.${which}`, values });
     return view(ctx, {
       ...look,
-      ...(uiLocales === undefined ? {} : { uiLocales }),
+      ...present({ uiLocales }),
       title: said('title'),
       status,
       parts: [{ part: 'text', text: said('text') }, ...parts],
@@ -86,7 +88,7 @@ export function createPages(context: Pick<ExtensionContext, 'now' | 'own' | 'url
       return view(ctx, {
         client,
         tenant,
-        ...(uiLocales === undefined ? {} : { uiLocales }),
+        ...present({ uiLocales }),
         title: of('title'),
         ...(isInsufficient ? { problem: 'ciba.insufficient' } : {}),
         form: {

@@ -18,6 +18,7 @@ import {
   type OwnPage,
   type OwnPageState,
   ownMember,
+  present,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
@@ -44,7 +45,7 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
   const names = acrValues.split(' ').filter((name) => name !== '' && !name.startsWith('tenant:'));
   return {
     acrValues: [...names, `tenant:${tid}`].join(' '),
-    ...(uiLocales === undefined ? {} : { uiLocales }),
+    ...present({ uiLocales }),
     eid: {
       eid_call_initiator: initiator,
       ...(bindingMessage === undefined ? {} : { eid_user_visible_data: bindingMessage, eid_user_visible_data_format: messageFormat }),

@@ -1,4 +1,5 @@
 /** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
+
 import { createHash, randomBytes } from 'node:crypto';
 import type {
   Account,
@@ -9,6 +10,7 @@ import type {
   PutArtifact,
   RequestDecision,
 } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import { createBooks, type Entry } from './book.js';
 import {
   type Approval,
@@ -183,10 +185,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         idp,
         authTime: provedAt,
         provenAt,
-        ...(method === undefined ? {} : { method }),
-        ...(used === undefined ? {} : { used }),
-        ...(owner === undefined ? {} : { owner }),
-        ...(session === undefined ? {} : { session }),
+        ...present({ method, used, owner, session }),
       };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };

@@ -7,6 +7,7 @@ import {
   type ExtensionContext,
   type Letter,
   type Mail,
+  present,
   withTimeLimit,
 } from '../../../lib/extension-door.js';
 import { requestPath } from '../person/pages.js';
@@ -61,16 +62,15 @@ function notificationOf({ request, account, client }: Waiting, url: string): Cib
     userName: user.userName,
     ...(givenName !== undefined && { givenName }),
     ...(familyName !== undefined && { familyName }),
-    ...(email === undefined ? {} : { email }),
-    ...(phoneNumber === undefined ? {} : { phoneNumber }),
+    ...present({ email, phoneNumber }),
     clientId: client.id,
     clientName: client.name,
-    ...(bindingMessage === undefined ? {} : { bindingMessage }),
+    ...present({ bindingMessage }),
     bindingMessageFormat: messageFormat,
     callInitiator: initiator,
-    ...(acrValues === undefined ? {} : { acrValues }),
+    ...present({ acrValues }),
     scopes: [...scopes],
-    ...(uiLocales === undefined ? {} : { uiLocales }),
+    ...present({ uiLocales }),
     createdAt,
     expiresAt,
   });
@@ -100,7 +100,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
     kind: 'ciba',
     tid: tenant.id,
     clientId: client.id,
-    ...(locale === undefined ? {} : { locale }),
+    ...present({ locale }),
     subject: said('subject'),
     parts: [
       { part: 'text', text: said('greeting') },

@@ -1,5 +1,5 @@
 /** Connections as they are written, by the admin API and by a seed. */
-import { type Attribution, type ExtensionContext, IdpError, type Voucher } from '../../../lib/extension-door.js';
+import { type Attribution, type ExtensionContext, IdpError, present, type Voucher } from '../../../lib/extension-door.js';
 import type { ConnectionBook } from '../book.js';
 import { METHOD } from '../people/accounts.js';
 import { type Connection, type ConnectionFields, connections } from '../records.js';
@@ -58,7 +58,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
   /** With a key where it needs one; a secret that is not used any more goes. */
   async function withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
     const { secret, ...rest } = row;
-    if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...(secret === undefined ? {} : { secret }) };
+    if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...present({ secret }) };
     const isThere = row.keys[0]?.alg === row.keyAlgorithm;
     return { ...rest, keys: isThere ? row.keys : withKey(row.keys, await secrets.newKey(id, row.keyAlgorithm)) };
   }

@@ -11,6 +11,7 @@ import {
   formField,
   type Interaction,
   type InternalClients,
+  present,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
@@ -106,7 +107,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     requireSignIn(ctx, {
       client: applicationOf(id, client.id),
       state: JSON.stringify({ uid, stranger } satisfies ReturnState),
-      ...(parameters.ui_locales === undefined ? {} : { uiLocales: parameters.ui_locales }),
+      ...present({ uiLocales: parameters.ui_locales }),
       ...ask,
     });
 

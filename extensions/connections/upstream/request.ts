@@ -1,6 +1,8 @@
 /** The authorization request to a provider: code, PKCE, state and nonce, and what of the application's request goes on. */
+
 import { randomBytes } from 'node:crypto';
 import type { ExtensionContext, Interaction } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import { type Begun, begun, type Connection, eidParameters } from '../records.js';
 import type { Providers } from './provider.js';
 
@@ -62,7 +64,7 @@ export async function authorizationUrl(
     verifier,
     nonce,
     at: now(),
-    ...(maxAge === undefined ? {} : { maxAge }),
+    ...present({ maxAge }),
     ...(asked.withoutClaims && { withoutClaims: asked.withoutClaims }),
   };
   await artifact(begun).put(state, kept);

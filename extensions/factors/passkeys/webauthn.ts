@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import { type ExtensionContext, formField } from '../../../lib/extension-door.js';
+import { type ExtensionContext, formField, present } from '../../../lib/extension-door.js';
 import type { Factor } from '../records.js';
 import { createChallenges } from './challenges.js';
 
@@ -50,7 +50,7 @@ export function readAnswer<Response extends AuthenticationResponseJSON | Registr
     if (!isAnswer) return undefined;
     const { userHandle } = inner as { readonly userHandle?: unknown };
     const handle = typeof userHandle === 'string' ? Buffer.from(userHandle, 'base64url').toString() : undefined;
-    return { response, credentialId: id, ...(handle === undefined ? {} : { userHandle: handle }) };
+    return { response, credentialId: id, ...present({ userHandle: handle }) };
   } catch {
     return undefined;
   }

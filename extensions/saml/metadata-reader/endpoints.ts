@@ -1,5 +1,6 @@
 /** Endpoints of a service provider in its metadata. @see SAML Metadata §2.2.2, §2.2.3 */
 
+import { present } from '../../../lib/extension-door.js';
 import { bindingOf } from '../messages/inbound.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import type { Fault } from '../service-providers/errors.js';
@@ -52,7 +53,7 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
     const index = indexOf(reading, leftOut, taken, element, path);
     const isDefault = reading.flag(element, 'isDefault', path, leftOut);
     if (index !== undefined) taken.add(index);
-    return [{ url, index, path, ...(isDefault === undefined ? {} : { isDefault }) }];
+    return [{ url, index, path, ...present({ isDefault }) }];
   });
   reading.leftOut(leftOut, read.length > 0);
   return read.map(({ index, path, ...service }) => {

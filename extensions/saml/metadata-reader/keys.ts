@@ -1,5 +1,6 @@
 /** Keys of a service provider in its metadata. @see SAML Metadata §2.4.1.1 */
 
+import { present } from '../../../lib/extension-door.js';
 import { type ReadCertificate, readCertificate } from '../service-providers/certificates.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { attribute, children, textOf } from '../xml/elements.js';
@@ -36,7 +37,7 @@ export function keysOf(reading: Reading, descriptor: Element, at: string): reado
       .flatMap((data) => children(data, ns.ds, 'X509Certificate'));
     const methods = children(element, ns.md, 'EncryptionMethod').map((method) => attribute(method, 'Algorithm') ?? '');
     const certificate = text === undefined ? 'a KeyInfo with an X509Certificate' : certificateIn(text);
-    return [{ path, methods, certificate, ...(use === undefined ? {} : { use }) }];
+    return [{ path, methods, certificate, ...present({ use }) }];
   });
 }
 

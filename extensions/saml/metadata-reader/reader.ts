@@ -3,6 +3,7 @@
  * service provider. @see SAML Metadata §2
  */
 
+import { present } from '../../../lib/extension-door.js';
 import { nameIdFormatOf } from '../messages/name-id.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { attribute, children, elementsOf, isNamed } from '../xml/elements.js';
@@ -140,7 +141,7 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
     wantsSignedAssertions: flag('WantAssertionsSigned'),
     notes: reading.notes,
     warnings: reading.warnings,
-    ...(validUntil === undefined ? {} : { validUntil }),
+    ...present({ validUntil }),
   };
 }
 

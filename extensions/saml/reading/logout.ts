@@ -1,5 +1,6 @@
 /** Logout messages that service providers send. @see SAML Core §3.7 */
 
+import { present } from '../../../lib/extension-door.js';
 import type { LogoutRequest, LogoutResponse } from '../messages/inbound.js';
 import { children, one, ordered, required, requiredAttribute, textOf } from '../xml/elements.js';
 import { MalformedXml } from '../xml/malformed.js';
@@ -17,8 +18,7 @@ export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
   const sessionIndexes = children(root, ns.samlp, 'SessionIndex').map((element) => short(textOf(element), 'SessionIndex'));
   return {
     message: { kind: 'LogoutRequest', ...head, nameId, sessionIndexes },
-    ...(destination === undefined ? {} : { destination }),
-    ...(notOnOrAfter === undefined ? {} : { notOnOrAfter }),
+    ...present({ destination, notOnOrAfter }),
   };
 }
 
@@ -36,6 +36,6 @@ export function readLogoutResponse(root: Element): ReadMessage<LogoutResponse> {
       status: short(requiredAttribute(status, 'Value'), 'Value'),
       ...(below && { subStatus: short(requiredAttribute(below, 'Value'), 'Value') }),
     },
-    ...(destination === undefined ? {} : { destination }),
+    ...present({ destination }),
   };
 }

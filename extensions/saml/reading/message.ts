@@ -6,6 +6,7 @@
  * @see SAML Core §3.2.1, §3.2.2
  */
 
+import { present } from '../../../lib/extension-door.js';
 import type { InboundMessage, NameId } from '../messages/inbound.js';
 import { nameIdUri } from '../messages/name-id.js';
 import { RefusedMessage } from '../messages/refused.js';
@@ -65,7 +66,7 @@ export function headOf(
   const issuedAt = instantAttribute(root, 'IssueInstant');
   if (issuedAt === undefined) throw new MalformedXml('xml_structure', 'IssueInstant');
   const destination = short(attribute(root, 'Destination'), 'Destination');
-  return { id, issuer: issuerOf(root), issuedAt, ...(destination === undefined ? {} : { destination }) };
+  return { id, issuer: issuerOf(root), issuedAt, ...present({ destination }) };
 }
 
 /** The ID of a message: a name without a colon. @see SAML Core §1.3.4 */
@@ -85,8 +86,6 @@ export function nameIdOf(parent: Element): NameId | undefined {
   const spNameQualifier = short(attribute(element, 'SPNameQualifier'), 'SPNameQualifier');
   return {
     value: short(textOf(element), 'NameID'),
-    ...(format === undefined ? {} : { format }),
-    ...(nameQualifier === undefined ? {} : { nameQualifier }),
-    ...(spNameQualifier === undefined ? {} : { spNameQualifier }),
+    ...present({ format, nameQualifier, spNameQualifier }),
   };
 }

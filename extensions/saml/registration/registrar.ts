@@ -1,5 +1,7 @@
 /** Service providers put together from metadata and from what administrators say, which comes first. */
+
 import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import { type DescribedMember, describedMembers, isDescribed, type ServiceProviderDescription } from '../metadata-reader/description.js';
 import { refuse } from '../service-providers/errors.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
@@ -43,10 +45,10 @@ export function createRegistrar(context: ExtensionContext) {
     Object.entries(given).flatMap(([member, value]) => (isDescribed(member) && isGiven(value) ? [member] : []));
 
   const sourceOf = ({ url, description: { validUntil, notes, warnings } }: ReadMetadata, overridden: readonly string[]): Source => ({
-    ...(url === undefined ? {} : { url }),
+    ...present({ url }),
     overridden: [...new Set(overridden)].sort(),
     readAt: new Date(context.now()).toISOString(),
-    ...(validUntil === undefined ? {} : { validUntil }),
+    ...present({ validUntil }),
     notes: [...notes],
     ...(warnings.length > 0 && { warnings: [...warnings] }),
   });

@@ -1,6 +1,6 @@
 /** Service providers that want somebody signed out everywhere. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
 import { randomBytes } from 'node:crypto';
-import { type ArtifactKind, type Context, type ExtensionContext, mayBeKept, redirectByGet } from '../../../lib/extension-door.js';
+import { type ArtifactKind, type Context, type ExtensionContext, mayBeKept, present, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
 import type { LogoutRequest } from '../messages/inbound.js';
@@ -102,7 +102,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
         id,
         nameId,
         sessionIndexes,
-        ...(relayState === undefined ? {} : { relayState }),
+        ...present({ relayState }),
       };
       redirectByGet(ctx, await urlFor(runPath(own), request));
     },

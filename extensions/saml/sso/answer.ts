@@ -1,5 +1,12 @@
 /** From a sign-in to an assertion: all that was asked for is looked at again, because the sign-in may be another than the request brought about. */
-import { type BrowserSignIn, type Context, type ExtensionContext, IdpError, type SignInAnswer } from '../../../lib/extension-door.js';
+import {
+  type BrowserSignIn,
+  type Context,
+  type ExtensionContext,
+  IdpError,
+  present,
+  type SignInAnswer,
+} from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Assertion } from '../messages/response.js';
@@ -80,7 +87,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
       attributes,
       notBefore: now - EARLY_MS,
       notOnOrAfter: now + VALID_MS,
-      ...(end === undefined ? {} : { sessionNotOnOrAfter: end }),
+      ...present({ sessionNotOnOrAfter: end }),
     };
   }
 

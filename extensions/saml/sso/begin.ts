@@ -1,5 +1,7 @@
 /** From a request to a sign-in: what can be refused at once is, the rest waits for the browser to come back. */
+
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import { checkRelayState } from '../bindings/carried.js';
 import type { Entity } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
@@ -37,7 +39,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
     await context.requireSignIn(ctx, {
       client: clientIdOf(serviceProvider),
       state: await keepRequest(context, request),
-      ...(prompt === undefined ? {} : { prompt }),
+      ...present({ prompt }),
       ...(acrValues.length === 0 ? {} : { acrValues: acrValues.join(' ') }),
       ...(hint === '' ? {} : { loginHint: hint }),
     });
@@ -57,7 +59,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         forceAuthn,
         isPassive,
         nameIdFormat: typeof format === 'string' ? format : serviceProvider.nameId.format,
-        ...(relayState === undefined ? {} : { relayState }),
+        ...present({ relayState }),
         ...(requestedAuthnContext ? { wantedContext: understoodContext(requestedAuthnContext) } : {}),
         ...(subject ? { subject } : {}),
       };

@@ -1,5 +1,7 @@
 /** Responses to service providers: each is posted by the browser to the place that the request was let in for. */
+
 import type { BrowserSignIn, Context, ExtensionContext } from '../../../lib/extension-door.js';
+import { present } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { SamlKeys } from '../entities/keys.js';
 import { type Assertion, responseXml } from '../messages/response.js';
@@ -35,7 +37,7 @@ export function createResponses({ context: { now, sendForm, logger, requestId },
         destination: acsUrl,
         issuedAt: now(),
         status,
-        ...(id === undefined ? {} : { inResponseTo: id }),
+        ...present({ inResponseTo: id }),
         ...(assertion ? { assertion } : {}),
       },
       { signer: await keys.signer(), serviceProvider },

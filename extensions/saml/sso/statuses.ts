@@ -1,7 +1,8 @@
 /** What service providers are told where nobody is signed in for them. @see SAML Core §3.2.2.2 */
+import { present } from '../../../lib/extension-door.js';
 import { type Status, type SubStatusCode, unknownPrincipal } from '../messages/status.js';
 
-const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...(subCode === undefined ? {} : { subCode }) });
+const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...present({ subCode }) });
 
 /** Errors of OAuth and OpenID Connect that say that a page would have had to be shown. */
 const ofPages: ReadonlySet<string> = new Set(['login_required', 'interaction_required', 'consent_required', 'account_selection_required']);

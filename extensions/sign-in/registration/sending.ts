@@ -5,6 +5,7 @@ import {
   type Letter,
   type LetterPart,
   type Mail,
+  present,
   utcTime,
 } from '../../../lib/extension-door.js';
 import { SEND, type Waiting, waiting } from './records.js';
@@ -66,7 +67,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
       kind: isTaken ? 'account-exists' : 'registration',
       tid,
       clientId,
-      ...(wanted === undefined ? {} : { locale: wanted }),
+      ...present({ locale: wanted }),
       subject: text(`${name}.subject`),
       parts: [
         { part: 'text', text: text('greeting') },

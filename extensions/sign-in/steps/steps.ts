@@ -1,6 +1,6 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
-import { type ExtensionContext, formField, type Interaction, type Proof, redirectByGet } from '../../../lib/extension-door.js';
+import { type ExtensionContext, formField, type Interaction, type Proof, present, redirectByGet } from '../../../lib/extension-door.js';
 import { type Addition, type Surroundings, show } from '../show.js';
 import type { PageName, PageView } from '../view-models.js';
 
@@ -15,7 +15,7 @@ export function createSteps(context: ExtensionContext) {
       const values = of ? await of(interaction) : {};
       const href = typeof given === 'function' ? given(interaction, context) : given;
       const isShown = values !== undefined && (given === undefined || href !== undefined);
-      return isShown ? [{ name, place, text, values, ...(href === undefined ? {} : { href }) }] : [];
+      return isShown ? [{ name, place, text, values, ...present({ href }) }] : [];
     });
     return (await Promise.all(all)).flat();
   };

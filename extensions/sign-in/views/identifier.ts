@@ -1,5 +1,5 @@
 /** Who signs in, or where. */
-import { type Html, html } from '../../../lib/extension-door.js';
+import { type Html, html, present } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemSummary } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
@@ -14,7 +14,7 @@ export function identifierView(view: PageView<'identifier'>, context: PageContex
   return {
     title: signInTitle(context),
     problem: problem !== undefined,
-    ...(script === undefined ? {} : { script }),
+    ...present({ script }),
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(atFault ? undefined : problem)}
 ${view.outside !== undefined && html`<p>${text('identifier.outside', { userName: view.outside.userName, tenant: view.outside.tenantName })}</p>`}

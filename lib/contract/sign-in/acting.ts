@@ -1,6 +1,8 @@
 /** Somebody who acts as somebody else in a browser: what pages say of it, and what nobody does in the name of another. */
+
 import type { Account } from '../../directory/index.js';
 import type { Attribution } from '../../events.js';
+import { present } from '../../present.js';
 import type { SignedIn } from './requirement.js';
 
 export interface ActingHere {
@@ -38,5 +40,5 @@ export interface ActingHere {
 export const attributionOf = ({ oid, act }: Pick<SignedIn, 'oid' | 'act'>, requestId?: string): Attribution => ({
   actor: `user:${oid}`,
   ...(act ? { act: `user:${act.oid}` } : {}),
-  ...(requestId === undefined ? {} : { requestId }),
+  ...present({ requestId }),
 });

@@ -1,4 +1,5 @@
 /** Whom a name or an address that somebody typed can mean. */
+import { present } from '../../present.js';
 import type { PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
@@ -198,7 +199,7 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
       const found: Account[] = [];
       // Two are enough to know that it is not one's alone.
       for (let after: string | undefined; found.length < 2; ) {
-        const rows = await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+        const rows = await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...present({ after }) });
         found.push(...(await usable(rows)));
         after = rows.at(-1)?.id;
         if (rows.length < PAGE) break;

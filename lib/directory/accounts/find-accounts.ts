@@ -1,3 +1,4 @@
+import { present } from '../../present.js';
 import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
@@ -24,7 +25,7 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
     if (tenant.signIn === undefined) return { person, tenant };
     const judged = (reason: string | undefined): Account => {
       policies.wanted(tenant, reason);
-      return { person, tenant, ...(reason === undefined ? {} : { unmetPolicy: reason }) };
+      return { person, tenant, ...present({ unmetPolicy: reason }) };
     };
     const reason = unmetPolicy(tenant, means);
     return reason instanceof Promise ? reason.then(judged) : judged(reason);

@@ -5,7 +5,9 @@
  * The rules read the store, past every cache, because another node may have granted a permission a moment ago. A record that cannot be read counts as a
  * privilege that no caller holds.
  */
+
 import { IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { Page } from '../../store/directory-store.js';
 import { positionBehind } from '../../store/index-order.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
@@ -168,7 +170,7 @@ const isHeld = ({ administers, holds }: Authority, privileges: readonly Privileg
 
 async function* pages<R extends { readonly id: string }>(read: (page: Page) => Promise<readonly R[]>): AsyncGenerator<readonly R[]> {
   for (let after: string | undefined; ; ) {
-    const rows = await read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const rows = await read({ limit: PAGE, ...present({ after }) });
     yield rows;
     after = positionBehind(rows, after);
     if (rows.length < PAGE || after === undefined) return;

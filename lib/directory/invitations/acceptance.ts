@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { EventMetadata } from '../../events.js';
+import { present } from '../../present.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
@@ -118,9 +119,9 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       state: await stateOf(ref, person, tenant),
       tenant,
       person,
-      ...(clientId === undefined ? {} : { clientId }),
+      ...present({ clientId }),
       ...(eventMetadata && { eventMetadata }),
-      ...(locale === undefined ? {} : { locale }),
+      ...present({ locale }),
       expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
       takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',
       passwordLength: PASSWORD_MINIMUM,

@@ -1,5 +1,6 @@
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { HealthProblem } from '../../store/outages/health.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import { KEYS_VERSION, type KeyedCollection, keyedCollections, withEveryKey, withKeys } from '../../store/records/derived-keys.js';
@@ -75,7 +76,7 @@ export function createKeyCompletion({ collections, lease, logger }: KeyCompletio
     const found = new Set<string>();
     for (let after: string | undefined; ; ) {
       if (isClosed || !(await lease())) return false;
-      const page = await rows.find({}, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const page = await rows.find({}, { limit: PAGE, ...present({ after }) });
       for (const { id } of page.filter((row) => withEveryKey(collection, row) !== row))
         if (await isDuplicate(rows, collection, id).catch(IdpError.unless('record_unreadable'))) found.add(id);
       after = page.at(-1)?.id;

@@ -1,5 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { IdpEvent } from '../../events.js';
+import { present } from '../../present.js';
 import type { Collection, Where } from '../../store/directory-store.js';
 import { type LeftOutRow, leftOutIn } from '../../store/records/left-out.js';
 import type { EventRecord } from '../../store/records/records.js';
@@ -90,7 +91,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
         throw new IdpError('invalid_record', { path: '/limit', expected: `1 to ${MAX_LIMIT}` });
       // What is recorded while the look-ups run can be seen by one of them and not by another, so it is left for the next page.
       const last = sequenceOf(await head());
-      const page = { limit, ...(after === undefined ? {} : { after }) };
+      const page = { limit, ...present({ after }) };
       const found = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));
       if (after !== undefined) await checkKept(after);
       const events = found

@@ -1,5 +1,6 @@
 import type { EventName, IdpEvent } from '../../events.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { Collection } from '../../store/directory-store.js';
 import type { EventRecord } from '../../store/records/records.js';
 import { nodeTime } from '../../times/node-time.js';
@@ -97,10 +98,7 @@ export const toEvent = (record: EventRecord, source: string): IdpEvent => {
     type: type as EventName,
     time: time.toISOString(),
     subject,
-    ...(tid === undefined ? {} : { tid }),
-    ...(actor === undefined ? {} : { actor }),
-    ...(act === undefined ? {} : { act }),
-    ...(requestId === undefined ? {} : { requestid: requestId }),
+    ...present({ tid, actor, act, requestid: requestId }),
     sequence,
     data: data as unknown as IdpEvent['data'],
   };

@@ -4,8 +4,10 @@
  * Events are written in the same document as the change that they tell of, then given a number and handed to listeners by one node at a time, under a
  * lease (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and tried again, such as logout tokens.
  */
+
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
 import type { EventRecord, Outboxed, PendingEvent } from '../../store/records/records.js';
 import { isRemoved } from '../../store/records/removed-rows.js';
@@ -133,7 +135,7 @@ export function createOutbox({ sources, log, trials, lease, logger }: OutboxOpti
 
   async function drain(source: SourceRows): Promise<void> {
     for (let after: string | undefined; await isOurs(); ) {
-      const rows = await source.find({ byOutbox: ['yes'] }, { limit: BATCH, ...(after === undefined ? {} : { after }) });
+      const rows = await source.find({ byOutbox: ['yes'] }, { limit: BATCH, ...present({ after }) });
       for (const row of rows) {
         if (isHeld(row)) continue;
         await dispatch(source, row).catch((err: unknown) => {

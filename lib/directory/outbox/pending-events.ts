@@ -1,4 +1,5 @@
 import type { EventMap } from '../../events.js';
+import { present } from '../../present.js';
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import { newId } from '../identifiers.js';
 
@@ -9,7 +10,7 @@ export function pendingEvent<Name extends keyof EventMap>(
   tid: string | undefined,
   data: EventMap[Name],
 ): PendingEvent {
-  return { id: newId(), type, time: new Date(now()), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
+  return { id: newId(), type, time: new Date(now()), subject: data.AggregateId, ...present({ tid }), data: { ...data } };
 }
 
 /** The record with events of the same write, so that both are kept or both are lost. */

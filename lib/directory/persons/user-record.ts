@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
@@ -56,7 +57,7 @@ export function changedUser({
 }: Partial<Pick<User, 'userName' | 'emailVerified' | 'externalIdentities'>>): Partial<User> {
   return {
     ...(userName === undefined ? {} : namedUser(userName)),
-    ...(emailVerified === undefined ? {} : { emailVerified }),
+    ...present({ emailVerified }),
     ...(externalIdentities === undefined ? {} : identified(externalIdentities)),
   };
 }

@@ -4,7 +4,9 @@
  * A change ends when the sign-in that asked for it is revoked, as {@link Credentials.holds} decides. The person's former address, if it
  * was proven, gets a link that stops the change.
  */
+
 import { IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { EmailProof, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
 import { isSameAddress } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
@@ -127,7 +129,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
       person,
       tenant,
       ...(account.owner && { owner: account.owner }),
-      ...(clientId === undefined ? {} : { clientId }),
+      ...present({ clientId }),
     };
   }
 
@@ -149,7 +151,7 @@ export function createEmailProofs(parts: Parts): EmailProofs {
           requestId,
           address,
           expiresAt: new Date(now() + lifetimeSeconds * 1000),
-          ...(clientId === undefined ? {} : { clientId }),
+          ...present({ clientId }),
           ...(askedWith && { askedWith }),
           ...(vouchedBy && { vouchedBy }),
           ...(former !== undefined && former !== address && { former }),

@@ -3,9 +3,11 @@
  *
  * The person's document has the number of the one link that is good, and when it ends. The link is made from the keys of the service when it is mailed.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
+import { present } from '../../present.js';
 import type { PasswordReset, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
 import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
 import type { Credentials } from '../accounts/credentials.js';
@@ -126,8 +128,7 @@ export function createPasswordResets({
       state: state === 'pending' && !(await means.open(reset.vouchedBy, person)) ? 'unconfirmed' : state,
       person,
       tenant,
-      ...(clientId === undefined ? {} : { clientId }),
-      ...(uid === undefined ? {} : { uid }),
+      ...present({ clientId, uid }),
       passwordLength: PASSWORD_MINIMUM,
     };
   }
@@ -149,10 +150,9 @@ export function createPasswordResets({
         const passwordReset: PasswordReset = {
           serial: (row.user.passwordReset?.serial ?? 0) + 1,
           requestId,
-          ...(mailing === undefined ? {} : { mailing }),
+          ...present({ mailing }),
           expiresAt: new Date(now() + lifetimeSeconds * 1000),
-          ...(clientId === undefined ? {} : { clientId }),
-          ...(uid === undefined ? {} : { uid }),
+          ...present({ clientId, uid }),
           ...(voucher && { vouchedBy: voucher }),
         };
         const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date(now()) };
@@ -168,7 +168,7 @@ export function createPasswordResets({
       if (to === undefined || stateOf(ref, reset, { ...account, person }, now()) !== 'pending') return undefined;
       const { expiresAt } = reset;
       const { tenant } = account;
-      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, ...(clientId === undefined ? {} : { clientId }) };
+      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, ...present({ clientId }) };
     },
 
     async accept(ref, password, from = []) {

@@ -1,5 +1,7 @@
 /** Demands of a tenant on a sign-in. A policy that nothing here can meet signs nobody in, because a lesser sign-in is not what it asks for. */
+
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { Tenant } from '../../store/records/records.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { DirectoryContext, SignInMeans } from '../context.js';
@@ -66,7 +68,7 @@ export function createPolicyWatch(
     async begin() {
       const found: { readonly tid: string; readonly reason: string }[] = [];
       for (let after: string | undefined; ; ) {
-        const tenants = await collections.tenants.find({}, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+        const tenants = await collections.tenants.find({}, { limit: PAGE, ...present({ after }) });
         for (const tenant of tenants) {
           const reason = await unmetPolicy(tenant, means);
           if (reason !== undefined) found.push({ tid: tenant.id, reason });

@@ -1,4 +1,5 @@
 import { type Account, subOf } from '../../directory/index.js';
+import { present } from '../../present.js';
 import type { OidcParts } from '../context.js';
 import { goesOn } from './going-on.js';
 import type { OurSession } from './login-context.js';
@@ -44,7 +45,7 @@ export const signInAs = (
   account: Account,
 ): { readonly accountId: string; readonly owner?: string; readonly amr: string[] } => {
   const owner = signIn.owner ?? signIn.accountId;
-  return { accountId: account.person.user.id, ...(owner === undefined ? {} : { owner }), amr: amrFor(account, signIn) };
+  return { accountId: account.person.user.id, ...present({ owner }), amr: amrFor(account, signIn) };
 };
 
 /**

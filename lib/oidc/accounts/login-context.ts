@@ -1,5 +1,6 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { nodeSeconds } from '../../times/node-time.js';
@@ -102,7 +103,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     authTime,
     ...named(sessionNameOf(session)),
     ...(session.method ? { method: session.method } : {}),
-    ...(session.used === undefined ? {} : { used: session.used }),
+    ...present({ used: session.used }),
     ...(session.owner && session.owner !== session.accountId ? { owner: session.owner } : {}),
     ...(session.act ? { act: session.act } : {}),
     ...(session.acting ? { acting: session.acting } : {}),

@@ -2,6 +2,7 @@
  * What requests, tenants and extensions ask of a sign-in. A browser's sign-in that lacks something is shown a page (`authorize/requirement-prompts`);
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
+
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import { Deadline } from '../../claims/deadline.js';
@@ -9,6 +10,7 @@ import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, credentialOwner } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { Client } from '../../store/records/records.js';
 import type { OidcDependencies, OidcParts } from '../context.js';
 import { goesOn } from './going-on.js';
@@ -76,10 +78,9 @@ export function judge(
 ): Awaitable<'met' | 'open' | 'refused'> {
   const { amr = [], idp = 'local', method, provenAt = {}, owner, act, authTime, session } = signIn;
   const optional = {
-    ...(method === undefined ? {} : { method }),
-    ...(owner === undefined ? {} : { owner }),
+    ...present({ method, owner }),
     ...(act ? { act } : {}),
-    ...(session === undefined ? {} : { session }),
+    ...present({ session }),
   };
   const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...optional };
   return onceThere(check(account, signedIn, ask), (found) => {

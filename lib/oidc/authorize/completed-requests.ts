@@ -6,12 +6,14 @@
  * request is restarted. The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not given.
  * A sign-out in the browser voids what the browser lost before, also if nobody or somebody else is signed in there.
  */
+
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isInteractionUid } from '../../paths.js';
+import { present } from '../../present.js';
 import { artifactKey, SLOT_LENGTH } from '../../store/artifact-key.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { OurSession } from '../accounts/login-context.js';
@@ -146,7 +148,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
       const { route, client, entities } = ctx.oidc;
       const { Interaction: interaction, PushedAuthorizationRequest: pushed } = entities as unknown as Entities;
       const signOut = lastSignOut.of(ctx);
-      const bound = { browser, ...(signOut === undefined ? {} : { signOut }) };
+      const bound = { browser, ...present({ signOut }) };
       if (route === 'resume') put(ctx, String((ctx as unknown as Context).params.uid), { ...outcome, ...bound, isByReference: false });
       // An extension redirected the browser to this reference, in an answer that the browser may get again.
       const id = pushed?.jti ?? interaction?.parJti;
@@ -194,7 +196,7 @@ function outcomeOf({ oidc, response }: KoaContextWithOIDC, form: PostedAnswer | 
   if (accountId === undefined || !oidc.params) return undefined;
   return {
     parameters: parametersOf({ params: oidc.params }),
-    session: { id, accountId, ...(exp === undefined ? {} : { exp }), ...(loginTs === undefined ? {} : { loginTs }) },
+    session: { id, accountId, ...present({ exp, loginTs }) },
     isSignIn: oidc.result?.login !== undefined,
   };
 }

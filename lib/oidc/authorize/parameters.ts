@@ -6,8 +6,10 @@
  * `checks`, `prompts` and the `response`.
  * @see service specification 4.2, Custom parameters
  */
+
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { mayBeKept } from '../../http/requests/kept.js';
+import { present } from '../../present.js';
 import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { type CodeRequest, hashedPlainChallenge } from '../clients/pkce.js';
@@ -225,7 +227,7 @@ export function mergedParameters(
     claims_locales: undefined,
     [carriedParameter]: JSON.stringify({
       custom: pairs,
-      ...(scope === undefined ? {} : { scope }),
+      ...present({ scope }),
       ...(plainPkce ? { plainPkce } : {}),
     } satisfies Carried),
   });

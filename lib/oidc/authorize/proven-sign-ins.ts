@@ -1,6 +1,8 @@
 /** Sign-ins that were proven on pages of extensions, on their way to the interaction that takes them up: in the browser that they were proven in. */
+
 import type { Context } from 'koa';
 import type { ProvenSignIn } from '../../contract/sign-in/sign-in-request.js';
+import { present } from '../../present.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
 
@@ -28,10 +30,7 @@ export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 
           oid,
           amr,
           idp,
-          ...(method === undefined ? {} : { method }),
-          ...(used === undefined ? {} : { used }),
-          ...(mfaIn === undefined ? {} : { mfaIn }),
-          ...(heldTo === undefined ? {} : { heldTo }),
+          ...present({ method, used, mfaIn, heldTo }),
           proof,
         },
       }),

@@ -1,9 +1,11 @@
 /** Authorization requests that this service makes for internal clients, and what they are answered with. */
+
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
+import { present } from '../../present.js';
 import type { Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
@@ -90,7 +92,7 @@ export function createSignInRequests(
       const answer = await answers.take(ctx.query.reference);
       if (!answer || answer.at !== options.issuer + ctx.path) return undefined;
       const { client, state, oid, error = 'access_denied', description } = answer;
-      if (oid === undefined) return { client, state, error, ...(description === undefined ? {} : { description }) };
+      if (oid === undefined) return { client, state, error, ...present({ description }) };
       // Another browser that got the URL has another session; one that was signed out on the way has none.
       const here = await signedIn(ctx, client);
       return here?.oid === oid ? { client, state, signedIn: here } : { client, state, error: 'login_required' };

@@ -1,4 +1,5 @@
 /** The interaction of the browser that asks, as the pages see it. Its path and its cookie can be set by others, its secret cannot. */
+
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
@@ -7,6 +8,7 @@ import type { Interaction } from '../../contract/sign-in/interaction.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
 import type { FormState } from '../../http/requests/repeated-forms.js';
 import { isInteractionUid } from '../../paths.js';
+import { present } from '../../present.js';
 import { scopesOfClaims } from '../accounts/claims-parameter.js';
 import { type OurSession, sessionNameOf } from '../accounts/login-context.js';
 import { tenantsAllowed } from '../accounts/requirements.js';
@@ -60,7 +62,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
     }
     const { url, clientId } = (await restart.offer(ctx, uid)) ?? {};
     const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
-    await cookieCheck.show(ctx, { ...(url === undefined ? {} : { restart: url }), ...(client ? { client } : {}) });
+    await cookieCheck.show(ctx, { ...present({ restart: url }), ...(client ? { client } : {}) });
     return true;
   }
 
@@ -109,7 +111,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
         ...promptOf(details.prompt.name),
         client: record,
         ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
-        ...(registration === undefined ? {} : { registration }),
+        ...present({ registration }),
         ...(eventMetadata && { eventMetadata }),
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
+import { present } from '../../present.js';
 import { type CompletedRequests, type PostedAnswer, parametersOf } from '../authorize/completed-requests.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
@@ -57,7 +58,7 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
     return urlByReference(provider(), options, String(lasting.client_id), {
       ...lasting,
       ...(next === undefined || next === '' ? {} : { prompt: next }),
-      ...(acrValues === undefined ? {} : { acr_values: acrValues }),
+      ...present({ acr_values: acrValues }),
       [restartedParameter]: 'yes',
     });
   }

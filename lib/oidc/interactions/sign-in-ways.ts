@@ -1,6 +1,7 @@
 import type { Interaction, SignIn } from '../../contract/sign-in/interaction.js';
 import type { Interactions } from '../../contract/sign-in/interactions.js';
 import type { SignInMethod } from '../../contract/sign-in/sign-in-method.js';
+import { present } from '../../present.js';
 import type { OidcParts } from '../context.js';
 
 interface Ways extends Pick<Interactions, 'ways' | 'idpOf' | 'begin'> {
@@ -58,7 +59,7 @@ export function createSignInWays({ offers, directory }: OidcParts): Ways {
       );
       const password = isAllowed(interaction.idp, allowed, 'local', { name: 'password' });
       const only = await onlyWay(interaction, password, [...(allowed ?? []), ...buttons.flat().map(({ idp }) => idp)]);
-      return { password, buttons: buttons.flat(), ...(only === undefined ? {} : { only }) };
+      return { password, buttons: buttons.flat(), ...present({ only }) };
     },
 
     async idpOf(interaction, identifier) {

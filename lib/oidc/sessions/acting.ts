@@ -2,6 +2,7 @@
  * Sign-ins that act as somebody else, or that end at a time. The session of who acts is set aside with its own grants, and comes back when the acting
  * ends: on demand, by time, or because the sign-in was cut off. One browser, two sessions: the cookie names the one in use, its record the other.
  */
+
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
@@ -10,6 +11,7 @@ import type { SignIn } from '../../contract/sign-in/interaction.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { subOf } from '../../directory/index.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
+import { present } from '../../present.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
@@ -106,7 +108,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
       // Nothing prolongs it meanwhile, and it is to be there at the end.
       const keptUntil = (Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) + secondsAhead(now)) * 1000;
       const setAside = (current: SessionPayload): SessionPayload | undefined =>
-        isSameSignIn(current, session) ? { ...current, ...(name === undefined ? {} : { actsAs: name }) } : undefined;
+        isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
       if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;

@@ -3,6 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ExtensionContext } from '../../contract/extension-context.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
+import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import { nodeSeconds } from '../../times/node-time.js';
 import { isHintOf } from '../accounts/hints.js';
@@ -39,7 +40,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     const page = provider().urlFor('end_session_success');
     // Straight on, unless there is something to do or to tell on the way.
     const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
-    const about = { ...(target === undefined ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
+    const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
     const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
     const next = frames.length > 0 || isTelling ? page + (await results.keep({ batch: notices.batch, frames, ended, ...about })) : plain;
     return afterwards.visits(ended, next);

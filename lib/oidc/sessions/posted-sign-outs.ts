@@ -1,6 +1,7 @@
 import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
 import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
+import { present } from '../../present.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
@@ -25,7 +26,7 @@ export function createPostedSignOuts(parts: OidcParts) {
     async resolve(ctx: Context): Promise<void> {
       const { reference, ui_locales: locales } = ctx.query;
       if (reference === undefined || ctx.method !== 'GET') return;
-      const value = { ...(await requests.take(reference)), ...(locales === undefined ? {} : { ui_locales: locales }) };
+      const value = { ...(await requests.take(reference)), ...present({ ui_locales: locales }) };
       Object.defineProperty(ctx, 'query', { configurable: true, value });
     },
   };

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
+import { present } from '../../present.js';
 import { hashedKey } from '../../store/artifact-key.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { OidcParts } from '../context.js';
@@ -82,7 +83,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
         page: 'signed-out',
         frames,
         unanswered: silent,
-        ...(next === undefined ? {} : { next }),
+        ...present({ next }),
         ...(client ? { client } : {}),
       });
       return true;

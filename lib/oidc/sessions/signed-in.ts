@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ActingHere } from '../../contract/sign-in/acting.js';
 import type { BrowserSignIn, SignInToEnd } from '../../contract/sign-in/logout-participant.js';
+import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import { goesOn } from '../accounts/going-on.js';
 import type { OurSession } from '../accounts/login-context.js';
@@ -63,13 +64,10 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       provenAt,
       owner,
       ...(mfaIn === undefined || provenAt.mfa !== undefined ? {} : { mfaIn }),
-      ...(heldTo === undefined ? {} : { heldTo }),
-      ...(method === undefined ? {} : { method }),
-      ...(used === undefined ? {} : { used }),
+      ...present({ heldTo, method, used }),
       ...(proof && { proof }),
       ...(act ? { act } : {}),
-      ...(acting === undefined ? {} : { acting }),
-      ...(endsAt === undefined ? {} : { endsAt }),
+      ...present({ acting, endsAt }),
     };
   };
 }
@@ -96,5 +94,5 @@ export const createSignInToEnd =
     const { uid, acting } = session;
     const key = keyOf('Session', uid);
     const ended = key && endedSignIn(session, key);
-    return ended && { ...ended, ...(acting === undefined ? {} : { acting }) };
+    return ended && { ...ended, ...present({ acting }) };
   };

@@ -1,6 +1,7 @@
 import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
 import { type Account, isVoid, isWaitOver } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
@@ -118,7 +119,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
 
   /** Answers where to go on. */
   async function endOfTenant(tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
-    const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...present({ after }) });
     for (const { user } of persons) if (user) await endOf(user.id);
     const last = persons.at(-1);
     return last && persons.length === PAGE ? { tid, after: last.id } : undefined;

@@ -1,4 +1,5 @@
 /** Short-lived records of extensions, in the store of sessions and tokens. */
+import { present } from '../../present.js';
 import { nodeTime } from '../../times/node-time.js';
 import { artifactKey, hashedKey } from '../artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, CommitResult } from '../artifact-store.js';
@@ -116,7 +117,7 @@ export function createExtensionArtifacts(
           key,
           value: JSON.stringify(envelope),
           expiresAt: nodeTime() + lifetimeMs,
-          ...(oid === undefined ? {} : { account: oid }),
+          ...present({ account: oid }),
         },
       ]);
       return result.ok;

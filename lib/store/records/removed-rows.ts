@@ -2,7 +2,9 @@
  * Removed rows that still carry events. Nothing but their id and the events is left of them; to everybody except the dispatcher of events they are not
  * there, and their id is free. The dispatcher removes what is left once the events are dispatched.
  */
+
 import { IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
 import { positionBehind } from '../index-order.js';
 import { type LeftOutRow, leftOutOf, withLeftOut } from './left-out.js';
@@ -47,7 +49,7 @@ async function findKeptPage<R extends Row>(
   const found: R[] = [];
   const leftOut: LeftOutRow[] = [];
   for (let after = page.after; ; ) {
-    const all = await rows.find(where, { limit: page.limit, ...(after === undefined ? {} : { after }) });
+    const all = await rows.find(where, { limit: page.limit, ...present({ after }) });
     const those = all.filter(isKept);
     if (found.length === 0 && leftOut.length === 0 && those.length === all.length) return all;
     found.push(...those);

@@ -1,5 +1,6 @@
 /** Every operation of the admin API with every id of another tenant: where its answer differs from that for an id that nobody has. */
 
+import { present } from '../../../lib/present.js';
 import type { Json } from '../client/agent.js';
 import { drawing, sample } from '../requests/schema-samples.js';
 import { type AdminClient, documented } from './admin.js';
@@ -104,7 +105,7 @@ export async function leaksOf({
     if (body && 'ids' in (schema.properties ?? {})) body.ids = [];
     const ask = async (ids: Readonly<Record<string, string | undefined>>, sent: unknown = body, query = ''): Promise<string> => {
       const url = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? meant(path, name, own) ?? ABSENT);
-      const { status, text } = await client(url + query, { method, ...(sent === undefined ? {} : { body: sent }) });
+      const { status, text } = await client(url + query, { method, ...present({ body: sent }) });
       const named = Object.values(ids).flatMap((id) => id ?? []);
       return `${status} ${named.reduce((all, id) => all.replaceAll(id, 'ID'), text)}`;
     };

@@ -1,3 +1,4 @@
+import { present } from '../../../lib/present.js';
 import { testSeed } from '../service/seed.js';
 import { basic, type Json, postForm } from './agent.js';
 import { jsonOf, send } from './send.js';
@@ -22,7 +23,7 @@ export function endpointsOf(issuer: string) {
     token,
     refresh: (refreshToken: string, caller?: string) => token({ grant_type: 'refresh_token', refresh_token: refreshToken }, caller),
     clientCredentials: async (scope?: string, caller = 'service'): Promise<Json> =>
-      (await token({ grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) }, caller)).json,
+      (await token({ grant_type: 'client_credentials', ...present({ scope }) }, caller)).json,
     introspect: (value: string, caller?: string) => post('introspect')({ token: value }, caller),
     revoke: (value: string, caller?: string) => post('revocation')({ token: value }, caller),
     par: post('par'),

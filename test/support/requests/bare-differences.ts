@@ -1,5 +1,7 @@
 /** What the service answers otherwise than oidc-provider by itself over the same records, and why. */
+
 import { isDeepStrictEqual } from 'node:util';
+import { present } from '../../../lib/present.js';
 import type { BareOutcome, Outcome, TwinRequest } from '../service/twins.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -324,7 +326,7 @@ export const differences: readonly Difference[] = [
     settle(bare, ours) {
       if (errorOf(ours) === undefined || errorOf(bare) !== errorOf(ours) || bare.status !== ours.status) return undefined;
       const { error_description, scope } = members(ours);
-      return { ...bare, body: { ...members(bare), error_description, ...(scope === undefined ? {} : { scope }) } };
+      return { ...bare, body: { ...members(bare), error_description, ...present({ scope }) } };
     },
   },
 ];

@@ -1,9 +1,11 @@
 /** Requests to sign in on another device, for tests of what their people do. */
+
 import type { IdentityProvider } from 'tenant-idp';
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
 import type { Asked } from '../../../extensions/ciba/requests/record.js';
 import { createRequests, type Requests, type StartedRequest } from '../../../extensions/ciba/requests/requests.js';
 import { createAnnounce, createTellBegun } from '../../../extensions/ciba/telling/events.js';
+import { present } from '../../../lib/present.js';
 import { basic, postForm } from '../client/agent.js';
 
 const grantType = 'urn:openid:params:grant-type:ciba';
@@ -84,7 +86,7 @@ export function createAsking(idp: () => IdentityProvider): Asking {
         initiator: 'user',
         ...more,
       };
-      const options = { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) };
+      const options = { lifetimeSeconds, ...present({ notificationToken }) };
       const started = await made().requests.start(asked, options);
       if (!started) throw new Error('one too many');
       await createTellBegun(made().context)(started.request, account, { actor: `client:${clientId}`, requestId: 'asked' });

@@ -1,6 +1,8 @@
 /** A service with operators, and browsers in which they act as others by the pages. */
+
 import { decodeJwt } from 'jose';
 import type { IdentityProviderOptions } from 'tenant-idp';
+import { present } from '../../../lib/present.js';
 import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, signIn } from '../client/agent.js';
 import { isSignInPage, membersOf } from '../client/authorization-response.js';
 import { redeem } from '../client/steps.js';
@@ -109,9 +111,7 @@ export function impersonatingAt({ issuer }: Served) {
       const { agent: browser, page } = await chooser(operator, more.parameters, agent);
       const why = await choose(browser, page, target);
       const { reason = 'Ticket 4711', minutes } = more;
-      const response = await browser.follow(
-        await browser.submit(why, { step: 'start', reason, ...(minutes === undefined ? {} : { minutes }) }),
-      );
+      const response = await browser.follow(await browser.submit(why, { step: 'start', reason, ...present({ minutes }) }));
       return { agent: browser, response };
     },
     silently: (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.get(url({ prompt: 'none', ...parameters })),

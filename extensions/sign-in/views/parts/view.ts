@@ -1,5 +1,5 @@
 /** A page of an extension. */
-import { type Html, html } from '../../../../lib/extension-door.js';
+import { type Html, html, present } from '../../../../lib/extension-door.js';
 import type { PageView, PartModel } from '../../view-models.js';
 import { cancelButton, entry, field, person, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
@@ -18,10 +18,10 @@ export function extensionView({ title, lead, problem, form, parts, script }: Pag
 ${parts.map((part) => (part.part === 'field' ? renderField(part, focused, context) : renderPart(part, context)))}`;
   return {
     title,
-    ...(lead === undefined ? {} : { lead }),
+    ...present({ lead }),
     problem: problem !== undefined || wrong.size > 0,
     hasPassword: fields.some(({ kind }) => kind === 'password'),
-    ...(script === undefined ? {} : { script }),
+    ...present({ script }),
     body: form
       ? html`<form class="stack" method="post" action="${form.action}" novalidate>
 ${hiddenFields(form.fields)}

@@ -1,8 +1,10 @@
 /** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
+
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels, reachedLevel } from '../../../acr-values.js';
 import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { credentialOwner, subOf } from '../../../directory/index.js';
+import { present } from '../../../present.js';
 import type { Client } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../../times/node-time.js';
@@ -70,10 +72,9 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       amr: [...amr],
       authTime,
       sessionEndsAt,
-      ...(method === undefined ? {} : { method }),
-      ...(used === undefined ? {} : { used }),
+      ...present({ method, used }),
       ...(owner === undefined || owner === oid ? {} : { owner }),
-      ...(signIn.session === undefined ? {} : { session: signIn.session }),
+      ...present({ session: signIn.session }),
       ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
@@ -93,7 +94,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         scope,
         sid,
         clientId: client.clientId,
-        ...(nonce === undefined ? {} : { nonce }),
+        ...present({ nonce }),
         ...(acrValues ? { acr: reachedLevel(amr, levels), claims: { id_token: { acr: { values: acrValues.split(' ') } } } } : {}),
       },
     };

@@ -1,7 +1,9 @@
 /** Refresh tokens: rotation, the grace in which a lost answer is asked for again, and what a replay ends. */
+
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
+import { present } from '../../../present.js';
 import { digestOfKey, hashedKey } from '../../../store/artifact-key.js';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
@@ -96,7 +98,7 @@ type Sender = Pick<Context, 'ip' | 'get'>;
 /** @param client the record of the client that the token is of. */
 export function refreshUseOf(ctx: Sender, token: string, client: ClientRecord | undefined): RefreshUse {
   const grace = client?.lifetimes.refreshTokenGrace;
-  return { sender: senderOf(ctx, token), ...(grace === undefined ? {} : { grace }) };
+  return { sender: senderOf(ctx, token), ...present({ grace }) };
 }
 
 /** Whether a token comes from another address and from another agent than before: a phone that changes networks keeps its agent. */

@@ -1,7 +1,9 @@
 /** Messages as service providers send them, and as attackers would: written, signed and carried with nothing of the service's own. */
+
 import { createHash, randomUUID, sign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { SignedXml } from 'xml-crypto';
+import { present } from '../../../../lib/present.js';
 import type { Credentials } from './credentials.js';
 
 const samlp = 'urn:oasis:names:tc:SAML:2.0:protocol';
@@ -160,5 +162,5 @@ export const postFields = (
   { parameter = 'SAMLRequest', relayState }: Pick<RedirectOptions, 'parameter' | 'relayState'> = {},
 ): Record<string, string> => ({
   [parameter]: Buffer.from(xml).toString('base64'),
-  ...(relayState === undefined ? {} : { RelayState: relayState }),
+  ...present({ RelayState: relayState }),
 });

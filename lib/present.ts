@@ -1,0 +1,11 @@
+/** The members of `T` that may lack a value: in the result they are optional, and never there without one. */
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Returns the members that have a value. A member that is `undefined` is left out; `null`, `false`, `0` and `''` are values. */
+export function present<const T extends object>(members: T): Present<T> {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) result[name] = value;
+  return result as Present<T>;
+}
