@@ -137,6 +137,7 @@ export { answerProblem, type InputProblem, line, problemsOf, writeJudged } from 
 export { knownPart } from './directory/lists/known-part.js';
 export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
+export { instant, oneOf, strict } from './directory/schema-parts.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
 export { type Means, raised, type VouchedMeans, weaker } from './directory/vouchers.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
@@ -197,3 +198,4 @@ export { epochSeconds } from './times/epoch-seconds.js';
 export { secondsAhead } from './times/node-time.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';
+export { DAY_MS, HOUR_MS, MINUTE_MS } from './times/units.js';

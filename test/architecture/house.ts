@@ -43,6 +43,7 @@ const rooms: readonly Room[] = [
       'lib/store/records/admin-scopes.ts',
       'lib/store/records/left-out.ts',
       'lib/directory/input.ts',
+      'lib/directory/schema-parts.ts',
       'lib/directory/lists/known-part.ts',
       'lib/directory/lists/readable-page.ts',
       'lib/directory/record-forms.ts',
@@ -102,6 +103,7 @@ const rooms: readonly Room[] = [
       'lib/errors.ts',
       'lib/events.ts',
       'lib/text/',
+      'lib/times/',
       'type lib/fetch/',
       'type lib/*.ts',
       'type lib/directory/',
@@ -217,7 +219,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['extension-context.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
-    ['route-names.ts', 'schema-formats.ts', 'shared-claims.ts'],
+    ['limit.ts', 'route-names.ts', 'schema-formats.ts', 'shared-claims.ts'],
   ],
   'lib/http/': [
     ['hosts.ts'],
@@ -250,7 +252,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts', 'vouchers.ts'],
     ['context.ts'],
     ['keyed-hashes/'],
-    ['name-space.ts', 'input.ts', 'identifiers.ts', 'read-many.ts'],
+    ['name-space.ts', 'input.ts', 'identifiers.ts', 'read-many.ts', 'schema-parts.ts'],
   ],
 };
 

@@ -1,0 +1,85 @@
+/** Limits of attempts: how many of a kind there may be in a window, counted by all nodes together. */
+import type { Awaitable } from '../awaitable.js';
+import { minutesUntil, secondsUntil } from '../times/time-left.js';
+
+export interface LimitRule {
+  /** Maximum attempts in a window. */
+  readonly of: number;
+  /** Milliseconds from the first attempt of a window to its end. */
+  readonly in: number;
+}
+
+/** An attempt that was counted. */
+export interface CountedAttempt {
+  /** Attempts of the window, including this one. */
+  readonly count: number;
+  /** Whether the attempt exceeds the limit. The caller then refuses it. */
+  readonly isOver: boolean;
+  /** When the window ends. */
+  readonly resetsAt: Date;
+  /** Whole minutes until the window ends, one at least, as pages say them. */
+  readonly minutes: number;
+  /** Whole seconds until the window ends, one at least, as `Retry-After` has them. */
+  readonly seconds: number;
+  /**
+   * Gives the attempt back, for example because it succeeded. A second call does nothing.
+   * @param by with `count`, all attempts of the window are given back. @default 1
+   */
+  giveBack(by?: number): Promise<void>;
+  /**
+   * Runs what was counted. An attempt that throws is given back, because a failed store must not use up attempts. So a wrong guess has to be returned, not
+   * thrown.
+   */
+  run<Outcome>(work: () => Awaitable<Outcome>): Promise<Outcome>;
+}
+
+/** A limit, which counts each key by itself. */
+export interface Limit {
+  /**
+   * Counts an attempt. The attempt is counted before it is evaluated, so that concurrent attempts count too.
+   * @param key of what is limited, such as the id of a user and an address block
+   * @throws UnavailableError if the store cannot be reached. What may have been counted is given back when the store answers again.
+   */
+  attempt(...key: readonly string[]): Promise<CountedAttempt>;
+}
+
+/** Returns a limit. @param name of the caller's own */
+export type CreateLimit = (name: string, rule: LimitRule) => Limit;
+
+type CountAttempts = (counter: string, window: number, by?: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;
+
+/** @param now the time that all nodes share, in milliseconds since the epoch */
+export const createLimits =
+  (attempts: CountAttempts, now: () => number): CreateLimit =>
+  (name, { of: most, in: windowMs }) => ({
+    async attempt(...key) {
+      const counter = JSON.stringify([name, ...key]);
+      const { count, resetsAt } = await attempts(counter, windowMs);
+      let isGivenBack = false;
+      const giveBack = async (by = 1): Promise<void> => {
+        if (isGivenBack) return;
+        isGivenBack = true;
+        await attempts(counter, windowMs, -by);
+      };
+      return {
+        count,
+        isOver: count > most,
+        resetsAt,
+        get minutes() {
+          return minutesUntil(resetsAt, now);
+        },
+        get seconds() {
+          return secondsUntil(resetsAt, now);
+        },
+        giveBack,
+        async run(work) {
+          try {
+            return await work();
+          } catch (error) {
+            await giveBack().catch(() => undefined);
+            throw error;
+          }
+        },
+      };
+    },
+  });

@@ -1,0 +1,5 @@
+/** Units of time in milliseconds, as limits and timers have them. */
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
