@@ -6,10 +6,10 @@ import { mongoDirectory, mongoOptions } from '../adapters/mongo/index.js';
 import { createDirectory, createPasswords, type TenantDirectory } from '../lib/directory/index.js';
 import { createCaches } from '../lib/store/caches/cache.js';
 import type { DirectoryStore } from '../lib/store/directory-store.js';
-import { createKeyring } from '../lib/store/keyring.js';
 import { createCheckedDirectory } from '../lib/store/records/checked-directory.js';
 import { collections } from '../lib/store/records/collections.js';
 import { keyedCollections, withKeys } from '../lib/store/records/derived-keys.js';
+import { createSealer } from '../lib/store/sealer.js';
 import { fixed, formatTable } from './results/comparison.js';
 import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
@@ -157,7 +157,7 @@ async function opened(store: DirectoryStore): Promise<Filled> {
   const directory = createDirectory({
     store: checked,
     caches,
-    keyring: createKeyring(['a secret of the bench']),
+    sealer: createSealer(['a secret of the bench']),
     hasher: createPasswords(),
     lease: async () => true,
     logger: silent,

@@ -1,6 +1,5 @@
 import type { Attribution } from '../events.js';
 import type { Caches } from '../store/caches/cache.js';
-import type { Keyring } from '../store/keyring.js';
 import type { CheckedCollection, CheckedDirectory } from '../store/records/checked-directory.js';
 import type { KeyedCollection } from '../store/records/derived-keys.js';
 import type {
@@ -23,6 +22,7 @@ import type {
   UpkeepRecord,
   Voucher,
 } from '../store/records/records.js';
+import type { Sealer } from '../store/sealer.js';
 import type { InputProblem } from './input.js';
 import type { NationalIds } from './keyed-hashes/national-ids.js';
 import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
@@ -103,7 +103,7 @@ export type Vouching = Authority | Voucher;
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   /** The time that all nodes share, in milliseconds since the epoch. */

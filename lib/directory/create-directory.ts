@@ -58,7 +58,7 @@ import { createSubsidiaries } from './tenants/subsidiaries.js';
 import { createTenants } from './tenants/tenants.js';
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
+  const { store, caches, sealer, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
   const { now = nodeTime, identityScopes, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
   const collections = openedCollections(store);
   const events = createListeners();
@@ -77,12 +77,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
   store.onOutboxed(outbox.note);
   const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
   const deliveries = createDeliveries(collections.deliveries, { logger, now });
-  const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, keyring, logger });
-  const nationalIds = createNationalIds({ rows: collections.upkeep, keyring, logger });
+  const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, sealer, logger });
+  const nationalIds = createNationalIds({ rows: collections.upkeep, sealer, logger });
   const context: DirectoryContext = {
     collections,
     caches,
-    keyring,
+    sealer,
     nudge: outbox.nudge,
     now,
     withCutoff: createWithCutoff(deliveries, now),
@@ -122,7 +122,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     lease: () => lease('tenant removals'),
     logger,
   });
-  const invitationLinks = createMailedLinks(keyring, 'invitation link');
+  const invitationLinks = createMailedLinks(sealer, 'invitation link');
   const pages = linkPages(`${issuer}/idp`);
   const rules = options.invitations ?? { hasMail: false, lifetimeSeconds: 86_400, urlOf: pages.invitation };
   const recovery = options.recovery ?? {
@@ -159,7 +159,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       credentials,
       change,
       means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
-      links: createMailedLinks(keyring, 'password reset link'),
+      links: createMailedLinks(sealer, 'password reset link'),
       lifetimeSeconds: recovery.resetSeconds,
       urlOf: recovery.resetUrlOf,
     }),
@@ -167,8 +167,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
       context,
       accounts,
       credentials,
-      links: createMailedLinks(keyring, 'email proof link'),
-      stopLinks: createMailedLinks(keyring, 'email stop link'),
+      links: createMailedLinks(sealer, 'email proof link'),
+      stopLinks: createMailedLinks(sealer, 'email stop link'),
       lifetimeSeconds: recovery.proofSeconds,
       urlOf: recovery.proofUrlOf,
       stopUrlOf: recovery.stopUrlOf,

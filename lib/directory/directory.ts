@@ -2,13 +2,13 @@
 import type { Attribution } from '../events.js';
 import type { Logger } from '../logger.js';
 import type { Row } from '../store/directory-store.js';
-import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
 import type { CheckedDirectory } from '../store/records/checked-directory.js';
 import type { LeftOutRow } from '../store/records/left-out.js';
 import type { DamagedRow } from '../store/records/readable-part.js';
 import type { ApiResource } from '../store/records/records.js';
 import type { ProblemOfRow } from '../store/records/row-sweep.js';
+import type { Sealer } from '../store/sealer.js';
 import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
@@ -52,7 +52,7 @@ export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/records/collections.ts`. */
   readonly store: CheckedDirectory;
   readonly caches: DirectoryContext['caches'];
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   /** @default scrypt */
   readonly hasher?: Passwords;
   /** Passwords that nobody may choose. @default the service's own rules */

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
-import type { Keyring } from '../store/keyring.js';
+import type { Sealer } from '../store/sealer.js';
 
 /** One link of an invitation, a reset, a proof: with each that takes the place of another, the serial grows. */
 export interface LinkRef {
@@ -46,7 +46,7 @@ export const linkPages = (base: string) => ({
 const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
 
 /** @param purpose what its links do: a link of another purpose is none. */
-export function createMailedLinks({ hashes }: Pick<Keyring, 'hashes'>, purpose: string): MailedLinks {
+export function createMailedLinks({ hashes }: Pick<Sealer, 'hashes'>, purpose: string): MailedLinks {
   const secretsOf = ({ id, serial }: LinkRef) => hashes(purpose, JSON.stringify([id, serial]));
   return {
     tokenOf(ref) {

@@ -20,8 +20,8 @@ import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
-import type { Keyring } from '../store/keyring.js';
 import type { Client } from '../store/records/records.js';
+import type { Sealer } from '../store/sealer.js';
 import type { ModelAdapters } from './artifacts/model-adapter.js';
 import type { SigningKeys } from './keys/keys.js';
 
@@ -32,7 +32,7 @@ export interface OidcDependencies {
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly directory: Directory;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */

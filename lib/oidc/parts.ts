@@ -14,10 +14,10 @@ import { createBrowserState } from './sessions/browser-state.js';
 import { refreshUseOf } from './tokens/grants/refresh-token.js';
 
 export function createParts(dependencies: OidcDependencies, keys: OidcParts['keys']): OidcParts {
-  const { options, artifacts, keyring } = dependencies;
+  const { options, artifacts, sealer } = dependencies;
   const { lifetimes } = options;
-  const [successorKey] = keyring.derive('refresh token successor');
-  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
+  const [successorKey] = sealer.derive('refresh token successor');
+  const form = createStoredForm(sealer, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
   const ofTokens = {
     spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
     spentRequest: lifetimes.interaction,

@@ -51,9 +51,9 @@ import { developmentNotice, OWN_SECRET_LENGTH } from '../options/insecure.js';
 import type { IdentityProviderOptions } from '../options/options.js';
 import { resolveOptions } from '../options/resolve.js';
 import { createCaches } from '../store/caches/cache.js';
-import { createKeyring } from '../store/keyring.js';
 import { createHealth } from '../store/outages/health.js';
 import { createRowSweep } from '../store/records/row-sweep.js';
+import { createSealer } from '../store/sealer.js';
 import { createAttempts } from './attempts.js';
 import { findProblems } from './configuration-problems.js';
 import { createExtensionContexts } from './extension-context.js';
@@ -90,7 +90,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     directory: memoryDirectory,
   });
   const extensionRows = createRowsOfExtensions(extensions, { store, nudge: () => directory.outbox.nudge(), now });
-  const keyring = createKeyring(options.keys.encryption ?? throwAway());
+  const sealer = createSealer(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
@@ -104,7 +104,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const directory = createDirectory({
     store,
     caches,
-    keyring,
+    sealer,
     hasher: createPasswords(options.passwords),
     passwordRules: options.passwords,
     now,
@@ -147,7 +147,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
   const browsers = createBrowsers(options);
-  const [csrfKey] = keyring.derive('csrf');
+  const [csrfKey] = sealer.derive('csrf');
   const csrf = createCsrf(csrfKey, new URL(issuer).origin, browsers);
   const cookieCheck = createCookieCheck({
     sendsCookies: browsers.sendsCookies,
@@ -157,8 +157,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   });
   const repeatedForms = createRepeatedForms({
     cookieCheck,
-    records: createFormAnswers({ artifacts, now, keyring }, ANSWER_KEPT_SECONDS),
-    hash: (text) => keyring.hashes('forms', text)[0],
+    records: createFormAnswers({ artifacts, now, sealer }, ANSWER_KEPT_SECONDS),
+    hash: (text) => sealer.hashes('forms', text)[0],
     formOf: csrf.formOf,
     signIn: (ctx) => protocol.signInState(ctx),
     sessionCookie: cookieName('session', options),
@@ -182,7 +182,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     artifacts,
     now,
     directory,
-    keyring,
+    sealer,
     claims,
     browsers,
     fetch,
@@ -206,8 +206,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
-  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, now, keyring, directory });
-  const work = createExtensionWork({ extensions, directory, artifacts, keyring, node, logger });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, now, sealer, directory });
+  const work = createExtensionWork({ extensions, directory, artifacts, sealer, node, logger });
   const brandingOf: ExtensionContext['brandingOf'] = async (tid, clientId) => {
     const [tenant, client] = await Promise.all([
       directory.tenants.get(tid),
@@ -256,7 +256,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     isLogged: (id) => store.collection('events').has({ byEvent: [id] }),
     changed: () => caches.changed('signingKeys'),
     nudge: directory.outbox.nudge,
-    keyring,
+    sealer,
     lease: () => artifacts.lease('signing keys', node, LEASE_MS),
     policy: options.keys.rotation,
     logger,

@@ -12,10 +12,10 @@ import {
 } from '../directory/index.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { CollectionSpec } from '../store/directory-store.js';
-import type { Keyring } from '../store/keyring.js';
 import type { CheckedDirectory, WrongPath } from '../store/records/checked-directory.js';
 import { collections } from '../store/records/collections.js';
 import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
+import type { Sealer } from '../store/sealer.js';
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
 
@@ -58,26 +58,26 @@ interface KeptDataParts {
   readonly artifacts: ArtifactStore;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   readonly directory: Directory;
 }
 
 /** The answers to forms, which no extension can name. */
-export const createFormAnswers = (parts: Pick<KeptDataParts, 'artifacts' | 'now' | 'keyring'>, lifetimeSeconds: number) =>
+export const createFormAnswers = (parts: Pick<KeptDataParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
   createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
 
 /** The members of the context that lead to it. */
 export function createKeptData(
   parts: KeptDataParts,
 ): Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'> {
-  const { extensions, rows, artifacts, now, keyring, directory } = parts;
+  const { extensions, rows, artifacts, now, sealer, directory } = parts;
   const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
     const account = await directory.accounts.findByOid(oid);
     return !account || isWaitOver(account, at);
   };
   const kinds = new Map(
     extensions.flatMap((extension) =>
-      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, now, keyring, isCutOff }, kind)] as const),
+      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, now, sealer, isCutOff }, kind)] as const),
     ),
   );
   return {

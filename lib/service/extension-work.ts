@@ -11,8 +11,8 @@ import { ConfigError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { present } from '../present.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
-import type { Keyring } from '../store/keyring.js';
 import type { HealthProblem } from '../store/outages/health.js';
+import type { Sealer } from '../store/sealer.js';
 import { waitAtMost } from '../times/at-most.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
@@ -30,7 +30,7 @@ export interface ExtensionWorkParts {
   readonly extensions: readonly Extension[];
   readonly directory: Pick<Directory, 'deliveries' | 'accountEvents'>;
   readonly artifacts: Pick<ArtifactStore, 'lease'>;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   /** Names this node. */
   readonly node: string;
   readonly logger: Logger;
@@ -45,7 +45,7 @@ export interface ExtensionWork extends Pick<ExtensionContext, 'deliver' | 'seal'
 }
 
 export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
-  const { extensions, directory, artifacts, keyring, node, logger } = parts;
+  const { extensions, directory, artifacts, sealer, node, logger } = parts;
   const kinds = new Set<string>();
   const events = new Set<string>(extensions.flatMap((extension) => extension.events ?? []));
   const running: { close(): Promise<void> }[] = [];
@@ -65,7 +65,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
       return directory.deliveries.enqueue([{ kind, data, ...present({ batch }) }]);
     },
 
-    seal: (purpose) => sealOf(keyring, `extension ${purpose}`),
+    seal: (purpose) => sealOf(sealer, `extension ${purpose}`),
 
     async emit(type, account, data, cause, by) {
       if (!events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
@@ -148,11 +148,11 @@ function checkWork(made: readonly MadeWork[]): void {
 const isBackOff = (seconds: unknown): boolean =>
   Array.isArray(seconds) && seconds.every((each) => typeof each === 'number' && each >= 1 && each <= MAX_INTERVAL_SECONDS);
 
-const sealOf = (keyring: Keyring, purpose: string): Seal => ({
-  seal: (record, value) => keyring.encrypt(purpose, record, value),
-  open: (record, sealed) => keyring.decrypt(purpose, record, sealed),
-  isCurrent: (sealed) => keyring.isCurrent(sealed),
-  hashes: (value) => keyring.hashes(purpose, value),
+const sealOf = (sealer: Sealer, purpose: string): Seal => ({
+  seal: (record, value) => sealer.encrypt(purpose, record, value),
+  open: (record, sealed) => sealer.decrypt(purpose, record, sealed),
+  isCurrent: (sealed) => sealer.isCurrent(sealed),
+  hashes: (value) => sealer.hashes(purpose, value),
 });
 
 async function problemsOf({ name, health }: Extension, context: ExtensionContext, logger: Logger): Promise<readonly HealthProblem[]> {

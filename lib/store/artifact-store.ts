@@ -3,7 +3,7 @@
  *
  * This file is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases. The contract of the
  * durable one is `directory-store`. `adapters/conformance` is the executable form of both. Around them are caches and the change feed, encryption
- * (`keyring`), the common clock, timeouts and outages.
+ * (`sealer`), the common clock, timeouts and outages.
  */
 declare const keyBrand: unique symbol;
 

@@ -232,7 +232,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/store/': [
     ['caches/', 'outages/'],
     ['records/', 'times/'],
-    ['artifact-key.ts', 'index-order.ts', 'keyring.ts'],
+    ['artifact-key.ts', 'index-order.ts', 'sealer.ts'],
     ['artifact-store.ts', 'directory-store.ts', 'random-bytes.ts'],
   ],
   'lib/directory/': [

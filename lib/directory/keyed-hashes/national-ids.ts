@@ -1,8 +1,8 @@
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import { createKeyring, type Keyring } from '../../store/keyring.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Person, UpkeepRecord } from '../../store/records/records.js';
+import { createSealer, type Sealer } from '../../store/sealer.js';
 import { withoutUnseen } from '../../text/kinds.js';
 import { normalForm } from '../../text/normal-form.js';
 import { createStoredKeys } from './stored-keys.js';
@@ -25,14 +25,14 @@ export interface NationalIdsOfTenant {
 
 interface Parts {
   readonly rows: CheckedCollection<UpkeepRecord>;
-  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+  readonly sealer: Pick<Sealer, 'encrypt' | 'decrypt' | 'isCurrent'>;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 const PURPOSE = 'national id';
 
-export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds {
-  const keys = createStoredKeys({ rows, row: { id: 'keys of national ids', done: 0 }, purpose: 'keys of national ids', keyring });
+export function createNationalIds({ rows, sealer, logger }: Parts): NationalIds {
+  const keys = createStoredKeys({ rows, row: { id: 'keys of national ids', done: 0 }, purpose: 'keys of national ids', sealer });
   const normalised = (nationalId: string) =>
     normalForm(withoutUnseen(nationalId), 'NFKC')
       .replace(/\p{White_Space}+/gu, ' ')
@@ -47,14 +47,14 @@ export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds
       );
     },
     forTenant(tid) {
-      const hashed = (ring: Keyring, nationalId: string) => ring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
+      const hashed = (ring: Sealer, nationalId: string) => ring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
       return {
         async hashes(nationalId) {
           const found = await keys.all();
-          return found.length === 0 ? [] : hashed(createKeyring(found), nationalId);
+          return found.length === 0 ? [] : hashed(createSealer(found), nationalId);
         },
         async seal(personId, nationalId) {
-          const ring = createKeyring(await keys.forWriting());
+          const ring = createSealer(await keys.forWriting());
           return {
             nationalId: ring.encrypt(PURPOSE, personId, normalised(nationalId)),
             nationalIdHash: hashed(ring, nationalId)[0],
@@ -63,7 +63,7 @@ export function createNationalIds({ rows, keyring, logger }: Parts): NationalIds
         async open(personId, sealed) {
           const found = await keys.all();
           if (found.length === 0) throw new IdpError('undecipherable');
-          return createKeyring(found).decrypt(PURPOSE, personId, sealed);
+          return createSealer(found).decrypt(PURPOSE, personId, sealed);
         },
       };
     },

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { Keyring } from '../../store/keyring.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { RemovedUser } from '../../store/records/records.js';
+import type { Sealer } from '../../store/sealer.js';
 import { createStoredKeys } from './stored-keys.js';
 
 /** The ids of users that were removed, as hashes under keys of their own. Applications know a user by `sub`, so no other user gets the id. */
@@ -23,12 +23,12 @@ const KEYS = 'keys';
 
 interface Parts {
   readonly rows: CheckedCollection<RemovedUser>;
-  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+  readonly sealer: Pick<Sealer, 'encrypt' | 'decrypt' | 'isCurrent'>;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-export function createRemovedUserIds({ rows, keyring, logger }: Parts): RemovedUserIds {
-  const keys = createStoredKeys({ rows, row: { id: KEYS }, purpose: 'ids of removed users', keyring });
+export function createRemovedUserIds({ rows, sealer, logger }: Parts): RemovedUserIds {
+  const keys = createStoredKeys({ rows, row: { id: KEYS }, purpose: 'ids of removed users', sealer });
   const hashOf = (key: string, userId: string): string => createHmac('sha256', key).update(userId).digest('base64url');
 
   return {

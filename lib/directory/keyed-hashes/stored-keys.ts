@@ -5,9 +5,9 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Row, Unsaved } from '../../store/directory-store.js';
-import type { Keyring } from '../../store/keyring.js';
 import { drawBytes } from '../../store/random-bytes.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import type { Sealer } from '../../store/sealer.js';
 
 /**
  * Random keys that one row keeps, encrypted under `keys.encryption`. Each start encrypts them under the newest secret, so hashes and texts that were made by
@@ -31,20 +31,20 @@ interface Parts<R extends KeysRow> {
   /** The row without a key, as it is created. */
   readonly row: Unsaved<R>;
   readonly purpose: string;
-  readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt' | 'isCurrent'>;
+  readonly sealer: Pick<Sealer, 'encrypt' | 'decrypt' | 'isCurrent'>;
 }
 
 const KEY_BYTES = 32;
 
-export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, keyring }: Parts<R>): StoredKeys {
+export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, sealer }: Parts<R>): StoredKeys {
   const { id } = blank;
   /** Keys that this process has read. If another node encrypts them under a secret that this process lacks, the row can no longer be read here. */
   const known = new Set<string>();
-  const seal = (key: string): string => keyring.encrypt(purpose, id, key);
+  const seal = (key: string): string => sealer.encrypt(purpose, id, key);
   /** @returns undefined where its secret is no longer configured */
   function open(sealed: string): string | undefined {
     try {
-      return keyring.decrypt(purpose, id, sealed);
+      return sealer.decrypt(purpose, id, sealed);
     } catch (error) {
       return IdpError.unless('undecipherable')(error);
     }
@@ -62,7 +62,7 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
     async begin() {
       const row = await rows.get(id);
       if (row === undefined) return true;
-      const isStale = (each: string): boolean => !keyring.isCurrent(each) && open(each) !== undefined;
+      const isStale = (each: string): boolean => !sealer.isCurrent(each) && open(each) !== undefined;
       // A key that cannot be read stays, because its secret may be configured again.
       const resealed = (each: string): string => (isStale(each) ? seal(open(each) ?? '') : each);
       const { sealed = [] } = await rows.upsert(id, (now) => {

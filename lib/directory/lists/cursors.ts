@@ -1,6 +1,6 @@
 import { IdpError } from '../../errors.js';
 import type { Position } from '../../store/directory-store.js';
-import type { Keyring } from '../../store/keyring.js';
+import type { Sealer } from '../../store/sealer.js';
 
 /** Positions in lists, as callers carry them: encrypted, because they hold names, and bound to the list that they are of. */
 export interface Cursors {
@@ -12,14 +12,14 @@ export interface Cursors {
 
 const PURPOSE = 'list cursor';
 
-export const createCursors = (keyring: Pick<Keyring, 'encrypt' | 'decrypt'>): Cursors => ({
+export const createCursors = (sealer: Pick<Sealer, 'encrypt' | 'decrypt'>): Cursors => ({
   write(list, { value, id }) {
     const position = value instanceof Date ? { instant: value.getTime(), id } : { value, id };
-    return keyring.encrypt(PURPOSE, list, JSON.stringify(position));
+    return sealer.encrypt(PURPOSE, list, JSON.stringify(position));
   },
   read(list, cursor) {
     try {
-      const { instant, value, id } = JSON.parse(keyring.decrypt(PURPOSE, list, cursor)) as {
+      const { instant, value, id } = JSON.parse(sealer.decrypt(PURPOSE, list, cursor)) as {
         readonly instant?: number;
         readonly value: string;
         readonly id: string;

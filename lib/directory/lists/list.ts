@@ -105,12 +105,12 @@ export interface ListParts<R extends Listable, Query extends AnyQuery> {
 }
 
 export function createList<R extends Listable, Query extends AnyQuery>(
-  { keyring, isKeyed }: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  { sealer, isKeyed }: Pick<DirectoryContext, 'sealer' | 'isKeyed'>,
   parts: ListParts<R, Query>,
 ): (query?: Query) => Promise<Listed<R>> {
   const { collection, tid } = parts;
   const schema = inputSchema(parts.properties);
-  const cursors = createCursors(keyring);
+  const cursors = createCursors(sealer);
 
   return async (query = {} as Query) => {
     checkQuery(schema, query);
@@ -181,14 +181,14 @@ export function createList<R extends Listable, Query extends AnyQuery>(
 
 /** A list of records that are told apart by their names alone. */
 export const createNameList = <R extends Named>(
-  context: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  context: Pick<DirectoryContext, 'sealer' | 'isKeyed'>,
   parts: Pick<ListParts<R, ListQuery>, 'tid' | 'range'> & { readonly collection: KeyedCollection; all(): Promise<readonly R[]> },
 ): ((query?: ListQuery) => Promise<Listed<R>>) =>
   createList<R, ListQuery>(context, { ...parts, properties: listQuery, along: () => inOrder, fits: () => true });
 
 /** A list of all records of the instance that have a status. */
 export const createStatusList = <R extends Tenant | Client | ApiResource>(
-  context: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  context: Pick<DirectoryContext, 'sealer' | 'isKeyed'>,
   collection: 'tenants' | 'clients' | 'apiResources',
   rows: Pick<Collection<R>, 'find' | 'range'>,
 ): ((query?: StatusQuery) => Promise<Listed<R>>) =>

@@ -12,8 +12,8 @@ import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
-import type { Keyring } from '../../store/keyring.js';
 import type { Client, KeyRing, StoredSigningKey } from '../../store/records/records.js';
+import type { Sealer } from '../../store/sealer.js';
 import { newRecord } from '../input.js';
 import { attributedRow, checkAttribution } from '../outbox/attribution.js';
 import { markedWrite, updateOnce } from '../outbox/write-once.js';
@@ -59,7 +59,7 @@ export interface KeyRotationOptions {
   readonly changed: () => Promise<void>;
   /** After a write that left events. */
   readonly nudge: () => void;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   /** Takes or renews the right to make keys; false while another node has it. */
   readonly lease: () => Promise<boolean>;
   readonly policy: RotationPolicy;
@@ -83,13 +83,13 @@ export function createKeyRotation({
   isLogged,
   changed,
   nudge,
-  keyring,
+  sealer,
   lease,
   policy,
   logger,
   now,
 }: KeyRotationOptions): KeyRotation {
-  const make = createMaker(keyring, now);
+  const make = createMaker(sealer, now);
   let isSealedAnew = false;
   let unreadable: readonly string[] = [];
 
@@ -110,7 +110,7 @@ export function createKeyRotation({
 
   function open({ kid, sealed }: StoredSigningKey): JWK {
     try {
-      return JSON.parse(keyring.decrypt(PURPOSE, kid, sealed)) as JWK;
+      return JSON.parse(sealer.decrypt(PURPOSE, kid, sealed)) as JWK;
     } catch (cause) {
       throw new IdpError('undecipherable', { record: 'signingKeys', kid }, { cause });
     }
@@ -155,13 +155,13 @@ export function createKeyRotation({
 
   /** Encrypts the keys under the newest secret, once for each start. Nodes whose newest secrets differ would else undo each other's work. */
   async function sealAnew(row: KeyRing): Promise<KeyRing> {
-    if (isSealedAnew || readable(row).every(({ key }) => keyring.isCurrent(key.sealed))) return row;
+    if (isSealedAnew || readable(row).every(({ key }) => sealer.isCurrent(key.sealed))) return row;
     await rows.update(RING, (current) => {
       const sound = soundRing(current);
       const jwks = new Map(readable(sound).map(({ key, jwk }) => [key.kid, jwk]));
       const resealed = (key: StoredSigningKey): StoredSigningKey => {
         const jwk = jwks.get(key.kid);
-        return jwk ? { ...key, sealed: keyring.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
+        return jwk ? { ...key, sealed: sealer.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
       };
       return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date(now()) };
     });
@@ -228,14 +228,14 @@ export function createKeyRotation({
 const generate = promisify(generateKeyPair);
 
 /** Makes a key of each algorithm. */
-function createMaker(keyring: Keyring, now: () => number) {
+function createMaker(sealer: Sealer, now: () => number) {
   const one = async (alg: StoredSigningKey['alg'], state: 'active' | 'next'): Promise<StoredSigningKey> => {
     const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));
     const jwk = privateKey.export({ format: 'jwk' }) as JWK;
     const kid = await calculateJwkThumbprint(jwk);
     const at = new Date(now());
     const times = { announcedAt: at, ...(state === 'active' ? { activatedAt: at } : {}) };
-    return { kid, alg, state, sealed: keyring.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
+    return { kid, alg, state, sealed: sealer.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
   };
   return (state: 'active' | 'next'): Promise<StoredSigningKey[]> => Promise.all([one('RS256', state), one('ES256', state)]);
 }

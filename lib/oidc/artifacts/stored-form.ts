@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact } from '../../store/artifact-store.js';
-import type { Keyring } from '../../store/keyring.js';
+import type { Sealer } from '../../store/sealer.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { partsOfSessionId } from './ids.js';
 import { modelOf } from './models.js';
@@ -18,7 +18,7 @@ type Json = Record<string, unknown>;
 
 const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 
-export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => string): StoredForm {
+export function createStoredForm(sealer: Sealer, resumeUrl: (uid: string) => string): StoredForm {
   return {
     encode(model, id, payload) {
       // The key says two of them, and the record's own end the third. Members that are set to undefined would take JSON several times as long.
@@ -36,7 +36,7 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
       if (form === 'interaction') {
         record.returnTo = undefined;
         if (record.session) record.session = { ...(record.session as Json), cookie: undefined };
-        if (typeof record.parJti === 'string') record.parJti = keyring.encrypt('interaction', id, record.parJti);
+        if (typeof record.parJti === 'string') record.parJti = sealer.encrypt('interaction', id, record.parJti);
       }
       return JSON.stringify(record);
     },
@@ -54,7 +54,7 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
       }
       if (form === 'interaction') {
         record.returnTo = resumeUrl(id);
-        if (typeof record.parJti === 'string') record.parJti = keyring.decrypt('interaction', id, record.parJti);
+        if (typeof record.parJti === 'string') record.parJti = sealer.decrypt('interaction', id, record.parJti);
       }
       return Object.assign(record, { kind: model, jti: id }) as AdapterPayload;
     },

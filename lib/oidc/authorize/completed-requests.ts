@@ -92,7 +92,7 @@ export const uidOfPushed = (id: string): string =>
 export type CompletedRequests = ReturnType<typeof createCompletedRequests>;
 
 export function createCompletedRequests(parts: OidcParts, provider: () => Provider) {
-  const { adapters, artifacts, browsers, keyring, options, internalClients } = parts;
+  const { adapters, artifacts, browsers, sealer, options, internalClients } = parts;
   const lastSignOut = createLastSignOut(options);
   const setSessionCookie = createSessionCookie(options, provider);
   const recordKey = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
@@ -100,7 +100,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
 
   function put(ctx: KoaContextWithOIDC, uid: string, record: CompletedRecord): void {
     const key = recordKey(uid);
-    const value = keyring.encrypt(PURPOSE, uid, JSON.stringify(record));
+    const value = sealer.encrypt(PURPOSE, uid, JSON.stringify(record));
     if (key) adapters.unitOf(ctx).put({ op: 'put', key, value, expiresAt: nodeTime() + KEPT_MS });
   }
 
@@ -110,7 +110,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     const artifact = key && (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     try {
-      const record = JSON.parse(keyring.decrypt(PURPOSE, uid, artifact.value)) as CompletedRecord;
+      const record = JSON.parse(sealer.decrypt(PURPOSE, uid, artifact.value)) as CompletedRecord;
       const signOut = lastSignOut.of(ctx);
       const isVoid = signOut !== undefined && signOut !== record.signOut;
       return browsers.isBoundHere(ctx, record) && !isVoid ? { record, recordedAt: artifact.expiresAt - KEPT_MS } : undefined;

@@ -20,7 +20,7 @@ interface Taken {
   readonly uid: string;
 }
 
-export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
+export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'sealer' | 'browsers'>) {
   const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
   return {
     keep: (ctx: Context, { oid, amr, idp, method, used, mfaIn, heldTo, proof }: ProvenSignIn): Promise<string> =>

@@ -11,10 +11,10 @@ const MAX_ACCOUNTS = 5;
  * Accounts that signed in from this browser, for the account chooser. The browser alone keeps them, as their ids, encrypted, and for the sign-in
  * pages alone: nothing can be read there, no tenant or client gets to see it, it signs nobody in, and it holds in this browser alone.
  */
-export function createRememberedAccounts({ options, keyring, browsers }: Pick<OidcParts, 'options' | 'keyring' | 'browsers'>) {
+export function createRememberedAccounts({ options, sealer, browsers }: Pick<OidcParts, 'options' | 'sealer' | 'browsers'>) {
   const name = pathCookieName('accounts', options);
   const path = options.mountPath + interactionsPath(options);
-  const cookie = createSealedCookie<readonly string[]>(keyring, { name, purpose: 'remembered accounts', keptMs: KEPT_MS });
+  const cookie = createSealedCookie<readonly string[]>(sealer, { name, purpose: 'remembered accounts', keptMs: KEPT_MS });
 
   const ofBrowser = (ctx: Context): string => `${name} ${browsers.browserOf(ctx)}`;
   const read = (ctx: Context): readonly string[] => cookie.read(ctx, ofBrowser(ctx)) ?? [];

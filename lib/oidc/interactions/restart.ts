@@ -32,8 +32,8 @@ export const restartedParameter = '__restarted';
  * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
  * sign its requests there is no such link: there it takes the browser that the client sent here.
  */
-export function createRestart({ options, keyring, browsers }: OidcParts, provider: () => Provider, completed: CompletedRequests) {
-  const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
+export function createRestart({ options, sealer, browsers }: OidcParts, provider: () => Provider, completed: CompletedRequests) {
+  const cookie = createSealedCookie<Begun>(sealer, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
 
   async function waiting(uid: string): Promise<Begun | undefined> {
     const interaction = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;

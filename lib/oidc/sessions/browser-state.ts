@@ -34,8 +34,8 @@ interface Remembered {
   freshUntil: number;
 }
 
-export function createBrowserState({ options, keyring, now }: Pick<OidcDependencies, 'options' | 'keyring' | 'now'>): BrowserState {
-  const [key] = keyring.derive('browser state');
+export function createBrowserState({ options, sealer, now }: Pick<OidcDependencies, 'options' | 'sealer' | 'now'>): BrowserState {
+  const [key] = sealer.derive('browser state');
   const name = browserStateCookie(options);
   // Applications of other sites embed the frame.
   const sameSite = options.secure ? 'none' : 'lax';

@@ -107,7 +107,7 @@ export interface SealedCookie<T> {
 }
 
 export function createSealedCookie<T>(
-  { encrypt, decrypt }: OidcParts['keyring'],
+  { encrypt, decrypt }: OidcParts['sealer'],
   { name, purpose, keptMs }: { readonly name: string; readonly purpose: string; readonly keptMs: number },
 ): SealedCookie<T> {
   return {

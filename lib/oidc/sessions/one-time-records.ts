@@ -18,14 +18,14 @@ export interface OneTimeRecords<T> {
 
 /** @param purpose tells records of one use from those of another. */
 export function createOneTimeRecords<T>(
-  { artifacts, keyring }: Pick<OidcDependencies, 'artifacts' | 'keyring'>,
+  { artifacts, sealer }: Pick<OidcDependencies, 'artifacts' | 'sealer'>,
   { kind, purpose }: { readonly kind: string; readonly purpose: string },
 ): OneTimeRecords<T> {
   const keyOf = (reference: string) => hashedKey(kind, reference);
   return {
     async keep(value) {
       const reference = randomBytes(32).toString('base64url');
-      const sealed = keyring.encrypt(purpose, reference, JSON.stringify(value));
+      const sealed = sealer.encrypt(purpose, reference, JSON.stringify(value));
       await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: nodeTime() + KEPT_MS }]);
       return reference;
     },
@@ -34,15 +34,15 @@ export function createOneTimeRecords<T>(
       const key = keyOf(reference);
       const kept = (await artifacts.read([{ key }])).get(key);
       if (!kept || kept.consumedAt !== undefined) return undefined;
-      const value = note === undefined ? '' : keyring.encrypt(purpose, reference, note);
+      const value = note === undefined ? '' : sealer.encrypt(purpose, reference, note);
       const spent = { op: 'put', key, value, expiresAt: kept.expiresAt, consumedAt: nodeTime(), if: 'unconsumed' } as const;
       const { ok } = await artifacts.commit([spent]);
-      return ok ? (JSON.parse(keyring.decrypt(purpose, reference, kept.value)) as T) : undefined;
+      return ok ? (JSON.parse(sealer.decrypt(purpose, reference, kept.value)) as T) : undefined;
     },
     async noteOf(reference) {
       const key = keyOf(reference);
       const kept = (await artifacts.read([{ key }])).get(key);
-      return kept?.consumedAt === undefined || kept.value === '' ? undefined : keyring.decrypt(purpose, reference, kept.value);
+      return kept?.consumedAt === undefined || kept.value === '' ? undefined : sealer.decrypt(purpose, reference, kept.value);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
 /** Forms that other sites have browsers post to extensions: kept, and sent on to a GET, so that `SameSite=Lax` cookies come along. */
-export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'readForm' | 'options'>): PostedForms {
+export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'sealer' | 'readForm' | 'options'>): PostedForms {
   const { issuer } = parts.options;
   const kept = createOneTimeRecords<{ readonly path: string; readonly form: ParsedUrlQuery }>(parts, {
     kind: 'PostedForm',

@@ -3,7 +3,7 @@ import { present } from '../../present.js';
 import { nodeTime } from '../../times/node-time.js';
 import { artifactKey, hashedKey } from '../artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, CommitResult } from '../artifact-store.js';
-import type { Keyring } from '../keyring.js';
+import type { Sealer } from '../sealer.js';
 
 /** A kind of short-lived record. Ids are secrets: only their digests reach the store, and values are encrypted. */
 export interface ArtifactKind {
@@ -64,13 +64,13 @@ export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
   /** The time that cut-offs are told by, in milliseconds since the epoch. */
   readonly now: () => number;
-  readonly keyring: Keyring;
+  readonly sealer: Sealer;
   /** Whether what an account did at a time counts for nothing by now. */
   readonly isCutOff: (oid: string, at: Date) => Promise<boolean>;
 }
 
 export function createExtensionArtifacts(
-  { artifacts, now, keyring, isCutOff }: ExtensionArtifactsParts,
+  { artifacts, now, sealer, isCutOff }: ExtensionArtifactsParts,
   kind: ArtifactKind,
 ): ExtensionArtifacts {
   const keyFor = (id: string): ArtifactKey => {
@@ -89,7 +89,7 @@ export function createExtensionArtifacts(
   }
 
   const opened = ({ key, value }: Artifact): unknown =>
-    JSON.parse(keyring.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
+    JSON.parse(sealer.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
 
   /** The milliseconds of a lifetime, which may be a fraction of a second. */
   function withinKind(lifetimeSeconds: number): number {
@@ -97,7 +97,7 @@ export function createExtensionArtifacts(
     throw new RangeError(`${kind.name}: a lifetime within the kind's`);
   }
 
-  const sealed = (key: ArtifactKey, value: unknown): string => keyring.encrypt(PURPOSE, key, JSON.stringify(value));
+  const sealed = (key: ArtifactKey, value: unknown): string => sealer.encrypt(PURPOSE, key, JSON.stringify(value));
 
   const handle: ExtensionArtifacts = {
     async put(id, value, { oid, grantId, lifetimeSeconds = kind.lifetimeSeconds } = {}) {

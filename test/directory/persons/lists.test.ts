@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import type { Directory, Listed } from '../../../lib/directory/index.js';
 import type { DirectoryStore, Row } from '../../../lib/store/directory-store.js';
-import { createKeyring } from '../../../lib/store/keyring.js';
 import { keyedCollections } from '../../../lib/store/records/derived-keys.js';
+import { createSealer } from '../../../lib/store/sealer.js';
 import { codeOf, type TestDirectory, testDirectory } from '../../support/service/test-directory.js';
 
 let opened: TestDirectory[] = [];
@@ -299,12 +299,12 @@ describe('records from before there were keys', () => {
 
   test('a cursor of one node is good on another, and under a rotated secret', async () => {
     const store = memoryDirectory();
-    const before = await open(true, { store, keyring: createKeyring(['old secret']) });
+    const before = await open(true, { store, sealer: createSealer(['old secret']) });
     const { tid, persons } = await peopled(before);
     const { next: after = '' } = await persons.list({ limit: 2 });
-    const t = await open(true, { store, keyring: createKeyring(['new secret', 'old secret']) });
+    const t = await open(true, { store, sealer: createSealer(['new secret', 'old secret']) });
     expect(namesOf(await t.directory.forTenant(tid).persons.list({ after }))).toEqual(people.slice(2));
-    const other = await open(true, { store, keyring: createKeyring(['another secret']) });
+    const other = await open(true, { store, sealer: createSealer(['another secret']) });
     expect(await codeOf(other.directory.forTenant(tid).persons.list({ after }))).toBe('invalid_cursor');
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createKeyring } from '../../../lib/store/keyring.js';
+import { createSealer } from '../../../lib/store/sealer.js';
 import { codeOf, silentLogger, tenantWithUser, testDirectory } from '../../support/service/test-directory.js';
 
 const alice = { givenName: 'Alice', familyName: 'Ek' };
@@ -81,11 +81,11 @@ describe('persons (design §3)', () => {
   });
 
   test('J5 a national id kept under an older secret is still found, read and unique', async () => {
-    await using before = await testDirectory({ keyring: createKeyring(['old secret']) });
+    await using before = await testDirectory({ sealer: createSealer(['old secret']) });
     const { id: tid } = await before.directory.tenants.create({ name: 'Acme' });
     const { id } = await before.directory.forTenant(tid).persons.create({ ...alice, nationalId: '1' });
     for (const secrets of [['new secret', 'old secret'], ['new secret'], ['newest secret', 'new secret'], ['newest secret']]) {
-      await using t = await testDirectory({ store: before.store, keyring: createKeyring(secrets) });
+      await using t = await testDirectory({ store: before.store, sealer: createSealer(secrets) });
       await t.directory.nationalIds.begin();
       const { persons } = t.directory.forTenant(tid);
       expect((await persons.findByNationalId('1'))?.id).toBe(id);
@@ -95,11 +95,11 @@ describe('persons (design §3)', () => {
   });
 
   test('a node that does not know the new secret goes on with the keys of national ids that it read', async () => {
-    await using before = await testDirectory({ keyring: createKeyring(['old secret']) });
+    await using before = await testDirectory({ sealer: createSealer(['old secret']) });
     const { id: tid } = await before.directory.tenants.create({ name: 'Acme' });
     const { persons } = before.directory.forTenant(tid);
     const { id } = await persons.create({ ...alice, nationalId: '1' });
-    await using next = await testDirectory({ store: before.store, keyring: createKeyring(['new secret', 'old secret']) });
+    await using next = await testDirectory({ store: before.store, sealer: createSealer(['new secret', 'old secret']) });
     await next.directory.nationalIds.begin();
     expect(await persons.readNationalId(id)).toBe('1');
     expect(await codeOf(persons.create({ ...alice, nationalId: '1' }))).toBe('conflict');
@@ -110,15 +110,15 @@ describe('persons (design §3)', () => {
   test('keys of national ids that cannot be read are told, and count again with their secret', async () => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_: unknown, message: string) => void warnings.push(message) };
-    await using before = await testDirectory({ keyring: createKeyring(['old secret']) });
+    await using before = await testDirectory({ sealer: createSealer(['old secret']) });
     const { id: tid } = await before.directory.tenants.create({ name: 'Acme' });
     const { id } = await before.directory.forTenant(tid).persons.create({ ...alice, nationalId: '1' });
-    await using lost = await testDirectory({ store: before.store, keyring: createKeyring(['new secret']), logger });
+    await using lost = await testDirectory({ store: before.store, sealer: createSealer(['new secret']), logger });
     await lost.directory.nationalIds.begin();
     expect(warnings).toEqual([expect.stringContaining('a key for national ids cannot be read')]);
     expect(await codeOf(lost.directory.forTenant(tid).persons.readNationalId(id))).toBe('undecipherable');
     await lost.directory.forTenant(tid).persons.create({ ...alice, nationalId: '3' });
-    await using t = await testDirectory({ store: before.store, keyring: createKeyring(['new secret', 'old secret']), logger });
+    await using t = await testDirectory({ store: before.store, sealer: createSealer(['new secret', 'old secret']), logger });
     await t.directory.nationalIds.begin();
     expect(await t.directory.forTenant(tid).persons.readNationalId(id)).toBe('1');
     expect(await codeOf(t.directory.forTenant(tid).persons.create({ ...alice, nationalId: '3' }))).toBe('conflict');

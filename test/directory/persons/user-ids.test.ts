@@ -3,9 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { UnavailableError } from '../../../lib/errors.js';
-import { createKeyring } from '../../../lib/store/keyring.js';
 import { collections } from '../../../lib/store/records/collections.js';
 import type { RemovedUser } from '../../../lib/store/records/records.js';
+import { createSealer } from '../../../lib/store/sealer.js';
 import { withCollections } from '../../store/with-collections.js';
 import { codeOf, silentLogger, type TestDirectory, tenantWithUser, testDirectory } from '../../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../../support/stores/jittery-directory.js';
@@ -245,7 +245,7 @@ describe('the key of the hashes', () => {
   async function started(...secrets: readonly string[]) {
     const t = await testDirectory({
       store: memory,
-      keyring: createKeyring(secrets.map((name) => `${name} secret of these tests`)),
+      sealer: createSealer(secrets.map((name) => `${name} secret of these tests`)),
       logger,
     });
     await t.directory.removedUserIds.begin();

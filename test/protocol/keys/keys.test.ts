@@ -5,8 +5,8 @@ import { decodeJwt } from 'jose';
 import { createIdentityProvider, type ExtensionContext, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { createKeyring } from '../../../lib/store/keyring.js';
 import type { KeyRing } from '../../../lib/store/records/records.js';
+import { createSealer } from '../../../lib/store/sealer.js';
 import { Agent, authorizeUrl, type Json, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf } from '../../support/client/endpoints.js';
 import { startIdp } from '../../support/service/idp.js';
@@ -54,7 +54,7 @@ describe('4.1 keys that are made by the service', () => {
     const { keys } = rotating.ring;
     const opens = (secret: string, kid: string, sealed: string) => {
       try {
-        return JSON.parse(createKeyring([secret]).decrypt('signing key', kid, sealed)) as Json;
+        return JSON.parse(createSealer([secret]).decrypt('signing key', kid, sealed)) as Json;
       } catch {
         return undefined;
       }

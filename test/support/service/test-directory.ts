@@ -5,10 +5,10 @@ import { createDirectory, type Directory, type DirectoryOptions, type Passwords 
 import type { IdpEvent } from '../../../lib/events.js';
 import { createCaches } from '../../../lib/store/caches/cache.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
-import { createKeyring } from '../../../lib/store/keyring.js';
 import { createCheckedDirectory } from '../../../lib/store/records/checked-directory.js';
 import { collections, outboxes } from '../../../lib/store/records/collections.js';
 import type { EventRecord } from '../../../lib/store/records/records.js';
+import { createSealer } from '../../../lib/store/sealer.js';
 import { until } from '../time/until.js';
 
 export const ISSUER = 'https://login.example.com';
@@ -57,7 +57,7 @@ export async function testDirectory(
   const caches = createCaches(checked, { logger: silentLogger });
   const directory = createDirectory({
     caches,
-    keyring: createKeyring(['first-secret-of-the-tests']),
+    sealer: createSealer(['first-secret-of-the-tests']),
     hasher: cheapHasher(),
     lease: (work, holder = 'node', ms = 1000) => leases.lease(work, holder, ms),
     logger: silentLogger,

@@ -3,7 +3,7 @@ import { ConfigError, IdpError } from '../errors.js';
 import { drawBytes } from './random-bytes.js';
 
 /** Encrypts and hashes values that are stored. Each purpose has keys of its own. */
-export interface Keyring {
+export interface Sealer {
   /**
    * Encrypts under the newest secret. The text opens only for the same purpose and record.
    * @returns `v1.<key id>.<iv>.<ciphertext and tag>`, base64url each.
@@ -27,7 +27,7 @@ const TAG_BYTES = 16;
  * @param secrets newest first; the first is used for all that is written, the others still read what was written under them.
  * @throws ConfigError without any secret.
  */
-export function createKeyring(secrets: readonly string[]): Keyring {
+export function createSealer(secrets: readonly string[]): Sealer {
   const [newest, ...older] = secrets.map(derivedKeys);
   if (newest === undefined) {
     throw new ConfigError('invalid_options', [{ path: 'keys.encryption', expected: 'at least one secret of 32 characters or more' }]);
