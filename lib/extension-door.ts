@@ -29,6 +29,17 @@ export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/cl
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/clients/grant-type.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
+export type { ExtensionClaims } from './contract/context/claims.js';
+export type { ExtensionHttp } from './contract/context/http.js';
+export type { ExtensionImpersonation } from './contract/context/impersonation.js';
+export type { ExtensionKeys } from './contract/context/keys.js';
+export type { ExtensionLimits } from './contract/context/limits.js';
+export type { ExtensionPages } from './contract/context/pages.js';
+export type { ExtensionRecords } from './contract/context/records.js';
+export type { ExtensionService } from './contract/context/service.js';
+export type { ExtensionSessions } from './contract/context/sessions.js';
+export type { ExtensionSignIn } from './contract/context/sign-in.js';
+export type { ExtensionWork } from './contract/context/work.js';
 export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.js';
 export type { ExtensionContext } from './contract/extension-context.js';
 export { createOwnPage, type OwnPage, type OwnPageState } from './contract/own-page.js';
@@ -80,7 +91,6 @@ export type {
 export type {
   DeliveryHandler,
   DeliveryKind,
-  ExtensionKeys,
   ExtensionProblem,
   Job,
   ReportProblem,

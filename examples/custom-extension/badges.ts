@@ -33,7 +33,7 @@ function opened(reading: string, key: string): Reading | undefined {
 export const badges = (readerKey: string): Extension => ({
   name: 'badges',
   grantTypes: {
-    [badgeGrant]: ({ attempts }) => ({
+    [badgeGrant]: ({ limits: { attempts } }) => ({
       parameters: ['reading'],
       async exchange({ parameters: { reading = '' } }) {
         const badge = opened(reading, readerKey);

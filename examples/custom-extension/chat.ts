@@ -7,7 +7,7 @@ import type { Extension } from 'tenant-idp/extension';
  */
 export const chat = (hook: string): Extension => ({
   name: 'chat',
-  routes(router, { signedIn }) {
+  routes(router, { signIn: { current: signedIn } }) {
     router.get('/chat/me', async (ctx) => {
       const here = await signedIn(ctx);
       ctx.set('Cache-Control', 'no-store');

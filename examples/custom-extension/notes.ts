@@ -42,8 +42,8 @@ export const notes: Extension = {
   collections: [rows],
   errorCodes: errors.codes,
   errors: 'problem',
-  discovery: ({ url }) => ({ notes_endpoint: url('/notes') }),
-  routes(router, { bearer, collection }) {
+  discovery: ({ service: { url } }) => ({ notes_endpoint: url('/notes') }),
+  routes(router, { http: { bearer }, records: { collection } }) {
     const signedIn = bearer('notes', 'notes');
 
     router.get(

@@ -17,8 +17,8 @@ export const support = (group: string): Extension => ({
     fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
     de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
   }, // biome-ignore format: a table
-  endActingAt: ({ url }) => url('/support'),
-  requirements: ({ directory, own, url, view }) => [
+  endActingAt: ({ service: { url } }) => url('/support'),
+  requirements: ({ directory, service: { own, url }, pages: { view } }) => [
     {
       name: 'support',
       serves: 'impersonate',
@@ -46,7 +46,17 @@ export const support = (group: string): Extension => ({
         }),
     },
   ],
-  routes(router, { csrf, directory, endActing, interactions, logger, own, signedIn, url, view }) {
+  routes(
+    router,
+    {
+      http: { csrf },
+      directory,
+      impersonation: { end: endActing },
+      signIn: { interactions, current: signedIn },
+      service: { logger, own, url },
+      pages: { view },
+    },
+  ) {
     const isSupport = async ({ person }: Account): Promise<boolean> =>
       (await directory.accounts.groups(person)).some(({ name }) => name === group);
 

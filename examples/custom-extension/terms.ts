@@ -35,7 +35,7 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
       'terms.go': 'Weiter',
     },
   },
-  requirements: ({ collection, own, url, view }) => [
+  requirements: ({ records: { collection }, service: { own, url }, pages: { view } }) => [
     {
       name: 'terms',
       error: 'interaction_required',
@@ -59,7 +59,7 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
         }),
     },
   ],
-  routes(router, { collection, csrf, directory, interactions, own }) {
+  routes(router, { records: { collection }, http: { csrf }, directory, signIn: { interactions }, service: { own } }) {
     router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;

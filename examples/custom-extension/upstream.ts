@@ -53,7 +53,7 @@ export const upstream = (provider: Provider): Extension => {
       fi: { 'upstream.button': 'Kirjaudu Partnerilla', 'upstream.failed': 'Se ei onnistunut', 'upstream.again': 'Yritä uudelleen' },
       de: { 'upstream.button': 'Mit Partner anmelden', 'upstream.failed': 'Das hat nicht geklappt', 'upstream.again': 'Erneut versuchen' },
     },
-    signInMethods: ({ artifact, own, url }) => [
+    signInMethods: ({ records: { artifact }, service: { own, url } }) => [
       {
         name: IDP,
         buttons: () => [{ idp: IDP, label: 'upstream.button' }],
@@ -75,7 +75,7 @@ export const upstream = (provider: Provider): Extension => {
         },
       },
     ],
-    routes(router, { artifact, directory, interactions, logger, own, url, view }) {
+    routes(router, { records: { artifact }, directory, signIn: { interactions }, service: { logger, own, url }, pages: { view } }) {
       // The cookies of a sign-in are for its own path: on to there, with what came.
       router.get(`${own}/upstream/callback`, async (ctx) => {
         const { state = '' } = parametersOf(ctx, ['state']);

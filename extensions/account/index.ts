@@ -6,7 +6,7 @@ import type { Context } from 'koa';
 import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';
 import { texts } from './texts/index.js';
 
-const pathOf = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/account`;
+const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));
 
 export const account = (): Extension => ({
@@ -14,7 +14,10 @@ export const account = (): Extension => ({
   texts,
   clients: (context) => pageOf(context).clients,
   routes(router, context) {
-    const { url, view, accountSections } = context;
+    const {
+      service: { url },
+      pages: { view, accountSections },
+    } = context;
     const path = pathOf(context);
     const page = pageOf(context);
 

@@ -66,7 +66,7 @@ export async function checkReach(
 
 /** Counts a request. @throws IdpError `rate_limited`. */
 export async function countRequest(
-  { attempts, limits, now }: Pick<ExtensionContext, 'attempts' | 'limits' | 'now'>,
+  { limits: { attempts }, limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
   actor: string,
 ): Promise<void> {
   const { count, resetsAt } = await attempts(`admin ${actor}`, WINDOW_MS);

@@ -58,7 +58,7 @@ type Run = (attempt: Attempt) => Promise<Outcome>;
 /** @param body of the request, as it was read. */
 export type Once = (ctx: Context, administrator: Administrator, body: unknown, run: Run) => Promise<Outcome>;
 
-export function createOnce({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): Once {
+export function createOnce({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): Once {
   const stored = { claims: artifact(claims), answers: artifact(answers) };
   const turnOf = (holder: string) => ({ holder, until: now() + TURN_SECONDS * 1000 });
   const isFree = ({ turn }: Claim): boolean => turn === undefined || turn.until <= now();

@@ -22,17 +22,17 @@ export const admin = (): Extension => ({
   errors: 'problem',
   errorCodes: errors.codes,
   artifacts: [...kinds, listings],
-  discovery: ({ url, own }) => ({ admin_api_endpoint: url(own + BASE) }),
+  discovery: ({ service: { url, own } }) => ({ admin_api_endpoint: url(own + BASE) }),
   resources,
   routes,
 });
 
 function routes(outer: Router, context: ExtensionContext): void {
-  const base = context.own + BASE;
+  const base = context.service.own + BASE;
   const router = new Router({ sensitive: true, strict: true });
   let document: WrittenJson | undefined;
   router.get(base, (ctx) => {
-    ctx.redirect(context.url(base + DOCUMENT));
+    ctx.redirect(context.service.url(base + DOCUMENT));
     ctx.status = 303;
   });
   router.get(base + DOCUMENT, (ctx) => {
@@ -44,7 +44,7 @@ function routes(outer: Router, context: ExtensionContext): void {
   const answer = router.routes();
   outer.all([base, `${base}/*rest`], async (ctx, next) => {
     // By which events and log lines name the request.
-    ctx.set('X-Request-Id', context.requestId(ctx as unknown as Context));
+    ctx.set('X-Request-Id', context.http.requestId(ctx as unknown as Context));
     const { path, pathAndMethod } = router.match(ctx.path, ctx.method);
     if (path.length === 0) throw new IdpError('not_found');
     if (pathAndMethod.length > 0) return answer(ctx as never, next);

@@ -26,11 +26,11 @@ import { explained, recordsOf, unreadableOf } from './unreadable.js';
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
   const once = createOnce(context);
   const carried = createCarried(context);
-  const operations = context.operations();
+  const operations = context.service.operations();
   for (const operation of operations) {
     const path = base + operation.path.replace(/\{(\w+)\}/g, ':$1');
     router.register(path, [operation.method], [
-      context.bearer(ADMIN_API, operation.scope),
+      context.http.bearer(ADMIN_API, operation.scope),
       run(context, operation, { once, carried, records: recordsOf(operation, operations) }, base),
     ] as never);
   }
@@ -56,14 +56,14 @@ function run(context: ExtensionContext, operation: MountedOperation, { once, car
       const query = queryOf(ctx, operation);
       const body = await bodyOf(ctx, operation);
       const outcome = await once(ctx, administrator, body, async ({ once: writeOnce, ...attempt }) => {
-        const by = { actor: administrator.actor, requestId: context.requestId(ctx), ...(writeOnce && { once: writeOnce }) };
+        const by = { actor: administrator.actor, requestId: context.http.requestId(ctx), ...(writeOnce && { once: writeOnce }) };
         const directory = context.directory.as(by, administrator);
         const request = { params, query, body, administrator, by, directory, ...attempt, checkMatch: checkMatch(ctx), ctx };
         const answer = await handled(operation, request);
         const sent = carried(operation, answer);
         const { answer: schema, status = schema ? 200 : 204 } = operation;
         const location = locationOf(operation, answer, params);
-        return { status, answer: schema && sent, location: location && context.url(base + location) };
+        return { status, answer: schema && sent, location: location && context.service.url(base + location) };
       });
       send(ctx, operation, outcome);
     } catch (error) {
@@ -115,7 +115,7 @@ const REMEMBERED = 10_000;
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */
 type Carried = (operation: MountedOperation, answer: unknown) => unknown;
 
-function createCarried({ logger }: ExtensionContext): Carried {
+function createCarried({ service: { logger } }: ExtensionContext): Carried {
   /** Problems that were logged, by list and record. */
   const logged = new Map<string, string>();
   const forget = (path: string, page: unknown): void => {

@@ -40,7 +40,7 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
 });
 
 /** @param base the path of the API below the issuer. */
-export function openApiOf({ url, operations, issuer }: ExtensionContext, base: string): Json {
+export function openApiOf({ service: { url, operations, issuer } }: ExtensionContext, base: string): Json {
   const schemas: Record<string, unknown> = {};
   /** The schema, with those that have a name in `components`. */
   const referred = (schema: unknown): unknown => {

@@ -12,8 +12,8 @@ const PATH = '/connect/checksession';
 
 export const checkSession = (): Extension => ({
   name: 'check-session',
-  discovery: ({ url }) => ({ check_session_iframe: url(PATH) }),
-  routes(router, { own, url, issuer, directory, browserStateCookie }) {
+  discovery: ({ service: { url } }) => ({ check_session_iframe: url(PATH) }),
+  routes(router, { service: { own, url, issuer }, directory, http: { browserStateCookie } }) {
     const known = `${own}/check-session/client`;
     const { page, headers } = checkSessionFrame({ cookie: browserStateCookie, known: new URL(url(known)).pathname, issuer });
 

@@ -32,7 +32,12 @@ export function createEndpoint(
   requests: Pick<Requests, 'start'>,
   tellBegun: ReturnType<typeof createTellBegun>,
 ): ClientEndpoint {
-  const { attempts, lifetimes, limits, now, requestId } = context;
+  const {
+    limits: { attempts },
+    service: { lifetimes, now },
+    limits,
+    http: { requestId },
+  } = context;
   const hints = createHints(context);
 
   /** @throws IdpError `too_many_requests` */

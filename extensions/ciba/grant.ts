@@ -27,7 +27,8 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
       if (isRedeemed) return granted(context, kept);
       if (kept.state === 'denied' || kept.state === 'replaced')
         return { error: 'access_denied', description: 'the request was denied: begin another one only if the user asks for it' };
-      if (isOver(kept, context.now())) return { error: 'expired_token', description: 'auth_req_id has expired: begin another request' };
+      if (isOver(kept, context.service.now()))
+        return { error: 'expired_token', description: 'auth_req_id has expired: begin another request' };
       return (await countPoll(id))
         ? { error: 'slow_down', description: 'the client polled before the interval was over: wait 5 seconds longer from now on' }
         : { error: 'authorization_pending', description: 'nobody has approved the request yet: wait for the interval, then ask again' };

@@ -31,7 +31,9 @@ export const ciba = (): Extension => ({
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
   events: eventTypes,
   texts,
-  accountSections: [{ name: 'ciba', title: 'ciba.inbox.title', summary: 'ciba.inbox.summary', href: (host) => host.url(inboxPath(host)) }],
+  accountSections: [
+    { name: 'ciba', title: 'ciba.inbox.title', summary: 'ciba.inbox.summary', href: ({ service }) => service.url(inboxPath(service)) },
+  ],
   clients: createPersonClients,
   routes(router, context) {
     personRoutes(router, context, announcedRequests(context));

@@ -13,7 +13,7 @@ const KEPT_MS = (MAX_LIFETIME_SECONDS + KEPT_SECONDS) * 1000;
 /** Counts a poll; answers whether it came too early. Then the interval of the request is longer from now on. */
 export type CountPoll = (id: string) => Promise<boolean>;
 
-export function createCountPoll({ attempts }: Pick<ExtensionContext, 'attempts'>): CountPoll {
+export function createCountPoll({ limits: { attempts } }: Pick<ExtensionContext, 'limits'>): CountPoll {
   const earlyPolls = async (id: string, by: number): Promise<number> => (await attempts(`ciba early polls ${id}`, KEPT_MS, by)).count;
   /** Counts a poll in the interval that follows so many early ones; the first begins it. */
   const isFirst = async (id: string, early: number): Promise<boolean> => {

@@ -28,7 +28,7 @@ export const isActive = (connection: Connection | undefined): connection is Conn
 export const isFor = ({ tid }: Connection, ofInstance: string, user: string): boolean => tid === ofInstance || tid === user;
 
 export function createConnectionBook(context: ExtensionContext): ConnectionBook {
-  const { collection, collectionOfAllTenants, ofInstance } = context;
+  const { collection, collectionOfAllTenants, ofInstance } = context.records;
   const get = async (id: string) => (await collectionOfAllTenants(connections).get(id)) as Connection | undefined;
   const byId = remembered(get);
   // Pages go on without the store by what they knew: each sign-in reads its connection anew.

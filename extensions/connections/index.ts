@@ -52,7 +52,7 @@ export function connections(): Extension {
         name: 'identities',
         title: 'connections.own.title',
         summary: 'connections.own.summary',
-        href: (host) => host.url(identitiesPath(host)),
+        href: ({ service }) => service.url(identitiesPath(service)),
       },
     ],
     logoutParticipant: (context) => createUpstreamLogout(context, partsOf(context).book, partsOf(context).providers),

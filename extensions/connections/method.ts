@@ -22,7 +22,13 @@ export interface ConnectionMethod extends SignInMethod {
 }
 
 export function createMethod(context: ExtensionContext, book: ConnectionBook, providers: Providers, pages: Pages): ConnectionMethod {
-  const { ofInstance, texts, directory, logger, requestId } = context;
+  const {
+    records: { ofInstance },
+    pages: { texts },
+    directory,
+    service: { logger },
+    http: { requestId },
+  } = context;
 
   /** Whether one of the tenants that may sign in here has it. */
   const fits = (connection: Connection, { tids }: Pick<Interaction, 'tids'>): boolean =>

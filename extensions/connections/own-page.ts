@@ -22,9 +22,9 @@ import type { ConnectionBook } from './book.js';
 /** Seconds since the sign-in within which an identity may be removed. */
 const RECENT_SECONDS = 600;
 
-export const identitiesPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/identities`;
+export const identitiesPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/identities`;
 const pageOf = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'connections:identities', identitiesPath(context), RECENT_SECONDS);
+  createOwnPage(context, 'connections:identities', identitiesPath(context.service), RECENT_SECONDS);
 
 /** The application that the person signs in to. */
 export const createIdentityClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
@@ -43,8 +43,13 @@ const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity
   identity.idp !== idp || account.person.user.externalIdentities.some((one) => one.idp === idp && one.subject !== identity.subject);
 
 export function identityRoutes(router: Router, context: ExtensionContext, book: ConnectionBook): void {
-  const { url, directory, csrf, view, brandingOf } = context;
-  const path = identitiesPath(context);
+  const {
+    service: { url },
+    directory,
+    http: { csrf },
+    pages: { view, brandingOf },
+  } = context;
+  const path = identitiesPath(context.service);
   const ownPage = pageOf(context);
   const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
 

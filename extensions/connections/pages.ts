@@ -14,7 +14,13 @@ export const NONE = 'none';
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ url, own, view, interactions, directory, requestId }: ExtensionContext) {
+export function createPages({
+  service: { url, own },
+  pages: { view },
+  signIn: { interactions },
+  directory,
+  http: { requestId },
+}: ExtensionContext) {
   const at = ({ uid }: Interaction, step: string): string => url(`${own}/interaction/${uid}${step}`);
 
   /** The organisation that the sign-in is for, where it is clear which; else the application. */

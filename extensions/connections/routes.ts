@@ -33,7 +33,13 @@ const REFUSED = 'sign-in by a connection refused';
 
 export function connectionRoutes(router: Router, parts: RouteParts): void {
   const { context, book, providers, people, pages, method } = parts;
-  const { own, url, interactions, directory, csrf, artifact, postedForms, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    signIn: { interactions },
+    directory,
+    http: { csrf, postedForms, requestId },
+    records: { artifact },
+  } = context;
   const base = `${own}/interaction/:uid`;
   const idOf = (ctx: Context): string => String(ctx.params.id);
   const begunBy = async (parameters: URLSearchParams): Promise<Begun | undefined> => {
@@ -133,7 +139,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
       idp: connection.id,
       used: identity.subject,
       // No other tenant has to trust a second factor of this tenant's provider.
-      ...(connection.tid === context.ofInstance ? {} : { mfaIn: connection.tid }),
+      ...(connection.tid === context.records.ofInstance ? {} : { mfaIn: connection.tid }),
       ...present({ heldTo }),
       proof,
     });

@@ -66,7 +66,10 @@ export const voucherOf = (connection: Connection, one: Entry): Voucher | undefin
  * Returns a warning for each entry of the mapping whose group the connection gives to nobody until an administrator confirms it. The answer of the admin API
  * has them, because a write of such an entry is no mistake.
  */
-export async function findUnconfirmedGroups({ directory, ofInstance }: ExtensionContext, connection: Connection): Promise<Warnings> {
+export async function findUnconfirmedGroups(
+  { directory, records: { ofInstance } }: ExtensionContext,
+  connection: Connection,
+): Promise<Warnings> {
   const { tid, createUsersIn, mapping } = connection;
   const owner = tid === ofInstance ? createUsersIn : tid;
   const values = mapping.groups?.values ?? [];
@@ -90,7 +93,10 @@ const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: 
 const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
 
 /** Connections as means: by their settings, which sign users in, and by their mappings to groups. Only operators write connections of the instance. */
-export function createMeansSource({ collection, now, ofInstance }: ExtensionContext, book: ConnectionBook): MeansSource {
+export function createMeansSource(
+  { records: { collection, ofInstance }, service: { now } }: ExtensionContext,
+  book: ConnectionBook,
+): MeansSource {
   return {
     async ofGroup({ id: groupId, tid }) {
       const all = await collection(connections, tid).list();

@@ -16,21 +16,21 @@ const MAX_ANSWER_BYTES = 65_536;
 export type Attempt = (webhook: WebhookRow, event: { readonly id: string }) => Promise<Outcome>;
 
 export const createAttempt =
-  (context: Pick<ExtensionContext, 'fetch' | 'now' | 'production'>, open: (webhook: WebhookRow) => readonly string[]): Attempt =>
+  (context: Pick<ExtensionContext, 'http' | 'service'>, open: (webhook: WebhookRow) => readonly string[]): Attempt =>
   async (webhook, event) => {
     const body = JSON.stringify(event);
     try {
-      const { status } = await context.fetch(webhook.url, {
+      const { status } = await context.http.fetch(webhook.url, {
         method: 'POST',
         headers: {
           'content-type': 'application/cloudevents+json; charset=utf-8',
           'user-agent': 'tenant-idp',
-          ...signedHeaders(event.id, new Date(context.now()), body, open(webhook)),
+          ...signedHeaders(event.id, new Date(context.service.now()), body, open(webhook)),
         },
         body,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_ANSWER_BYTES,
-        allowLoopback: !context.production,
+        allowLoopback: !context.service.production,
       });
       const isTaken = status >= 200 && status < 300;
       return { isTaken, status, ...(isTaken ? {} : { problem: `the receiver answered ${status}` }) };

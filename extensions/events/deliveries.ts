@@ -27,13 +27,13 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       answer: TestResult,
       async handle(request) {
         const row = await found(request);
-        const tenant = row.tid === context.ofInstance ? {} : { tid: row.tid };
+        const tenant = row.tid === context.records.ofInstance ? {} : { tid: row.tid };
         const event = {
           specversion: '1.0',
           id: request.newId(),
-          source: context.issuer,
+          source: context.service.issuer,
           type: 'WebhookTested',
-          time: new Date(context.now()).toISOString(),
+          time: new Date(context.service.now()).toISOString(),
           subject: row.id,
           ...tenant,
           data: { AggregateId: row.id },
@@ -50,7 +50,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       answer: pageOf(Delivery),
       async handle(request) {
         const { id, tid } = await found(request);
-        const letters = context.collection(deadLetters, tid);
+        const letters = context.records.collection(deadLetters, tid);
         return pageOfRows(
           request.query,
           (page) => letters.find('byWebhook', [id], page),
@@ -71,12 +71,12 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
         const wanted = request.body.deliveries && new Set(request.body.deliveries);
         // A letter is gone once the receiver takes it.
         const chosen = await request.remember('letters', async () => {
-          const letters = await context.collection(deadLetters, tid).find('byWebhook', [id]);
+          const letters = await context.records.collection(deadLetters, tid).find('byWebhook', [id]);
           const found = letters.map((letter) => letter.id).filter((letter) => wanted?.has(letter) ?? true);
           if (wanted && found.length < wanted.size) throw new IdpError('not_found');
           return found;
         });
-        for (const letter of chosen) (await context.deliver(REPLAY, { tid, id: letter })).release();
+        for (const letter of chosen) (await context.work.deliver(REPLAY, { tid, id: letter })).release();
         return { replayed: chosen.length };
       },
     }),

@@ -10,9 +10,9 @@ export const createReplay =
   (context: ExtensionContext, attempt: Attempt): DeliveryHandler =>
   async ({ data }) => {
     const { tid, id } = data as { readonly tid: string; readonly id: string };
-    const letters = context.collection(deadLetters, tid);
+    const letters = context.records.collection(deadLetters, tid);
     const letter = await letters.get(id);
-    const webhook = letter && (await context.collection(webhooks, tid).get(letter.webhookId));
+    const webhook = letter && (await context.records.collection(webhooks, tid).get(letter.webhookId));
     // Replayed before, or removed with its webhook.
     if (!letter || !webhook) return;
     const { isTaken, problem } = await attempt(webhook, letter.event as { readonly id: string });

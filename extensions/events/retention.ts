@@ -15,9 +15,10 @@ export async function removeOld(context: ExtensionContext, signal: AbortSignal, 
 /** What is in the feed no more, nobody sends again. */
 async function removeLettersBefore(context: ExtensionContext, signal: AbortSignal, sequence: string): Promise<void> {
   for (let after: string | undefined; !signal.aborted; ) {
-    const page = await context.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...present({ after }) });
+    const page = await context.records.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...present({ after }) });
     for (const { id, tid, event } of page)
-      if (String(event.sequence) < sequence) await context.collection(deadLetters, tid).remove(id).catch(IdpError.unless('not_found'));
+      if (String(event.sequence) < sequence)
+        await context.records.collection(deadLetters, tid).remove(id).catch(IdpError.unless('not_found'));
     after = page.at(-1)?.id;
     if (page.length < PAGE) return;
   }

@@ -9,8 +9,8 @@ export interface Secrets {
   open(webhook: Pick<WebhookRow, 'id' | 'secrets'>): readonly string[];
 }
 
-export function createSecrets(context: Pick<ExtensionContext, 'seal'>): Secrets {
-  const seal = context.seal('events webhook secret');
+export function createSecrets(context: Pick<ExtensionContext, 'keys'>): Secrets {
+  const seal = context.keys.seal('events webhook secret');
   return {
     make(webhookId, secret = newWebhookSecret()) {
       return { secret, sealed: seal.seal(webhookId, secret) };

@@ -43,7 +43,10 @@ const isWaiting = (webhook: WebhookRow, position: PositionRow, now: number): boo
 };
 
 export function createSender(context: ExtensionContext, attempt: Attempt): Sender {
-  const { directory, logger } = context;
+  const {
+    directory,
+    service: { logger },
+  } = context;
   const working = new Map<string, { readonly tid: string; readonly sending: Promise<void> }>();
   /** The last webhook that was begun with: the next round goes on after it, so that each has its turn. */
   let lastBegun: string | undefined;
@@ -53,7 +56,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   /** In the order of their ids, from after one of them on, to the end. */
   async function* active(from?: string): AsyncGenerator<WebhookRow> {
     for (let after = from; ; ) {
-      const rows = await context.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...present({ after }) });
+      const rows = await context.records.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...present({ after }) });
       yield* rows.filter(({ status }) => status === 'active');
       after = rows.at(-1)?.id;
       if (rows.length < PAGE) return;
@@ -61,7 +64,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   }
 
   async function positionOf({ id, tid, from }: WebhookRow): Promise<PositionRow> {
-    const rows = context.collection(positions, tid);
+    const rows = context.records.collection(positions, tid);
     const row = await rows.get(id);
     if (row) return row;
     const made = await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
@@ -73,7 +76,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   /** Undefined when another node moved it meanwhile. */
   async function move({ id, tid }: WebhookRow, { version }: PositionRow, next: PositionFields): Promise<PositionRow | undefined> {
     let isOurs = false;
-    const row = await context.collection(positions, tid).update(id, (current) => {
+    const row = await context.records.collection(positions, tid).update(id, (current) => {
       isOurs = current.version === version;
       return isOurs ? next : current;
     });
@@ -84,7 +87,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   async function nextOf({ id, tid, types, version }: WebhookRow, { after }: PositionRow): Promise<{ event?: IdpEvent; upTo: string }> {
     const known = read.get(id);
     const from = known?.version === version && known.upTo > after ? known.upTo : after;
-    const query = { limit: 1, ...(tid === context.ofInstance ? {} : { tid }), ...(types ? { types } : {}) };
+    const query = { limit: 1, ...(tid === context.records.ofInstance ? {} : { tid }), ...(types ? { types } : {}) };
     const page = await directory.eventFeed.read({ ...query, after: from }).catch((error: unknown) => {
       if (!IdpError.is(error, 'cursor_expired')) throw error;
       logger.warn({ webhook: id, after: from }, 'a webhook missed events that were removed; it goes on with the oldest');
@@ -98,11 +101,11 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const { id, tid } = tried;
     const isAsTried = ({ version }: WebhookRow): boolean => version === tried.version;
     let isOff = false;
-    await context.collection(webhooks, tid).update(
+    await context.records.collection(webhooks, tid).update(
       id,
       (row) => {
         isOff = isAsTried(row);
-        return isOff ? { ...row, status: 'disabled' as const, reason, updatedAt: new Date(context.now()).toISOString() } : row;
+        return isOff ? { ...row, status: 'disabled' as const, reason, updatedAt: new Date(context.service.now()).toISOString() } : row;
       },
       (row) => (isAsTried(row) ? [{ type: 'WebhookDisabled', data: { AggregateId: id, Reason: reason } }] : []),
     );
@@ -116,7 +119,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     const { isTaken, status, problem = '' } = await attempt(webhook, event);
     if (isTaken) return move(webhook, position, { after: event.sequence, attempts: 0 });
     if (status === 410) return void (await disable(webhook, position, 'gone'));
-    const now = context.now();
+    const now = context.service.now();
     const { after, attempts } = position;
     const failing = { failingSince: position.failingSince ?? new Date(now).toISOString(), problem, failedVersion: webhook.version };
     if (now - Date.parse(failing.failingSince) >= FAILING_MS) return void (await disable(webhook, position, 'failing'));
@@ -135,7 +138,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
       at: new Date(now).toISOString(),
     };
     // The id keeps a node that dies before the next write from leaving two.
-    await context
+    await context.records
       .collection(deadLetters, webhook.tid)
       .insert(letter, { id: `${webhook.id}.${event.sequence}` })
       .catch(IdpError.unless('conflict'));
@@ -146,8 +149,8 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
     let position: PositionRow | undefined = await positionOf(given);
     const until = performance.now() + TURN_MS;
     for (let sent = 0; position && sent < MOST_AT_ONCE && performance.now() < until && !signal.aborted; sent += 1) {
-      if (isWaiting(given, position, context.now())) return;
-      const webhook: WebhookRow | undefined = await context.collection(webhooks, given.tid).get(given.id);
+      if (isWaiting(given, position, context.service.now())) return;
+      const webhook: WebhookRow | undefined = await context.records.collection(webhooks, given.tid).get(given.id);
       if (webhook?.status !== 'active') return;
       position = asTried(webhook, position);
       const { event, upTo } = await nextOf(webhook, position);
@@ -179,7 +182,7 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
   }
 
   const isFull = (tid: string): boolean =>
-    tid !== context.ofInstance && [...working.values()].filter((one) => one.tid === tid).length >= CONCURRENCY_OF_TENANT;
+    tid !== context.records.ofInstance && [...working.values()].filter((one) => one.tid === tid).length >= CONCURRENCY_OF_TENANT;
 
   return {
     async round(signal) {

@@ -14,7 +14,7 @@ export function paramsOf({ params }: Request): { readonly tid?: string; readonly
 
 /** The webhooks of the tenant in the path, or those of the instance. */
 export function webhooksOf(context: ExtensionContext) {
-  const rowsOf = (request: Request) => context.collection(webhooks, paramsOf(request).tid ?? context.ofInstance);
+  const rowsOf = (request: Request) => context.records.collection(webhooks, paramsOf(request).tid ?? context.records.ofInstance);
   return {
     rowsOf,
     /** @throws IdpError `not_found` */

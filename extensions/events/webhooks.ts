@@ -34,10 +34,10 @@ export const webhookOperations = (context: ExtensionContext, secrets: Secrets, a
 function operationsAt(context: ExtensionContext, secrets: Secrets, path: string): readonly Operation[] {
   const one = `${path}/{id}`;
   const { found, rowsOf } = webhooksOf(context);
-  const eventTypes: ReadonlySet<string> = new Set(context.eventTypes);
+  const eventTypes: ReadonlySet<string> = new Set(context.work.eventTypes);
 
   async function view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Static<typeof Webhook>> {
-    const position = await context.collection(positions, tid).get(id);
+    const position = await context.records.collection(positions, tid).get(id);
     const { attempts, failingSince, problem } = position ?? {};
     return {
       ...shown,
@@ -50,10 +50,10 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
 
   function checkUrl(given: string): void {
     const parsed = canParseUrl(given) ? new URL(given) : undefined;
-    const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.production);
+    const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.service.production);
     if (!isRight || parsed.username || parsed.password || parsed.hash)
       throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });
-    const expected = context.fetchProblem(given);
+    const expected = context.http.fetchProblem(given);
     if (expected !== undefined) throw new IdpError('invalid_record', { path: '/url', expected });
   }
 
@@ -78,10 +78,10 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
   };
 
   async function remove(request: Request): Promise<void> {
-    const { id, tid = context.ofInstance } = paramsOf(request);
+    const { id, tid = context.records.ofInstance } = paramsOf(request);
     await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
-    await context.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
-    const letters = context.collection(deadLetters, tid);
+    await context.records.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
+    const letters = context.records.collection(deadLetters, tid);
     for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
   }
 
@@ -99,7 +99,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
         checkTypes(request.body.types);
         const id = request.newId();
         const made = secrets.make(id);
-        const now = new Date(context.now()).toISOString();
+        const now = new Date(context.service.now()).toISOString();
         const fields = { ...request.body, status: 'active' as const, secrets: [made.sealed], createdAt: now, updatedAt: now };
         const known = request.isRetry ? await rowsOf(request).get(id) : undefined;
         if (known) return { ...(await view(known)), secret: secrets.open(known)[0] as string };
@@ -157,7 +157,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
               status: switched,
               ...present({ description: text, types: list }),
               ...(reason === undefined || nextStatus !== undefined ? {} : { reason }),
-              updatedAt: new Date(context.now()).toISOString(),
+              updatedAt: new Date(context.service.now()).toISOString(),
             };
           },
           'WebhookUpdated',
@@ -189,7 +189,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
         const next = (row: WebhookRow) => ({
           ...row,
           secrets: [sealed, ...row.secrets.slice(0, 1)],
-          updatedAt: new Date(context.now()).toISOString(),
+          updatedAt: new Date(context.service.now()).toISOString(),
         });
         return { ...(await view(await change(request, next, 'WebhookSecretAdded'))), secret };
       },

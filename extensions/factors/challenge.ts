@@ -28,7 +28,11 @@ export function createChallenge(
   context: ExtensionContext,
   { enrolled, steps, webauthn }: { enrolled: Enrolled; steps: Steps; webauthn: Webauthn | undefined },
 ) {
-  const { view, logger, requestId } = context;
+  const {
+    pages: { view },
+    service: { logger },
+    http: { requestId },
+  } = context;
   const guesses = createGuesses(context);
   const subjectOf = ({ interaction, owner }: Step): string => `second ${interaction.uid} ${interaction.browser} ${owner.person.user.id}`;
 

@@ -55,7 +55,13 @@ export const FIRST = 'factors.first';
 export type Enrolled = ReturnType<typeof createEnrolled>;
 
 export function createEnrolled(context: ExtensionContext) {
-  const { directory, seal, emit, sessions, deliver, now } = context;
+  const {
+    directory,
+    keys: { seal },
+    work: { emit, deliver },
+    sessions,
+    service: { now },
+  } = context;
   const secrets = seal('factors totp');
   const secretOf = ({ id, totp }: FactorRow): string | undefined => {
     try {

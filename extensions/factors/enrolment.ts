@@ -39,7 +39,11 @@ export interface Enrolling {
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
 export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
 
-export function createEnrolment({ artifact, logger, now }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+export function createEnrolment(
+  { records: { artifact }, service: { logger, now } }: ExtensionContext,
+  enrolled: Enrolled,
+  webauthn: Webauthn | undefined,
+) {
   async function pendingOf({ key }: Enrolling): Promise<Pending> {
     const fresh: Pending = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {

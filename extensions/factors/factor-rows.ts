@@ -53,13 +53,11 @@ export const used = (now: number) => ({ lastUsedAt: new Date(now).toISOString() 
 /** @param secretOf opens the secret of an app; undefined where it cannot be opened */
 export function createFactorRows(
   {
-    collection,
-    collectionOfAllTenants,
+    records: { collection, collectionOfAllTenants },
     directory,
-    emit,
-    logger,
-    now,
-  }: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'emit' | 'logger' | 'now'>,
+    work: { emit },
+    service: { logger, now },
+  }: Pick<ExtensionContext, 'records' | 'directory' | 'work' | 'service'>,
   secretOf: (row: FactorRow) => string | undefined,
 ) {
   const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);

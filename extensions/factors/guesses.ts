@@ -36,7 +36,11 @@ export type Attempt =
   | { readonly isOver: 'challenge' }
   | { readonly minutes: number };
 
-export function createGuesses({ attempts, emit, now }: Pick<ExtensionContext, 'attempts' | 'emit' | 'now'>) {
+export function createGuesses({
+  limits: { attempts },
+  work: { emit },
+  service: { now },
+}: Pick<ExtensionContext, 'limits' | 'work' | 'service'>) {
   /** Raises `FactorCodesGuessed`, once a day. */
   async function raise(owner: Account): Promise<void> {
     const { id } = owner.person.user;

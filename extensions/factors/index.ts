@@ -12,7 +12,7 @@ import { texts } from './texts/index.js';
 /** The parts of one service. */
 const partsOf = perContext((context) => {
   const enrolled: Enrolled = createEnrolled(context);
-  const webauthn = offersPasskeys(context.issuer) ? createWebauthn(context) : undefined;
+  const webauthn = offersPasskeys(context.service.issuer) ? createWebauthn(context) : undefined;
   return {
     enrolled,
     secondFactor: createSecondFactor(context, enrolled, webauthn),
@@ -45,7 +45,12 @@ export function factors(): Extension {
       return passkeySignIn ? [passkeySignIn.method] : [];
     },
     accountSections: [
-      { name: 'factors', title: 'factors.own.title', summary: 'factors.own.summary', href: ({ own, url }) => url(ownPath({ own })) },
+      {
+        name: 'factors',
+        title: 'factors.own.title',
+        summary: 'factors.own.summary',
+        href: ({ service }) => service.url(ownPath(service)),
+      },
     ],
     clients: createOwnPageClients,
     resources: (context) => factorOperations(context, partsOf(context).enrolled),

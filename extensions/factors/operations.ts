@@ -47,7 +47,7 @@ async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Acc
   return account;
 }
 
-export const factorOperations = ({ collection, sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
+export const factorOperations = ({ records: { collection }, sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
   const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
     const owner = await ownerIn(request);
     // Without a factor, a password is enough to be the user.

@@ -29,8 +29,8 @@ import { signOutOf } from './sign-out.js';
 /** Seconds since the sign-in within which factors may be changed. */
 const RECENT_SECONDS = 600;
 
-export const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', ownPath(context), RECENT_SECONDS);
+export const ownPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/factors`;
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', ownPath(context.service), RECENT_SECONDS);
 
 /** The application that the person signs in to. */
 export const createOwnPageClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
@@ -50,8 +50,13 @@ interface Here {
 }
 
 export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
-  const { url, directory, csrf, view, brandingOf } = context;
-  const base = ownPath(context);
+  const {
+    service: { url },
+    directory,
+    http: { csrf },
+    pages: { view, brandingOf },
+  } = context;
+  const base = ownPath(context.service);
   const ownPage = pageOf(context);
   const enrolment = createEnrolment(context, enrolled, webauthn);
   const subjectOf = ({ signedIn: { session } }: Here): string => `factors ${session}`;

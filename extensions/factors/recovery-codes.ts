@@ -25,7 +25,11 @@ const readRecoveryCode = (typed: string): string =>
     .replace(/[il]/g, '1');
 
 /** @param codes hashes them. */
-export function createRecoveryCodes(rows: FactorRows, codes: ReturnType<ExtensionContext['seal']>, now: ExtensionContext['now']) {
+export function createRecoveryCodes(
+  rows: FactorRows,
+  codes: ReturnType<ExtensionContext['keys']['seal']>,
+  now: ExtensionContext['service']['now'],
+) {
   const hashesOf = (owner: Account, made: readonly string[]) =>
     made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
 

@@ -15,7 +15,11 @@ import { createSteps, REQUIREMENT, type Step } from './step.js';
 const FRESH_SECONDS = 600;
 
 export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
-  const { own, interactions, view } = context;
+  const {
+    service: { own },
+    signIn: { interactions },
+    pages: { view },
+  } = context;
   const steps = createSteps(context, enrolled);
   const challenge = createChallenge(context, { enrolled, steps, webauthn });
   const enrolment = createEnrolment(context, enrolled, webauthn);
@@ -39,7 +43,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
   });
 
   /** Whether the sign-in is recent enough to set a factor up. */
-  const isFresh = ({ interaction: { authTime = 0 } }: Step): boolean => context.now() / 1000 - authTime <= FRESH_SECONDS;
+  const isFresh = ({ interaction: { authTime = 0 } }: Step): boolean => context.service.now() / 1000 - authTime <= FRESH_SECONDS;
 
   async function signInAgain(ctx: Context, { interaction }: Step): Promise<void> {
     const target = await interactions.restart(ctx, interaction.uid, 'login');

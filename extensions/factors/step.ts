@@ -25,7 +25,13 @@ export interface Proven {
 }
 
 export function createSteps(context: ExtensionContext, enrolled: Enrolled) {
-  const { own, interactions, directory, csrf, artifact, url } = context;
+  const {
+    service: { own, url },
+    signIn: { interactions },
+    directory,
+    http: { csrf },
+    records: { artifact },
+  } = context;
   const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
 
   async function of(interaction: Interaction): Promise<Step | undefined> {

@@ -7,7 +7,7 @@ import { bannerScript } from './banner-script.js';
 /** Seconds that browsers keep it. */
 const KEPT_SECONDS = 3600;
 
-export function bannerRoutes(router: Router, { issuer, locales, own, texts, url }: ExtensionContext): void {
+export function bannerRoutes(router: Router, { service: { issuer, locales, own, url }, pages: { texts } }: ExtensionContext): void {
   const words = Object.fromEntries(
     locales.map((locale) => {
       const of = texts(locale);

@@ -61,11 +61,12 @@ const isCutOff =
   (account: Account): boolean =>
     !isUsable(account, new Date(startedAt.getTime() + 1000));
 
-export function createBook(
-  context: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'endActingOf' | 'now'>,
-  rules: Rules,
-): Book {
-  const { collection, collectionOfAllTenants, directory, endActingOf } = context;
+export function createBook(context: Pick<ExtensionContext, 'records' | 'directory' | 'impersonation' | 'service'>, rules: Rules): Book {
+  const {
+    records: { collection, collectionOfAllTenants },
+    directory,
+    impersonation: { endOf: endActingOf },
+  } = context;
 
   async function require(tid: string, id: string): Promise<ImpersonationRow> {
     const row = await collection(impersonations, tid).get(id);
@@ -74,7 +75,7 @@ export function createBook(
   }
 
   async function close(tid: string, id: string, endedBy: ImpersonationEnd, by: Attribution = {}) {
-    const now = new Date(context.now());
+    const now = new Date(context.service.now());
     const endOf = ({ endsAt }: ImpersonationRow): End => (endsAt <= now ? { at: endsAt, by: 'time' } : { at: now, by: endedBy });
     return collection(impersonations, tid).update(
       id,
@@ -86,7 +87,7 @@ export function createBook(
   return {
     async start({ uid, operator, target, reason, clientId, seconds, by }) {
       const oid = operator.person.user.id;
-      const now = epochSeconds(context.now()) * 1000;
+      const now = epochSeconds(context.service.now()) * 1000;
       const row: Impersonation = {
         targetOid: target.person.user.id,
         targetPersonId: target.person.id,
@@ -112,7 +113,7 @@ export function createBook(
 
     async endOf({ endedBy, startedAt, endsAt, operator, targetOid }) {
       if (endedBy !== undefined) return endedBy;
-      if (endsAt.getTime() <= context.now()) return 'time';
+      if (endsAt.getTime() <= context.service.now()) return 'time';
       const [actor, target] = await Promise.all([operator.oid, targetOid].map(directory.accounts.findByOid));
       // Who was linked, or unlinked, has another `sub` than the tokens say.
       if (!actor || subOf(actor) !== operator.sub) return 'permission';

@@ -37,7 +37,13 @@ interface Step {
 }
 
 export function createFlow(context: ExtensionContext, book: Book, rules: Rules) {
-  const { own, url, interactions, directory, claims, csrf, lifetimes, requestId } = context;
+  const {
+    service: { own, url, lifetimes },
+    signIn: { interactions },
+    directory,
+    claims,
+    http: { csrf, requestId },
+  } = context;
   const pages = createPages(context);
   const search = createSearch(directory, rules);
   const bounds: Bounds = { characters: REASON_CHARACTERS, minutes: Math.floor(lifetimes.impersonation / 60) };
@@ -46,7 +52,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
 
   /** Undefined where it is not this page's turn, or somebody else is signed in by now: nothing that is posted here counts. */
   async function stepOf(ctx: Context, interaction: Interaction): Promise<Step | undefined> {
-    const signedIn = interaction.requirement === REQUIREMENT ? await context.signedIn(ctx, interaction.client.id) : undefined;
+    const signedIn = interaction.requirement === REQUIREMENT ? await context.signIn.current(ctx, interaction.client.id) : undefined;
     if (!signedIn || signedIn.act || signedIn.oid !== interaction.oid) return undefined;
     return { interaction, signedIn, operators: await rules.operatorsAmong(await interactions.own(ctx, interaction)) };
   }
@@ -82,13 +88,13 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   }
 
   const isFresh = ({ amr, provenAt, authTime }: BrowserSignIn): boolean =>
-    amr.includes('mfa') && context.now() / 1000 - (provenAt.mfa ?? authTime) <= FRESH_SECONDS;
+    amr.includes('mfa') && context.service.now() / 1000 - (provenAt.mfa ?? authTime) <= FRESH_SECONDS;
 
   const takesFactor = (step: Step, { tenant }: Account): boolean => tenant.signIn?.requireMfa === true && !isFresh(step.signedIn);
 
   /** Whether no requirement is open for the account by which the operator acts. A linked account may have more requirements than the signed-in one. */
   const isReady = async ({ signedIn }: Step, operator: Account): Promise<boolean> =>
-    operator.person.user.id === signedIn.oid || context.isSufficient(operator, signedIn);
+    operator.person.user.id === signedIn.oid || context.signIn.isSufficient(operator, signedIn);
 
   /** Sends the operator on as that account. The authorization endpoint shows the open requirements of the account, and then returns here. */
   async function goOnAs(ctx: Context, { interaction }: Step, { tenant }: Account): Promise<void> {
@@ -213,7 +219,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
       const step = await stepOf(ctx, interaction);
-      if (!step && (await context.signInToEnd(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
+      if (!step && (await context.signIn.toEnd(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
       if (!step) return beginAnew(ctx, interaction);
       if (step.operators.length === 0) return deny(ctx, interaction);
       const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);

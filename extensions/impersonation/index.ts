@@ -31,22 +31,22 @@ export function impersonation(): Extension {
     events: ['ImpersonationStarted', 'ImpersonationEnded'],
     artifacts: [told],
     texts,
-    requirements: (context) => (context.impersonation ? [partsOf(context).flow.requirement] : []),
-    endActingAt: ({ impersonation: option, own, url }) => (option ? url(`${own}/impersonation`) : undefined),
+    requirements: (context) => (context.impersonation.rules ? [partsOf(context).flow.requirement] : []),
+    endActingAt: ({ impersonation: { rules: option }, service: { own, url } }) => (option ? url(`${own}/impersonation`) : undefined),
     acting: (context) => actingRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);
-      if (context.impersonation) bannerRoutes(router, context);
+      if (context.impersonation.rules) bannerRoutes(router, context);
     },
     resources: (context) => impersonationOperations(context, partsOf(context).book),
     // What waits is sent where users are not told any more, too.
-    deliveries: (context) => (context.mail ? { [NOTICE]: createSendNotice(context, context.mail) } : {}),
+    deliveries: (context) => (context.work.mail ? { [NOTICE]: createSendNotice(context, context.work.mail) } : {}),
     start(context) {
-      if (context.impersonation?.notify) listenForStarts(context);
+      if (context.impersonation.rules?.notify) listenForStarts(context);
     },
     jobs: (context) => jobs(context, partsOf(context).book),
-    async health({ impersonation: option, directory }) {
+    async health({ impersonation: { rules: option }, directory }) {
       if (!option || (await directory.permissions.get(option.permission))) return [];
       return [{ code: 'impersonation_permission_missing', id: option.permission }];
     },

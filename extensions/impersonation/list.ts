@@ -21,7 +21,11 @@ export interface ListedImpersonations {
   readonly unreadable?: LeftOutItem[];
 }
 
-export function createImpersonationList({ collection, now, seal }: Pick<ExtensionContext, 'collection' | 'now' | 'seal'>) {
+export function createImpersonationList({
+  records: { collection },
+  service: { now },
+  keys: { seal },
+}: Pick<ExtensionContext, 'records' | 'service' | 'keys'>) {
   const cursors = seal('impersonation cursor');
 
   /** Where a page begins. @throws IdpError `invalid_cursor` for what is no cursor of this list. */

@@ -30,7 +30,7 @@ interface DueNotice {
   readonly endsAt: string;
 }
 
-export function listenForStarts({ directory, deliver }: ExtensionContext): void {
+export function listenForStarts({ directory, work: { deliver } }: ExtensionContext): void {
   directory.events.on('ImpersonationStarted', async ({ data }: IdpEvent<'ImpersonationStarted'>) => {
     const { ImpersonationId, AggregateId, OperatorId, ClientId, StartedAt, EndsAt } = data;
     const due: DueNotice = {
@@ -46,7 +46,10 @@ export function listenForStarts({ directory, deliver }: ExtensionContext): void 
 }
 
 export function createSendNotice(context: ExtensionContext, mail: Mail): DeliveryHandler {
-  const { directory, artifact } = context;
+  const {
+    directory,
+    records: { artifact },
+  } = context;
   return async ({ data }) => {
     const due = data as unknown as DueNotice;
     const account = await directory.accounts.findByOid(due.oid);

@@ -51,7 +51,7 @@ function viewAt(now: number, row: ImpersonationRow): Static<typeof Impersonation
 
 export function impersonationOperations(context: ExtensionContext, book: Book): readonly Operation[] {
   const list = createImpersonationList(context);
-  const view = (row: ImpersonationRow) => viewAt(context.now(), row);
+  const view = (row: ImpersonationRow) => viewAt(context.service.now(), row);
   return [
     defineOperation({
       method: 'GET',

@@ -9,7 +9,13 @@ import { createPages, type Problem } from './pages.js';
 const LONGEST_URI = 2048;
 
 export function ownPage(router: Router, context: ExtensionContext, book: Book): void {
-  const { own, url, csrf, signInToEnd, directory, endActing } = context;
+  const {
+    service: { own, url },
+    http: { csrf },
+    signIn: { toEnd: signInToEnd },
+    directory,
+    impersonation: { end: endActing },
+  } = context;
   const pages = createPages(context);
   const path = `${own}/impersonation`;
 

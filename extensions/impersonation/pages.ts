@@ -43,7 +43,7 @@ export interface Wrong {
 
 const minute = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContext, 'url' | 'own' | 'view' | 'brandingOf'>) {
+export function createPages({ service: { url, own }, pages: { view, brandingOf } }: Pick<ExtensionContext, 'service' | 'pages'>) {
   const step = (ctx: Context, interaction: Interaction, fields: Readonly<Record<string, string>>, page: View, problem?: Problem) =>
     view(ctx, {
       interaction,

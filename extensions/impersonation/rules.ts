@@ -14,7 +14,10 @@ export interface Rules {
   obstacleTo(operator: Account, target: Account): Promise<Obstacle | undefined>;
 }
 
-export function createRules({ directory, impersonation }: Pick<ExtensionContext, 'directory' | 'impersonation'>): Rules {
+export function createRules({
+  directory,
+  impersonation: { rules: impersonation },
+}: Pick<ExtensionContext, 'directory' | 'impersonation'>): Rules {
   const { accounts, privileges } = directory;
 
   const isOperator = async (account: Account): Promise<boolean> => {

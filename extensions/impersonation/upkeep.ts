@@ -24,7 +24,10 @@ export const actingRule = (book: Book): ActingRule => ({
 });
 
 export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
-  const { collection, collectionOfAllTenants, lifetimes, logger, now } = context;
+  const {
+    records: { collection, collectionOfAllTenants },
+    service: { lifetimes, logger, now },
+  } = context;
   const rows = () => collectionOfAllTenants(impersonations);
 
   async function endDue(row: ImpersonationRow): Promise<void> {

@@ -26,7 +26,13 @@ export interface Admitted extends Admission {
 export type Admissions = ReturnType<typeof createAdmissions>;
 
 export function createAdmissions(context: ExtensionContext, { base, pages }: AdmissionParts) {
-  const { url, now, directory, csrf, artifact, requireSignIn, personalTenant } = context;
+  const {
+    service: { url, now, personalTenant },
+    directory,
+    http: { csrf },
+    records: { artifact },
+    signIn: { require: requireSignIn },
+  } = context;
 
   /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${nameOf(ref)}`);

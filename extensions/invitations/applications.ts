@@ -14,7 +14,11 @@ export const applicationOf = (tid: string, clientId?: string): string => PREFIX 
 /** The id of the application of a user who creates a personal account: it is there while the invitation can be accepted. */
 export const creationOf = (ref: LinkRef): string => `${PREFIX}${CREATE}${nameOf(ref)}`;
 
-export function createApplications({ own, brandingOf, directory, personalTenant }: ExtensionContext): InternalClients {
+export function createApplications({
+  service: { own, personalTenant },
+  pages: { brandingOf },
+  directory,
+}: ExtensionContext): InternalClients {
   return {
     async find(id) {
       const name = id.slice(PREFIX.length);

@@ -21,7 +21,11 @@ export interface ReturnState {
 }
 
 export function createFinish(context: ExtensionContext, pages: Pages) {
-  const { own, url, directory, requireSignIn, signInAnswer, signedIn } = context;
+  const {
+    service: { own, url },
+    directory,
+    signIn: { require: requireSignIn, answer: signInAnswer, current: signedIn },
+  } = context;
 
   return {
     /** Signs the browser in as the user who accepted; with their proof, without a page where nothing else is asked. */

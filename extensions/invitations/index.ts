@@ -16,7 +16,10 @@ export const invitations = (): Extension => ({
   clients: createApplications,
   resources: invitationOperations,
   start(context) {
-    const { directory, mail } = context;
+    const {
+      directory,
+      work: { mail },
+    } = context;
     directory.onInvitationDue(async (due) => {
       if (!mail) throw new Error('there is no mail to send the invitation by');
       await mail.send(await invitationLetter(context, due));

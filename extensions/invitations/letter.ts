@@ -1,7 +1,10 @@
 /** The mail with the link of an invitation. */
 import { type DueInvitation, type ExtensionContext, greetedName, type Letter, present, utcTime } from '../../lib/extension-door.js';
 
-export async function invitationLetter({ brandingOf }: ExtensionContext, { invitation, person, url }: DueInvitation): Promise<Letter> {
+export async function invitationLetter(
+  { pages: { brandingOf } }: ExtensionContext,
+  { invitation, person, url }: DueInvitation,
+): Promise<Letter> {
   const { tid, clientId, expiresAt } = invitation;
   const { tenant, client } = await brandingOf(tid, clientId);
   const values = {

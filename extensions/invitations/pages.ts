@@ -60,7 +60,7 @@ export interface FormPage {
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
+export function createPages({ pages: { brandingOf, view }, http: { csrf } }: ExtensionContext) {
   const looked = async ({ tenant, clientId, locale }: Pick<OpenedInvitation, 'tenant' | 'clientId' | 'locale'>) => ({
     ...(await brandingOf(tenant.id, clientId)),
     ...present({ uiLocales: locale }),

@@ -24,7 +24,13 @@ export function personalAccountRoutes(
   { base, pages }: AdmissionParts,
   admissions: Admissions,
 ): void {
-  const { directory, inPerson, attempts, logger, now, requestId } = context;
+  const {
+    directory,
+    impersonation: { inPerson },
+    limits: { attempts },
+    service: { logger, now },
+    http: { requestId },
+  } = context;
   const { at, admittedTo, signInThere } = admissions;
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {

@@ -26,11 +26,17 @@ interface Parts extends AdmissionParts {
 }
 
 export function personalRoutes(router: Router, context: ExtensionContext, { base, pages, signInTo }: Parts) {
-  const { directory, signedIn, isSufficient, inPerson, personalTenant, logger, requestId } = context;
+  const {
+    directory,
+    signIn: { current: signedIn, isSufficient },
+    impersonation: { inPerson },
+    service: { personalTenant, logger },
+    http: { requestId },
+  } = context;
   const { acceptance, accounts } = directory;
   const admissions = createAdmissions(context, { base, pages });
   const { at, admittedTo, holds, signInThere } = admissions;
-  if (!context.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
+  if (!context.work.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
 
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
   async function personalIn(ctx: Context, found: Admitted): Promise<BrowserSignIn | undefined> {
@@ -118,7 +124,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       await admissions.admit(ctx, opened.ref);
       if (formField(ctx, 'step') !== 'create') return signInThere(ctx, opened);
       // With mail, the address is proven first, by the same pages and mail as of any account that users create.
-      if (context.mail) return signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
+      if (context.work.mail) return signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
       return redirectByGet(ctx, at('create', opened.ref));
     },
   };

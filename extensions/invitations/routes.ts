@@ -22,7 +22,13 @@ interface JustAccepted {
 }
 
 export function invitationRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, artifact, signedIn, signInToEnd, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    directory,
+    http: { csrf, requestId },
+    records: { artifact },
+    signIn: { current: signedIn, toEnd: signInToEnd },
+  } = context;
   const { acceptance } = directory;
   const base = `${own}/invitations`;
   const pages = createPages(context);

@@ -14,11 +14,11 @@ export const jwtIntrospection = (): Extension => ({
   name: 'jwt-introspection',
   around: { introspection: answerInJwt },
   // @see RFC 9701 §7
-  discovery: ({ signingAlgorithms }) => ({ introspection_signing_alg_values_supported: signingAlgorithms }),
+  discovery: ({ keys: { algorithms: signingAlgorithms } }) => ({ introspection_signing_alg_values_supported: signingAlgorithms }),
 });
 
 /** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */
-const answerInJwt = ({ issuer, now, sign, introspectionAlgorithm }: ExtensionContext): Middleware =>
+const answerInJwt = ({ service: { issuer, now }, keys: { sign, introspectionAlgorithm } }: ExtensionContext): Middleware =>
   async function answerIntrospectionInJwt(ctx, next) {
     await next();
     const { caller } = ctx.state as CallerState;

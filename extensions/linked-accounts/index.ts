@@ -9,7 +9,12 @@ export const linkedAccounts = (): Extension => ({
   artifacts: [begun],
   texts,
   accountSections: [
-    { name: 'linked-accounts', title: 'linked.title', summary: 'linked.summary', href: ({ own, url }) => url(`${own}/linked-accounts`) },
+    {
+      name: 'linked-accounts',
+      title: 'linked.title',
+      summary: 'linked.summary',
+      href: ({ service: { own, url } }) => url(`${own}/linked-accounts`),
+    },
   ],
   routes: linkedAccountRoutes,
   clients: (context) => pageOf(context).clients,

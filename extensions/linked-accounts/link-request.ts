@@ -19,7 +19,7 @@ export const begun: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeco
 
 /** The page, for who signs in to get to it. */
 export const pageOf = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'linked-accounts:page', `${context.own}/linked-accounts`, FRESH_SECONDS);
+  createOwnPage(context, 'linked-accounts:page', `${context.service.own}/linked-accounts`, FRESH_SECONDS);
 
 interface Begun {
   readonly signIn: Omit<BrowserSignIn, 'account'>;
@@ -28,7 +28,13 @@ interface Begun {
   readonly at: number;
 }
 
-export function createLinkRequests({ artifact, csrf, directory, isSufficient, mayChange, now }: ExtensionContext) {
+export function createLinkRequests({
+  records: { artifact },
+  http: { csrf },
+  directory,
+  signIn: { isSufficient, mayChange },
+  service: { now },
+}: ExtensionContext) {
   /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, id: string): string => csrf.ticket(ctx, `linked-accounts ${id}`);
   /** The parent of the signed-in account, if the sign-in does not meet the parent's requirements. New account links are made with the parent. */

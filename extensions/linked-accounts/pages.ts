@@ -46,7 +46,7 @@ export const subjects = {
 
 export type Notice = 'linked' | 'unlinked';
 
-export function createPages({ url, own, view }: ExtensionContext) {
+export function createPages({ service: { url, own }, pages: { view } }: ExtensionContext) {
   const base = url(`${own}/linked-accounts`);
   const back: ViewPart = { part: 'link', text: 'linked.back', href: base };
   const message = (title: Text, text: Text, status: number, parts: readonly ViewPart[] = [back]): View => ({

@@ -11,7 +11,7 @@ export interface Pairing {
 
 /** The ways to link two accounts, the first for who does not care; or why there are none. */
 export async function pairingsOf(
-  { directory, personalTenant }: Pick<ExtensionContext, 'directory' | 'personalTenant'>,
+  { directory, service: { personalTenant } }: Pick<ExtensionContext, 'directory' | 'service'>,
   one: Account,
   other: Account,
 ): Promise<readonly Pairing[] | Refusal> {

@@ -21,7 +21,11 @@ import { createPages, subjects } from './pages.js';
 import { idOf, pairingsOf } from './pairing.js';
 
 export function linkedAccountRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    directory,
+    http: { csrf, requestId },
+  } = context;
   const path = `${own}/linked-accounts`;
   const base = url(path);
   const pages = createPages(context);

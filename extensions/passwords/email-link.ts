@@ -23,7 +23,13 @@ import { emailAsked, used } from './records.js';
 const statusOf = (state: EmailProofState): number => (state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410);
 
 export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPage: OwnPage): void {
-  const { own, url, directory, signedIn, view, brandingOf, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    directory,
+    signIn: { current: signedIn },
+    pages: { view, brandingOf },
+    http: { requestId },
+  } = context;
   const { emailProofs } = directory;
   const messages = createMessages(context);
   const askedHere = recordsOfBrowsers(context, emailAsked);
@@ -104,7 +110,12 @@ const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'un
 
 /** The link to the former address. It works without a sign-in, and does not show the new address. */
 export function stopLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, view, brandingOf, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    directory,
+    pages: { view, brandingOf },
+    http: { requestId },
+  } = context;
   const { emailProofs } = directory;
   const messages = createMessages(context);
   const subjectOf = ({ id, serial }: LinkRef): string => `email stop ${id}.${serial}`;

@@ -39,8 +39,17 @@ interface Typed {
 }
 
 export function forgottenRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, inPerson, interactions, csrf, view, artifact, deliver, directory, locales } = context;
-  if (!context.mail) return;
+  const {
+    service: { own, url, locales },
+    impersonation: { inPerson },
+    signIn: { interactions },
+    http: { csrf },
+    pages: { view },
+    records: { artifact },
+    work: { deliver },
+    directory,
+  } = context;
+  if (!context.work.mail) return;
   const path = forgottenPath(own, ':uid');
 
   const signInUrl = ({ uid }: Interaction): string => url(`${own}/interaction/${uid}?restart=yes`);

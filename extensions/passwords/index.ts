@@ -21,7 +21,7 @@ export const passwords = (): Extension => ({
       name: 'forgotten-password',
       place: 'password',
       text: 'passwords.forgotten.link',
-      href: ({ uid }, { own, url, mail }) => (mail ? url(forgottenPath(own, uid)) : undefined),
+      href: ({ uid }, { service: { own, url }, work }) => (work.mail ? url(forgottenPath(own, uid)) : undefined),
     },
   ],
   accountSections: [
@@ -29,7 +29,7 @@ export const passwords = (): Extension => ({
       name: 'email',
       title: 'passwords.email.title',
       summary: 'passwords.email.summary',
-      href: ({ own, url, mail }) => (mail ? url(`${own}/email`) : undefined),
+      href: ({ service: { own, url }, work }) => (work.mail ? url(`${own}/email`) : undefined),
     },
   ],
   clients: ownEmailClient,
@@ -44,7 +44,7 @@ export const passwords = (): Extension => ({
     stopLinkRoutes(router, context);
   },
   deliveries(context) {
-    const { mail } = context;
+    const { mail } = context.work;
     const notice = { [NOTICE]: createSendNotice(context, mail) };
     if (!mail) return notice;
     const resets = createResets(context, createThrottle(context));

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type { ExtensionContext, Look, Text, ViewPart } from '../../lib/extension-door.js';
 
-export function createMessages({ view }: Pick<ExtensionContext, 'view'>) {
+export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'pages'>) {
   const message = (ctx: Context, look: Look, name: string, status: number, text: Text, more: readonly ViewPart[] = []): Promise<void> =>
     view(ctx, { ...look, title: `passwords.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   return {

@@ -36,7 +36,7 @@ function ofBoth({ AggregateId, ClaimType, ClaimValue }: EventData): readonly str
   return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
 }
 
-export function listenForChanges({ directory, deliver }: ExtensionContext): void {
+export function listenForChanges({ directory, work: { deliver } }: ExtensionContext): void {
   for (const [type, { of = ofOne }] of Object.entries(notices)) {
     directory.events.on(type as EventName, async (event: IdpEvent) => {
       // A seed sets accounts up: to their people nothing has changed.
@@ -51,7 +51,10 @@ export function listenForChanges({ directory, deliver }: ExtensionContext): void
 
 /** @param mail absent: nobody is told, and former addresses are forgotten. */
 export function createSendNotice(context: ExtensionContext, mail: Mail | undefined): DeliveryHandler {
-  const { directory, artifact } = context;
+  const {
+    directory,
+    records: { artifact },
+  } = context;
 
   /** Sends a part of a notice, unless it was sent when the delivery came before. */
   async function once(part: string, send: () => Promise<void>): Promise<void> {

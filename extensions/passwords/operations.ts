@@ -16,7 +16,7 @@ export const errors = defineErrors({
   },
 });
 
-export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonly Operation[] => [
+export const passwordOperations = ({ work: { mail, deliver } }: ExtensionContext): readonly Operation[] => [
   defineOperation({
     method: 'POST',
     path: '/tenants/{tid}/users/{id}/password-reset',

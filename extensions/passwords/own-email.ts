@@ -33,14 +33,21 @@ const RECENT_SECONDS = 300;
 
 /** The page, for who signs in to get to it. */
 export const ownEmailPage = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'passwords:email', `${context.own}/email`, RECENT_SECONDS);
+  createOwnPage(context, 'passwords:email', `${context.service.own}/email`, RECENT_SECONDS);
 
 /** The application that people sign in for here. */
 export const ownEmailClient = (context: ExtensionContext): InternalClients => ownEmailPage(context).clients;
 
 export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle, ownPage: OwnPage): void {
-  const { own, url, csrf, view, artifact, deliver, directory, lifetimes } = context;
-  if (!context.mail) return;
+  const {
+    service: { own, url, lifetimes },
+    http: { csrf },
+    pages: { view },
+    records: { artifact },
+    work: { deliver },
+    directory,
+  } = context;
+  if (!context.work.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
   const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
@@ -92,7 +99,10 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
-    const locale = wantedLocale({ uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') }, context.locales);
+    const locale = wantedLocale(
+      { uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') },
+      context.service.locales,
+    );
     const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
     const vouchedBy = await directory.means.ofSignIn(here, here.account);
     await artifact(wanted).put(id, {
@@ -125,14 +135,14 @@ export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>
   async ({ data }) => {
     const requestId = String(data.id);
-    const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
+    const request = (await context.records.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
     const { oid, address, askedWith, vouchedBy, locale } = request;
     const due = await context.directory.emailProofs.begin(oid, { requestId, address, askedWith, ...(vouchedBy && { vouchedBy }) });
-    if (due?.stop && (await context.artifact(told).read(requestId)) === undefined) {
+    if (due?.stop && (await context.records.artifact(told).read(requestId)) === undefined) {
       await mail.send(stopLetter(due, due.stop));
-      await context.artifact(told).put(requestId, {});
+      await context.records.artifact(told).put(requestId, {});
     }
     if (due) await mail.send(due.isTaken ? takenLetter(due, locale) : proofLetter(due, locale));
-    await context.artifact(wanted).remove(requestId);
+    await context.records.artifact(wanted).remove(requestId);
   };

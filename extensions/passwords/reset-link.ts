@@ -32,7 +32,14 @@ const problems: Readonly<Record<string, string>> = {
 const statusOf: Readonly<Partial<Record<ResetState, number>>> = { unavailable: 503, unconfirmed: 403 };
 
 export function resetLinkRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, directory, interactions, view, deliver, brandingOf, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    directory,
+    signIn: { interactions },
+    pages: { view, brandingOf },
+    work: { deliver },
+    http: { requestId },
+  } = context;
   const { passwordResets } = directory;
   const messages = createMessages(context);
   const begunHere = recordsOfBrowsers(context, begun);
@@ -153,7 +160,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   async function sendAgain(ctx: Context, found: OpenedReset): Promise<void> {
     const { ref, clientId, uid, tenant } = found;
     const minutes = await throttle.request(ref.id, ctx.ip);
-    if (minutes !== undefined || !context.mail) return messages.often(ctx, await lookOf(found), minutes ?? 1);
+    if (minutes !== undefined || !context.work.mail) return messages.often(ctx, await lookOf(found), minutes ?? 1);
     if (!(await throttle.isTooMany(ref.id))) {
       const due: DueReset = {
         oid: ref.id,

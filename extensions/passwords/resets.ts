@@ -11,7 +11,12 @@ import type { Throttle } from './throttle.js';
 const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
 export function createResets(context: ExtensionContext, throttle: Throttle) {
-  const { directory, artifact, deliver, logger } = context;
+  const {
+    directory,
+    records: { artifact },
+    work: { deliver },
+    service: { logger },
+  } = context;
 
   const lookUp: DeliveryHandler = async ({ data }) => {
     const requestId = String(data.id);

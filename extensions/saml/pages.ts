@@ -4,7 +4,7 @@ import type { Refusal } from './messages/refused.js';
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ view, requestId }: Pick<ExtensionContext, 'view' | 'requestId'>) {
+export function createPages({ pages: { view }, http: { requestId } }: Pick<ExtensionContext, 'pages' | 'http'>) {
   const show = (ctx: Context, name: string, status: number, { parts = [], ...more }: Partial<View> = {}): Promise<void> => {
     const reference = { key: 'saml.reference', values: { reference: requestId(ctx) } };
     return view(ctx, {

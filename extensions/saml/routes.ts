@@ -19,7 +19,7 @@ import type { createBegin } from './sso/begin.js';
 import { returnPath } from './sso/clients.js';
 
 export interface RouteParts {
-  readonly context: Pick<ExtensionContext, 'own' | 'ofInstance' | 'directory' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'service' | 'records' | 'directory' | 'http'>;
   readonly options: Pick<ResolvedSamlOptions, 'tenantEntities'>;
   readonly entities: Entities;
   readonly keys: Pick<SamlKeys, 'published'>;
@@ -34,7 +34,12 @@ export interface RouteParts {
 
 export function samlRoutes(router: Router, parts: RouteParts): void {
   const { context, options, entities, keys, settings, frontDoor, begin, answer, incoming, outgoing, pages } = parts;
-  const { own, ofInstance, directory, logger, requestId } = context;
+  const {
+    service: { own, logger },
+    records: { ofInstance },
+    directory,
+    http: { requestId },
+  } = context;
 
   /** A message that is not let in gets no answer, because nothing of it is trusted. */
   async function guarded(ctx: Context, run: () => Promise<void>): Promise<void> {

@@ -25,7 +25,7 @@ const PATH = '/connect/scope/introspect';
 
 export const scopeIntrospection = (): Extension => ({
   name: 'scope-introspection',
-  discovery: ({ url }) => ({ scope_introspection_endpoint: url(PATH) }),
+  discovery: ({ service: { url } }) => ({ scope_introspection_endpoint: url(PATH) }),
   routes,
 });
 

@@ -31,7 +31,7 @@ export interface Attempt {
 
 const HOUR_MS = 3_600_000;
 
-export function createAttempts({ attempts, limits, now }: Pick<ExtensionContext, 'attempts' | 'limits' | 'now'>): Attempts {
+export function createAttempts({ limits: { attempts }, limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
   const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
     const counter = JSON.stringify(name);
     const counted = await attempts(counter, windowMs);

@@ -16,7 +16,7 @@ const ink = '#1c1d26';
 const muted = '#5b5d6b';
 
 export const createWriteLetter =
-  ({ branding, locales, texts }: ExtensionContext): WriteLetter =>
+  ({ service: { branding, locales }, pages: { texts } }: ExtensionContext): WriteLetter =>
   ({ to, kind, tid, clientId, locale: wanted, subject: subjectText, parts: given }, { client, tenant }) => {
     const locale = negotiateLocale({ uiLocales: wanted, tenantLocale: tenant?.locale }, locales as readonly Locale[]);
     const words = wordsIn({ locale, texts: texts(locale) });

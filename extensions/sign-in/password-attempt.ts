@@ -19,7 +19,7 @@ export type PasswordOutcome =
 /** Distinct owners of credentials that an attempt is tried against, unless one tenant is left. */
 const OWNERS = 3;
 
-export function createPasswordAttempt({ directory, interactions }: ExtensionContext, attempts: Attempts) {
+export function createPasswordAttempt({ directory, signIn: { interactions } }: ExtensionContext, attempts: Attempts) {
   const { accounts, credentials } = directory;
 
   return async function tryPassword(ctx: Context, interaction: Interaction, form: PasswordForm): Promise<PasswordOutcome> {

@@ -20,9 +20,9 @@ export function createShowPage(context: ExtensionContext): ShowPage {
     const locale = localeOf(ctx, context, around);
     const subject = view.form?.subject ?? interaction?.uid;
     const ofInteraction = interaction ? form(ctx, interaction, '') : {};
-    const guard = subject === undefined ? {} : { ...ofInteraction, csrf: context.csrf.token(ctx, subject) };
+    const guard = subject === undefined ? {} : { ...ofInteraction, csrf: context.http.csrf.token(ctx, subject) };
     ctx.status = status;
-    await show(ctx, context, resolveView(view, { locale, texts: context.texts(locale) }, guard), around);
+    await show(ctx, context, resolveView(view, { locale, texts: context.pages.texts(locale) }, guard), around);
   }
 
   return async (ctx, page) => {
@@ -30,10 +30,10 @@ export function createShowPage(context: ExtensionContext): ShowPage {
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
     try {
-      await show(ctx, context, viewOf(page, context.production), { client, reference });
+      await show(ctx, context, viewOf(page, context.service.production), { client, reference });
     } catch (error) {
       if (!failures.has(page.page)) throw error;
-      context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
+      context.service.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
       await show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, {
         reference,
       });

@@ -25,7 +25,11 @@ import type { PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
 export function signInRoutes(router: Router, context: ExtensionContext): void {
-  const { inPerson, interactions, directory } = context;
+  const {
+    impersonation: { inPerson },
+    signIn: { interactions },
+    directory,
+  } = context;
   const attempts = createAttempts(context);
   const tryPassword = createPasswordAttempt(context, attempts);
   const steps = createSteps(context);
@@ -41,7 +45,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     ...(script && { script }),
     label:
       typeof label === 'string'
-        ? (Object.fromEntries(locales.map((locale) => [locale, context.texts(locale)[label] ?? label])) as Record<Locale, string>)
+        ? (Object.fromEntries(locales.map((locale) => [locale, context.pages.texts(locale)[label] ?? label])) as Record<Locale, string>)
         : label,
   });
 
@@ -93,7 +97,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const { oid, tids: [tid, ...others] = [] } = interaction;
     if (oid === undefined || tid === undefined || others.length > 0) return undefined;
     const [here, tenant, known] = await Promise.all([
-      context.signedIn(ctx, interaction.client.id),
+      context.signIn.current(ctx, interaction.client.id),
       directory.tenants.get(tid),
       interactions.accounts(ctx, interaction),
     ]);
@@ -159,7 +163,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   });
 
   router.post(`${base}/password`, form, async (ctx: Context) => {
-    const postedAt = new Date(context.now());
+    const postedAt = new Date(context.service.now());
     const interaction = await posted(ctx);
     if (!interaction) return;
     const identifier = formField(ctx, 'identifier').trim();

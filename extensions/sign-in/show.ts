@@ -36,7 +36,7 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'cookieName' | 'issuer' | 'locales' | 'logger' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'impersonation' | 'service' | 'http' | 'pages'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -56,7 +56,7 @@ export async function show<Name extends PageName>(
   const around = frameOf(ctx, host, surroundings);
   const acting = await actingIn(ctx, host);
   const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
-  const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
+  const { [HSTS]: transport, ...headers } = pageHeaders(host.service.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // Windows of other sites keep no handle on a person's own page. Pages of a sign-in or sign-out are sent without the header: they may be in a pop-up.
   if ((ctx.state as OwnPageState).isOwnPage) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
@@ -70,28 +70,28 @@ export async function show<Name extends PageName>(
 export function localeOf(ctx: Context, host: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
   const asked = chosenLanguage(ctx, host, signInPath) ?? uiLocales;
   const sources = { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
-  return negotiateLocale(sources, host.locales as readonly Locale[]);
+  return negotiateLocale(sources, host.service.locales as readonly Locale[]);
 }
 
 function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {
   const { client, tenant, reference, additions: added = [] } = surroundings;
   const { client_uri: uri, policy_uri: policyUri, tos_uri: termsUri } = (client?.metadata ?? {}) as Record<string, string | undefined>;
   const locale = localeOf(ctx, host, surroundings);
-  const additions = additionsIn(added, host.texts(locale));
+  const additions = additionsIn(added, host.pages.texts(locale));
   return {
     locale,
     ...(client
       ? { client: { name: client.name, ...(uri && { uri }), ...(policyUri && { policyUri }), ...(termsUri && { termsUri }) } }
       : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
-    branding: brandingOf(host.branding, { client, tenant }),
+    branding: brandingOf(host.service.branding, { client, tenant }),
     ...(reference ? { reference } : {}),
     ...(additions.length > 0 ? { additions } : {}),
   };
 }
 
 /** Who acts as whom in the browser, with where that can be ended. */
-async function actingIn(ctx: Context, { acting, logger }: PageHost): Promise<PageFrame['acting']> {
+async function actingIn(ctx: Context, { impersonation: { current: acting }, service: { logger } }: PageHost): Promise<PageFrame['acting']> {
   try {
     const here = await acting(ctx);
     if (!here) return undefined;
@@ -120,7 +120,12 @@ const MAX_QUERY = 2000;
  * How to see this page in another language. A page that a GET request brought about is asked for again; the password page by its form; another
  * page that a form brought about leads back to the sign-in's own. A page that sends itself on has none: asked for again, it would send on twice.
  */
-function languageMenu(ctx: Context, { locales }: PageHost, view: PageView, { signInPath }: Surroundings): LanguageMenu | undefined {
+function languageMenu(
+  ctx: Context,
+  { service: { locales } }: PageHost,
+  view: PageView,
+  { signInPath }: Surroundings,
+): LanguageMenu | undefined {
   if (view.page === 'continue' || (view.page === 'signed-out' && view.next !== undefined)) return undefined;
   const menu = { locales: locales as readonly Locale[] };
   if (ctx.method !== 'POST') {

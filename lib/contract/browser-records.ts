@@ -29,7 +29,10 @@ export interface BrowserRecords {
  * };
  * ```
  */
-export function recordsOfBrowsers({ artifact, csrf }: Pick<ExtensionContext, 'artifact' | 'csrf'>, kind: ArtifactKind): BrowserRecords {
+export function recordsOfBrowsers(
+  { records: { artifact }, http: { csrf } }: Pick<ExtensionContext, 'records' | 'http'>,
+  kind: ArtifactKind,
+): BrowserRecords {
   const idOf = (ctx: Context, name: string): string => csrf.ticket(ctx, `${kind.name} ${name}`);
   return {
     put: (ctx, name, value = {}, options = {}) => artifact(kind).put(idOf(ctx, name), value, options),

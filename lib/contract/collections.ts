@@ -24,7 +24,7 @@ import { formatProblems } from './schema-formats.js';
  * export const extension: Extension = {
  *   name: 'badges',
  *   collections: [badges],
- *   routes(router, { collection }) {
+ *   routes(router, { records: { collection } }) {
  *     router.get('/badges/:tid/:number', async (ctx) => {
  *       const [badge] = await collection(badges, String(ctx.params.tid)).find('byNumber', [String(ctx.params.number)]);
  *       ctx.body = { issued: badge !== undefined };

@@ -113,7 +113,7 @@ export interface Extension {
    * service does not use. Called once for each set of signing keys.
    */
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
-  /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
+  /** Applications that the extension answers by a protocol of its own, which `signIn.require` signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
   /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
   readonly endActingAt?: (context: ExtensionContext) => string | undefined;
@@ -123,7 +123,7 @@ export interface Extension {
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
    * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
-   * is checked when a client is written. Names that the service knows or refuses are taken. `fetchProblem` is that of the context, for URLs that the service calls.
+   * is checked when a client is written. Names that the service knows or refuses are taken. `fetchProblem` is `http.fetchProblem` of the context, for URLs that the service calls.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown, fetchProblem: FetchProblem) => string | undefined>>;
   /**

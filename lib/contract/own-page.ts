@@ -32,8 +32,6 @@ export interface OwnPageState {
   isOwnPage?: boolean;
 }
 
-type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'inPerson' | 'mayChange' | 'requireSignIn' | 'signInAnswer'>;
-
 /**
  * @param id of the application: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
@@ -53,29 +51,29 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'now' | 'signedIn' | 'in
  *       const here = await own.present(ctx, '/nickname');
  *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
  *     });
- *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await own.returned(ctx)) ?? '/nickname')));
+ *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await own.returned(ctx)) ?? '/nickname')));
  *   },
  * };
  * ```
  */
 export function createOwnPage(
-  { issuer, now, signedIn, inPerson, mayChange, requireSignIn, signInAnswer }: OwnPageContext,
+  { service, signIn: signIns, impersonation }: Pick<ExtensionContext, 'service' | 'signIn' | 'impersonation'>,
   id: string,
   path: string,
   recentSeconds = Number.POSITIVE_INFINITY,
   changesSignIn = Number.isFinite(recentSeconds),
 ): OwnPage {
-  const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
-  const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || mayChange(here);
+  const application = { name: new URL(service.issuer).host, returnTo: `${path}/return` };
+  const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
     if (await isProven(here)) return {};
     const { account, owner, oid } = here;
     return owner === (account.person.user.parentUserId ?? oid) ? { acrValues: `mfa tenant:${account.tenant.id}` } : { prompt: 'login' };
   };
-  const isRecent: OwnPage['isRecent'] = ({ authTime }) => now() / 1000 - authTime <= recentSeconds;
+  const isRecent: OwnPage['isRecent'] = ({ authTime }) => service.now() / 1000 - authTime <= recentSeconds;
   const signIn: OwnPage['signIn'] = async (ctx, next, here, more = {}) =>
-    requireSignIn(ctx, {
+    signIns.require(ctx, {
       client: id,
       state: next,
       ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
@@ -85,19 +83,19 @@ export function createOwnPage(
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
     async present(ctx, next, mustChange = true) {
-      const here = await signedIn(ctx, id);
+      const here = await signIns.current(ctx, id);
       if (here && !here.act && (!mustChange || (await this.mayChange(here)))) {
         (ctx.state as OwnPageState).isOwnPage = true;
         return here;
       }
-      await inPerson(ctx, () => signIn(ctx, next, here));
+      await impersonation.inPerson(ctx, () => signIn(ctx, next, here));
       return undefined;
     },
     isRecent,
     mayChange: async (here) => isRecent(here) && isProven(here),
     signIn,
     async returned(ctx) {
-      const answer = await signInAnswer(ctx);
+      const answer = await signIns.answer(ctx);
       return answer && 'signedIn' in answer ? answer.state : undefined;
     },
   };

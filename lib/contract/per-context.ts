@@ -17,7 +17,7 @@ import type { ExtensionContext } from './extension-context.js';
  *       const here = await page.present(ctx, '/nickname');
  *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
  *     });
- *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await page.returned(ctx)) ?? '/nickname')));
+ *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await page.returned(ctx)) ?? '/nickname')));
  *   },
  * };
  * ```

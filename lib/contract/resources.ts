@@ -208,7 +208,7 @@ export type LeftOutItem = Static<typeof leftOutItem>;
  *
  * const Badge = Type.Object({ number: Type.String() }, { additionalProperties: false });
  * const badges = defineCollection({ name: 'badges.issued', row: Badge });
- * export const badgeList = ({ collection }: ExtensionContext) =>
+ * export const badgeList = ({ records: { collection } }: ExtensionContext) =>
  *   defineOperation({
  *     method: 'GET',
  *     path: '/tenants/{tid}/badges',

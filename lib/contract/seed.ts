@@ -12,9 +12,9 @@ import type { ExtensionSeed } from './extension.js';
  * const rooms = defineCollection({ name: 'rooms.all', row: Type.Object({ name: Type.String() }, strict) });
  * const seed = defineSeed({
  *   form: Type.Array(Type.Object({ id: Type.String(), tenant: Type.String(), name: Type.String() }, strict)),
- *   pieces: (seeded, { collection }, { tenantId }) =>
+ *   pieces: (seeded, { records }, { tenantId }) =>
  *     seeded.map(({ id, tenant, ...fields }) => {
- *       const rows = collection(rooms, tenantId(tenant));
+ *       const rows = records.collection(rooms, tenantId(tenant));
  *       return {
  *         collection: rooms.name as 'rooms.all',
  *         id,

@@ -1,9 +1,7 @@
 /** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
 import type { JsonWebKeyInput } from 'node:crypto';
 import type { Awaitable } from '../awaitable.js';
-import type { KeyState } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
-import type { Attribution } from '../events.js';
 import type { Delivery } from '../store/records/records.js';
 
 /** Tells of something that is wrong with the options of an extension. `path` is within the extension: `['retries']`. */
@@ -61,17 +59,4 @@ export interface Signature {
   readonly signature: Buffer;
   /** A public JWK. */
   readonly publicKey: JsonWebKeyInput['key'];
-}
-
-/** The signing keys of the service. */
-export interface ExtensionKeys {
-  /** @param options `by`: who rotates them, for the events. @throws IdpError `keys_given`, `key_not_announced`. */
-  rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
-  /** Those that are published, without their private parts. */
-  list(): Promise<readonly KeyState[]>;
-  /**
-   * Signs bytes with the current key of the algorithm, for formats that are no JWT: the extension alone says what is in them, since bytes that somebody else
-   * chose could be a token.
-   */
-  signature(data: Uint8Array, alg: 'RS256' | 'ES256'): Promise<Signature>;
 }

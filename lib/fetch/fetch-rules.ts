@@ -16,7 +16,7 @@ export function isPrivateLiteral({ hostname }: URL): boolean {
   return isIP(address) !== 0 && !isPublicAddress(address);
 }
 
-/** Returns what a URL should be instead, if the service may not call it; otherwise undefined. See `fetchProblem` of the extension context. */
+/** Returns what a URL should be instead, if the service may not call it; otherwise undefined. See `http.fetchProblem` of the extension context. */
 export type FetchProblem = (url: string) => string | undefined;
 
 export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {

@@ -21,7 +21,7 @@ export const isLoopback = (hostname: string): boolean => hostnames.has(hostname)
  * ```ts
  * import { canParseUrl, type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';
  *
- * const isRight = (url: string, { production }: ExtensionContext): boolean =>
+ * const isRight = (url: string, { service: { production } }: ExtensionContext): boolean =>
  *   canParseUrl(url) && isHttpsOrLocal(new URL(url), production);
  * ```
  */

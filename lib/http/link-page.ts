@@ -37,7 +37,7 @@ export interface LinkPage<Opened> {
  *       open: (token) => newsletters.get(token),
  *       subject: (newsletter) => `unsubscribe ${newsletter}`,
  *       show(ctx, newsletter) {
- *         const csrf = context.csrf.token(ctx, `unsubscribe ${newsletter}`);
+ *         const csrf = context.http.csrf.token(ctx, `unsubscribe ${newsletter}`);
  *         ctx.body = `<form method="post"><input type="hidden" name="csrf" value="${csrf}"><button>Unsubscribe</button></form>`;
  *       },
  *       take: (ctx, newsletter) => void (ctx.body = `No more ${newsletter} mail. ${formField(ctx, 'reason')}`),
@@ -50,7 +50,7 @@ export interface LinkPage<Opened> {
  */
 export function linkPageRoutes<Opened>(
   router: Router,
-  { csrf, inPerson }: Pick<ExtensionContext, 'csrf' | 'inPerson'>,
+  { http: { csrf }, impersonation: { inPerson } }: Pick<ExtensionContext, 'http' | 'impersonation'>,
   { path, open, subject, show, take, unknown, foreign }: LinkPage<Opened>,
 ): void {
   const opened = (ctx: Context): Opened | undefined | Promise<Opened | undefined> => open(String(ctx.params.token));

@@ -54,6 +54,8 @@ export interface OidcDependencies {
   readonly offers: SignInOffers;
   /** Sign-ins with `act`, as the extensions that began them judge them. */
   readonly actings: ActingRule;
+  /** Returns the URL of the page on which people end an impersonation; undefined where no extension has one. */
+  readonly endActingAt: () => string | undefined;
   /** Who hears of the end of sign-ins, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
   /** Adds what extensions add to the configuration of oidc-provider. @throws ConfigError */

@@ -9,13 +9,16 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ReadAccessToken } from '../contract/bearer.js';
-import type { AccountClaims } from '../contract/clients/account-claims.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
-import type { Interactions } from '../contract/sign-in/interactions.js';
-import type { Sessions } from '../contract/sign-in/sessions.js';
+import type { ExtensionClaims } from '../contract/context/claims.js';
+import type { ExtensionHttp } from '../contract/context/http.js';
+import type { ExtensionImpersonation } from '../contract/context/impersonation.js';
+import type { ExtensionKeys } from '../contract/context/keys.js';
+import type { ExtensionSessions } from '../contract/context/sessions.js';
+import type { ExtensionSignIn } from '../contract/context/sign-in.js';
 import { type InputProblem, isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
+import { present } from '../present.js';
 import type { Client } from '../store/records/records.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
@@ -49,7 +52,7 @@ import { createActing } from './sessions/acting.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createActingHere, createSignedIn, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
+import { createActingHere, createInPerson, createSignedIn, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
@@ -74,35 +77,24 @@ export interface Protocol {
   /** oidc-provider as it is now: for hosts, and as a Koa app. */
   readonly provider: Provider;
   readonly app: ProtocolApp['app'];
-  readonly interactions: Interactions;
-  readonly claims: AccountClaims;
+  /** Groups of the context of extensions that the protocol answers for. */
+  readonly signIn: ExtensionSignIn;
+  readonly sessions: ExtensionSessions;
+  readonly impersonation: ExtensionImpersonation;
+  readonly claims: ExtensionClaims;
+  readonly keys: Pick<ExtensionKeys, 'sign' | 'signature' | 'introspectionAlgorithm'>;
+  readonly postedForms: ExtensionHttp['postedForms'];
   readonly readAccessToken: ReadAccessToken;
   /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
   readonly proofAlgorithms: () => readonly string[];
-  readonly sign: ExtensionContext['sign'];
-  readonly introspectionAlgorithm: ExtensionContext['introspectionAlgorithm'];
-  readonly signature: ExtensionContext['keys']['signature'];
-  readonly sessions: Sessions;
-  readonly signedIn: ExtensionContext['signedIn'];
-  readonly signInToEnd: ExtensionContext['signInToEnd'];
   /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
   readonly signInState: (ctx: Context) => Promise<string>;
   /** Whether the request is one to the pages of a sign-in that is no longer pending. */
   readonly isSignInOver: (ctx: Context) => Promise<boolean>;
-  readonly isSufficient: ExtensionContext['isSufficient'];
-  readonly mayChange: ExtensionContext['mayChange'];
-  readonly requireSignIn: ExtensionContext['requireSignIn'];
-  readonly signInAnswer: ExtensionContext['signInAnswer'];
-  readonly postedForms: ExtensionContext['postedForms'];
-  readonly signOut: ExtensionContext['signOut'];
-  readonly pseudonyms: ExtensionContext['pseudonyms'];
   /** Problems that oidc-provider finds in the metadata of a client. */
   problemsOf(client: Client): readonly InputProblem[];
   /** The record of a client, or of an application of an extension. */
   client(id: string): Promise<Client | undefined>;
-  readonly endActing: ExtensionContext['endActing'];
-  readonly acting: ReturnType<typeof createActingHere>;
-  readonly endActingOf: ExtensionContext['endActingOf'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -224,6 +216,7 @@ export function createProtocol(
   sendLogoutTokens(parts, provider);
 
   const { isOver: isSignInOver, ...interactions } = createInteractions(parts, provider, acting, isComplete, completed);
+  const toEnd = createSignInToEnd(provider);
   const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
@@ -234,9 +227,38 @@ export function createProtocol(
     get app() {
       return provider() as unknown as ProtocolApp['app'];
     },
-    interactions,
+    signIn: {
+      current: signedIn,
+      toEnd,
+      require: signInRequests.require,
+      answer: signInRequests.take,
+      isSufficient: createSufficient(parts, isComplete),
+      mayChange: createMayChange(parts),
+      interactions,
+    },
+    sessions: { ...createUserSessions(parts), signOut: logout.signOut },
+    impersonation: {
+      ...present({ rules: options.impersonation }),
+      current: createActingHere(parts, provider),
+      inPerson: createInPerson(parts, toEnd),
+      end: acting.end,
+      endOf: acting.endOf,
+    },
+    claims: {
+      ...createAccountClaims(parts, accounts, findClient),
+      ...(ofExtensions && { pseudonyms: { of: ofExtensions.encipher, oidOf: ofExtensions.decipher } }),
+    },
+    keys: {
+      sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
+      async signature(data, alg) {
+        const key = parts.keys().signing(alg);
+        const signature = await key.sign(Buffer.from(data));
+        return { kid: key.kid, alg: key.alg, signature, publicKey: key.publicKey.export({ format: 'jwk' }) };
+      },
+      introspectionAlgorithm: createIntrospectionAlgorithm(parts),
+    },
+    postedForms: createPostedForms(parts),
     isSignInOver,
-    claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, {
       accounts,
       scopes,
@@ -245,29 +267,9 @@ export function createProtocol(
       possession: createCheckPossession(parts, provider),
     }),
     proofAlgorithms: () => proofAlgorithms(provider()),
-    async signature(data, alg) {
-      const key = parts.keys().signing(alg);
-      const signature = await key.sign(Buffer.from(data));
-      return { kid: key.kid, alg: key.alg, signature, publicKey: key.publicKey.export({ format: 'jwk' }) };
-    },
-    introspectionAlgorithm: createIntrospectionAlgorithm(parts),
-    sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
-    sessions: createUserSessions(parts),
-    signedIn,
-    signInToEnd: createSignInToEnd(provider),
     signInState: createSignInState(parts, provider, isComplete),
-    isSufficient: createSufficient(parts, isComplete),
-    mayChange: createMayChange(parts),
-    requireSignIn: signInRequests.require,
-    signInAnswer: signInRequests.take,
-    postedForms: createPostedForms(parts),
-    signOut: logout.signOut,
-    pseudonyms: ofExtensions && { of: ofExtensions.encipher, oidOf: ofExtensions.decipher },
     problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
-    endActing: acting.end,
-    endActingOf: acting.endOf,
-    acting: createActingHere(parts, provider),
     get routes() {
       return instances.current().routes;
     },

@@ -1,6 +1,6 @@
 /** Counters of attempts, which all nodes share. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ExtensionLimits } from '../contract/context/limits.js';
 import { UnavailableError } from '../errors.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore } from '../store/artifact-store.js';
@@ -20,7 +20,7 @@ interface Owed {
 }
 
 export interface SharedAttempts {
-  readonly attempts: ExtensionContext['attempts'];
+  readonly attempts: ExtensionLimits['attempts'];
   /** Stops the wait for the store. */
   close(): Promise<void>;
 }

@@ -13,6 +13,7 @@ import {
   clientEndpointOf,
   clientRulesOf,
   discoveryOf,
+  endActingAtOf,
   grantTypesOf,
   lettersOf,
   operationsOf,
@@ -20,8 +21,9 @@ import {
   seedPiecesOf,
 } from '../contract/assembly/contributions.js';
 import { createSignInOffers } from '../contract/assembly/sign-in-offers.js';
+import type { ExtensionPages } from '../contract/context/pages.js';
 import type { Extension } from '../contract/extension.js';
-import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
+import type { ContextOf } from '../contract/extension-context.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords } from '../directory/index.js';
 import { StoreAwayError, UnavailableError } from '../errors.js';
 import { createFetchProblem } from '../fetch/fetch-rules.js';
@@ -57,7 +59,7 @@ import { createSealer } from '../store/sealer.js';
 import { createAttempts } from './attempts.js';
 import { findProblems } from './configuration-problems.js';
 import { createExtensionContexts } from './extension-context.js';
-import { collectionNames, createFormAnswers, createKeptData, createRowsOfExtensions, extensionEventSources } from './extension-data.js';
+import { collectionNames, createFormAnswers, createRecords, createRowsOfExtensions, extensionEventSources } from './extension-data.js';
 import { createExtensionWork } from './extension-work.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { invitationRulesOf, recoveryRulesOf } from './link-rules.js';
@@ -200,15 +202,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     backchannel,
     participants,
     actings: actingRulesOf(actings),
+    endActingAt: endActingAtOf(extensions, lateContextOf),
     withAdditions: (configuration) => withAdditions(configuration, extensions, contextOf),
     clientsOfExtensions,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
-  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, now, sealer, directory });
+  const records = createRecords({ extensions, rows: extensionRows, artifacts, now, sealer, directory });
   const work = createExtensionWork({ extensions, directory, artifacts, sealer, node, logger });
-  const brandingOf: ExtensionContext['brandingOf'] = async (tid, clientId) => {
+  const brandingOf: ExtensionPages['brandingOf'] = async (tid, clientId) => {
     const [tenant, client] = await Promise.all([
       directory.tenants.get(tid),
       clientId === undefined ? undefined : directory.clients.get(clientId),
@@ -222,28 +225,24 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     protocol,
     directory,
     claims,
-    attempts,
-    csrf,
-    countWrongSecret,
-    brandingOf,
-    ...(options.mail && {
-      mail: createMail({ options: options.mail, write: (letter, look) => writeLetter(letter, look), attempts, brandingOf, logger }),
-    }),
     logger,
+    now,
     extensions,
     operations,
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
-    now,
-    kept,
+    http: { csrf, fetch, fetchProblem },
+    brandingOf,
+    records,
     work: {
       deliver: work.deliver,
       emit: work.emit,
-      seal: work.seal,
-      fetch,
-      fetchProblem,
-      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), list: () => keys.list(), signature: protocol.signature },
+      ...(options.mail && {
+        mail: createMail({ options: options.mail, write: (letter, look) => writeLetter(letter, look), attempts, brandingOf, logger }),
+      }),
     },
+    keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), list: () => keys.list(), seal: work.seal },
+    limits: { attempts, countWrongSecret },
   });
   const showPage = pagesOf(extensions, contextOf);
   const writeLetter = lettersOf(extensions, contextOf);

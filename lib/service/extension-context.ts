@@ -5,6 +5,13 @@
  * and checks, `open-stores` the stores of the service.
  */
 import type { ClaimResolver } from '../claims/resolver.js';
+import type { ExtensionHttp } from '../contract/context/http.js';
+import type { ExtensionKeys } from '../contract/context/keys.js';
+import type { ExtensionLimits } from '../contract/context/limits.js';
+import type { ExtensionPages } from '../contract/context/pages.js';
+import type { ExtensionRecords } from '../contract/context/records.js';
+import type { ExtensionService } from '../contract/context/service.js';
+import type { ExtensionWork } from '../contract/context/work.js';
 import type { Extension } from '../contract/extension.js';
 import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { textsOf } from '../contract/pages/page-additions.js';
@@ -21,115 +28,98 @@ import { browserStateCookie } from '../oidc/sessions/browser-state.js';
 import { pathCookieName } from '../oidc/sessions/cookies.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
+import { present } from '../present.js';
 import { ownContext } from './own-context.js';
 
-export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'csrf' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
+export interface ExtensionContextParts {
   readonly options: ResolvedOptions;
   readonly protocol: Protocol;
   readonly directory: Directory;
   readonly claims: ClaimResolver;
   readonly logger: Logger;
-  readonly now: ExtensionContext['now'];
-  readonly kept: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'>;
-  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'fetchProblem' | 'keys'>;
+  readonly now: ExtensionService['now'];
+  readonly operations: ExtensionService['operations'];
   readonly extensions: readonly Extension[];
-  readonly operations: ExtensionContext['operations'];
   readonly showPage: ShowPage;
-  /** Hears of each guard that an extension puts before a route. */
+  /** Records each guard that an extension puts before a route. */
   readonly guard: (guarded: Guarded) => void;
+  readonly http: Pick<ExtensionHttp, 'csrf' | 'fetch' | 'fetchProblem'>;
+  readonly brandingOf: ExtensionPages['brandingOf'];
+  readonly records: ExtensionRecords;
+  readonly work: Pick<ExtensionWork, 'deliver' | 'emit' | 'mail'>;
+  readonly keys: Pick<ExtensionKeys, 'rotate' | 'list' | 'seal'>;
+  readonly limits: Pick<ExtensionLimits, 'attempts' | 'countWrongSecret'>;
 }
 
-/** The contexts of all extensions: each its own, which differ in what is named after the extension alone. */
+/** Returns the contexts of all extensions. They differ only in what has the extension's name. */
 export function createExtensionContexts(parts: ExtensionContextParts): ContextOf {
-  const { options, protocol, directory, claims, attempts, countWrongSecret, logger, extensions, showPage } = parts;
-  const { issuer } = options;
-  const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
-  /** Asked when it is needed: extensions get the context that is made here. */
-  const endActingAt = (): { readonly endAt: string } | undefined => {
-    for (const extension of extensions) {
-      const endAt = extension.endActingAt?.(contextOf(extension.name));
-      if (endAt !== undefined) return { endAt };
-    }
-    return undefined;
-  };
-  const context: Omit<ExtensionContext, 'bearer'> = {
-    issuer,
-    production: options.production,
-    locales: options.locales,
-    branding: options.branding,
-    own: options.paths.own,
-    url: (path) => issuer + path,
-    now: parts.now,
-    directory,
+  const { options, protocol, directory, extensions } = parts;
+  const { signIn, sessions, impersonation, claims } = protocol;
+  const http: Omit<ExtensionHttp, 'bearer'> = {
+    ...parts.http,
+    postedForms: protocol.postedForms,
     cookieName: (name) => pathCookieName(name, options),
     browserStateCookie: browserStateCookie(options),
-    interactions: protocol.interactions,
-    claims: protocol.claims,
-    operations: parts.operations,
-    eventTypes: [...eventNames, ...extensions.flatMap(({ events = [] }) => events)],
-    ...parts.kept,
-    ...parts.work,
-    ...(protocol.pseudonyms && { pseudonyms: protocol.pseudonyms }),
-    sign: protocol.sign,
-    introspectionAlgorithm: protocol.introspectionAlgorithm,
-    signingAlgorithms: algorithmsOf(options.keys),
-    sessions: protocol.sessions,
-    signedIn: protocol.signedIn,
-    signInToEnd: protocol.signInToEnd,
-    isSufficient: protocol.isSufficient,
-    mayChange: protocol.mayChange,
-    requireSignIn: protocol.requireSignIn,
-    signInAnswer: protocol.signInAnswer,
-    postedForms: protocol.postedForms,
-    async sendForm(ctx, { action, fields, client: id }) {
-      if (!/^https?:$/.test(new URL(action).protocol)) throw new TypeError('a form goes to a http or https URL');
-      const client = id === undefined ? undefined : await protocol.client(id);
-      ctx.status = 200;
-      await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
-    },
-    signOut: protocol.signOut,
-    endActing: protocol.endActing,
-    async acting(ctx) {
-      const here = await protocol.acting(ctx);
-      return here && { ...here, ...(endActingAt() ?? {}) };
-    },
-    endActingOf: protocol.endActingOf,
-    async inPerson(ctx, next) {
-      if (!(await protocol.signInToEnd(ctx))?.act) return next();
-      ctx.status = 403;
-      await showPage(ctx, { page: 'acting' });
-    },
-    scopeDescriptions: () => describeScopes(directory, claims),
-    view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
-    brandingOf: parts.brandingOf,
-    ...(parts.mail && { mail: parts.mail }),
-    ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ciba: options.ciba,
-    texts: (locale) => texts[locale] ?? {},
-    pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
-    accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),
-    csrf: parts.csrf,
-    attempts,
-    countWrongSecret,
-    ...(options.impersonation && { impersonation: options.impersonation }),
-    lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },
-    limits: options.limits,
-    logger,
     requestId: (ctx) => requestIdOf(ctx as never),
   };
+  const shared: Omit<ExtensionContext, 'http'> = {
+    service: serviceOf(parts),
+    directory,
+    pages: pagesOf(parts),
+    signIn,
+    sessions,
+    impersonation,
+    claims,
+    records: parts.records,
+    work: { ...parts.work, eventTypes: [...eventNames, ...extensions.flatMap(({ events = [] }) => events)] },
+    keys: { ...protocol.keys, ...parts.keys, algorithms: algorithmsOf(options.keys) },
+    limits: { ...options.limits, ...parts.limits },
+  };
   const contexts = new Map<string, ExtensionContext>();
-  const contextOf: ContextOf = (name) => {
+  return (name) => {
     const known = contexts.get(name);
     if (known) return known;
     const guard = (guarded: Omit<Guarded, 'extension'>) => parts.guard({ ...guarded, extension: name });
     const bearer = createBearer({ read: protocol.readAccessToken, proofAlgorithms: protocol.proofAlgorithms, directory, guard });
-    const own = ownContext(name, { ...context, bearer });
+    const own = ownContext(name, { ...shared, http: { ...http, bearer } });
     contexts.set(name, own);
     return own;
   };
-  return contextOf;
 }
 
-/** Those of the keys that were given; we make one of each. */
+const serviceOf = ({ options, logger, now, operations }: ExtensionContextParts): ExtensionService => ({
+  issuer: options.issuer,
+  production: options.production,
+  locales: options.locales,
+  branding: options.branding,
+  own: options.paths.own,
+  url: (path) => options.issuer + path,
+  now,
+  logger,
+  operations,
+  ...present({ personalTenant: options.personalTenant }),
+  ciba: options.ciba,
+  lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },
+});
+
+function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf }: ExtensionContextParts): ExtensionPages {
+  const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
+  return {
+    view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
+    async sendForm(ctx, { action, fields, client: id }) {
+      if (!/^https?:$/.test(new URL(action).protocol)) throw new TypeError('a form goes to a http or https URL');
+      const client = id === undefined ? undefined : await protocol.client(id);
+      ctx.status = 200;
+      await showPage(ctx, { page: 'continue', action, fields, ...present({ client }) });
+    },
+    brandingOf,
+    texts: (locale) => texts[locale] ?? {},
+    scopeDescriptions: () => describeScopes(directory, claims),
+    additions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
+    accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),
+  };
+}
+
+/** Algorithms of the keys that the host gave. Without any, the service makes one key of each. */
 const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>
   signing ? [...new Set(signing.map(signingAlgorithm))] : ['RS256', 'ES256'];

@@ -1,6 +1,7 @@
 /** What extensions keep, put together: durable rows and short-lived records. */
+
+import type { ExtensionRecords } from '../contract/context/records.js';
 import type { Extension } from '../contract/extension.js';
-import type { ExtensionContext } from '../contract/extension-context.js';
 import {
   createExtensionData,
   type Directory,
@@ -52,7 +53,7 @@ export const createRowsOfExtensions = (
     nudge,
   });
 
-interface KeptDataParts {
+interface RecordsParts {
   readonly extensions: readonly Extension[];
   readonly rows: ExtensionData;
   readonly artifacts: ArtifactStore;
@@ -63,13 +64,11 @@ interface KeptDataParts {
 }
 
 /** The answers to forms, which no extension can name. */
-export const createFormAnswers = (parts: Pick<KeptDataParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
+export const createFormAnswers = (parts: Pick<RecordsParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
   createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
 
-/** The members of the context that lead to it. */
-export function createKeptData(
-  parts: KeptDataParts,
-): Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'> {
+/** The group `records` of the context. */
+export function createRecords(parts: RecordsParts): ExtensionRecords {
   const { extensions, rows, artifacts, now, sealer, directory } = parts;
   const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
     const account = await directory.accounts.findByOid(oid);

@@ -2,6 +2,8 @@
 
 import { answered } from '../contract/assembly/answers.js';
 import { isOwnName, OWN_NAME } from '../contract/collections.js';
+import type { ExtensionKeys } from '../contract/context/keys.js';
+import type { ExtensionWork } from '../contract/context/work.js';
 import type { Extension } from '../contract/extension.js';
 import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { sharedClaims } from '../contract/shared-claims.js';
@@ -36,7 +38,7 @@ export interface ExtensionWorkParts {
   readonly logger: Logger;
 }
 
-export interface ExtensionWork extends Pick<ExtensionContext, 'deliver' | 'seal' | 'emit'> {
+export interface RunningWork extends Pick<ExtensionWork, 'deliver' | 'emit'>, Pick<ExtensionKeys, 'seal'> {
   /** Starts the extensions, then what they do. @throws ConfigError, or what an extension threw; those that were started are closed then. */
   start(contextOf: ContextOf): Promise<void>;
   problems(): Promise<readonly HealthProblem[]>;
@@ -44,7 +46,7 @@ export interface ExtensionWork extends Pick<ExtensionContext, 'deliver' | 'seal'
   close(): Promise<void>;
 }
 
-export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
+export function createExtensionWork(parts: ExtensionWorkParts): RunningWork {
   const { extensions, directory, artifacts, sealer, node, logger } = parts;
   const kinds = new Set<string>();
   const events = new Set<string>(extensions.flatMap((extension) => extension.events ?? []));

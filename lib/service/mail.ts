@@ -1,5 +1,6 @@
 /** The host's mail, for extensions: how often, how long, and in whose look. */
-import type { ExtensionContext } from '../contract/extension-context.js';
+import type { ExtensionLimits } from '../contract/context/limits.js';
+import type { ExtensionPages } from '../contract/context/pages.js';
 import type { Mail, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';
@@ -13,7 +14,7 @@ const MOST = 5;
 /** Milliseconds that the host has to take one; less than a delivery may take. */
 const TIMEOUT_MS = 30_000;
 
-interface MailParts extends Pick<ExtensionContext, 'attempts' | 'brandingOf'> {
+interface MailParts extends Pick<ExtensionLimits, 'attempts'>, Pick<ExtensionPages, 'brandingOf'> {
   readonly options: MailOptions;
   readonly write: WriteLetter;
   readonly logger: Logger;

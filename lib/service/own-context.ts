@@ -11,15 +11,18 @@ export function ownContext(extension: string, shared: ExtensionContext): Extensi
     if (name.split(/[ .:]/, 1)[0] === extension) return name;
     throw new TypeError(`the extension '${extension}' has the ${what} '${name}', which does not begin with its name`);
   };
-  const { pseudonyms } = shared;
+  const { pseudonyms } = shared.claims;
   return {
     ...shared,
-    attempts: (counter, window, by) => shared.attempts(`${extension} ${counter}`, window, by),
-    seal: (purpose) => shared.seal(owned('purpose', purpose)),
+    limits: { ...shared.limits, attempts: (counter, window, by) => shared.limits.attempts(`${extension} ${counter}`, window, by) },
+    keys: { ...shared.keys, seal: (purpose) => shared.keys.seal(owned('purpose', purpose)) },
     ...(pseudonyms && {
-      pseudonyms: {
-        of: (sector, oid) => pseudonyms.of(owned('sector', sector), oid),
-        oidOf: (sector, pseudonym) => pseudonyms.oidOf(owned('sector', sector), pseudonym),
+      claims: {
+        ...shared.claims,
+        pseudonyms: {
+          of: (sector, oid) => pseudonyms.of(owned('sector', sector), oid),
+          oidOf: (sector, pseudonym) => pseudonyms.oidOf(owned('sector', sector), pseudonym),
+        },
       },
     }),
   };

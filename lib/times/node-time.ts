@@ -21,7 +21,7 @@ export const nodeSeconds = (): number => epochSeconds(Date.now());
  * ```ts
  * import { type ExtensionContext, secondsAhead } from 'tenant-idp/extension';
  *
- * const settings = ({ now }: ExtensionContext) => ({ clockSkewSeconds: -secondsAhead(now) });
+ * const settings = ({ service: { now } }: ExtensionContext) => ({ clockSkewSeconds: -secondsAhead(now) });
  * ```
  */
 export const secondsAhead = (now: () => number): number => Math.round((Date.now() - now()) / 1000);

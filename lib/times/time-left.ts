@@ -3,13 +3,13 @@ const unitsUntil = (at: Date, now: () => number, unitMs: number): number => Math
 
 /**
  * Whole seconds until an instant, one at least, as `Retry-After` has them.
- * @param now the time that all nodes share, which is `now` of the context
+ * @param now the time that all nodes share, which is `service.now` of the context
  * @see RFC 9110 §10.2.3
  * @example
  * ```ts
  * import { type ExtensionContext, IdpError, secondsUntil } from 'tenant-idp/extension';
  *
- * async function countLetter({ attempts, now }: ExtensionContext, address: string): Promise<void> {
+ * async function countLetter({ limits: { attempts }, service: { now } }: ExtensionContext, address: string): Promise<void> {
  *   const { count, resetsAt } = await attempts(`letters.to ${address}`, 3_600_000);
  *   if (count > 5) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
  * }
@@ -19,12 +19,12 @@ export const secondsUntil = (at: Date, now: () => number): number => unitsUntil(
 
 /**
  * Whole minutes until an instant, one at least, as pages tell people.
- * @param now the time that all nodes share, which is `now` of the context
+ * @param now the time that all nodes share, which is `service.now` of the context
  * @example
  * ```ts
  * import { type ExtensionContext, minutesUntil } from 'tenant-idp/extension';
  *
- * const wait = ({ now }: ExtensionContext, resetsAt: Date): string => `Try again in ${minutesUntil(resetsAt, now)} minutes.`;
+ * const wait = ({ service: { now } }: ExtensionContext, resetsAt: Date): string => `Try again in ${minutesUntil(resetsAt, now)} minutes.`;
  * ```
  */
 export const minutesUntil = (at: Date, now: () => number): number => unitsUntil(at, now, 60_000);

@@ -42,13 +42,13 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
     test('rows are as they were, and told of', async () => {
       const told: unknown[] = [];
       service.idp.events.on('NoteTaken' as never, (event) => void told.push((event as { data: unknown }).data));
-      const rows = context.collection(notes, tid);
+      const rows = context.records.collection(notes, tid);
       const event = { type: 'NoteTaken', data: { AggregateId: '1' } } as unknown as RowEvent;
       const row = await rows.insert({ text: 'one', at: new Date(5), tags: ['a', 'b'] }, { events: [event] });
       expect(await rows.find('byTag', ['b'])).toEqual([{ ...row, version: expect.any(Number) }]);
       expect(row.at).toEqual(new Date(5));
       await expect(rows.insert({ text: 'one', at: new Date(), tags: [] })).rejects.toMatchObject({ code: 'conflict' });
-      expect(await context.collection(notes, 'elsewhere').get(row.id)).toBeUndefined();
+      expect(await context.records.collection(notes, 'elsewhere').get(row.id)).toBeUndefined();
       await until(() => told.length > 0);
       expect(told).toEqual([{ AggregateId: '1' }]);
       await rows.remove(row.id);
@@ -57,19 +57,19 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
     });
 
     test.each([12, -12])('L6: on a node whose clock is %i s off, short-lived records end when they should', async (seconds) => {
-      const kept = context.artifact(links);
+      const kept = context.records.artifact(links);
       passTime(seconds);
       expect(await kept.put(`soon ${seconds}`, 1, { lifetimeSeconds: 10 })).toBe(true);
       expect(await kept.put(`soon ${seconds}`, 2, { lifetimeSeconds: 10 })).toBe(false);
       expect([await kept.read(`soon ${seconds}`), await kept.take(`soon ${seconds}`)]).toEqual([1, 1]);
       expect(await kept.take(`soon ${seconds}`)).toBeUndefined();
-      const before = context.now();
-      const { resetsAt } = await context.attempts(`soon ${seconds}`, 10_000);
+      const before = context.service.now();
+      const { resetsAt } = await context.limits.attempts(`soon ${seconds}`, 10_000);
       expect(Math.round((resetsAt.getTime() - before) / 5000)).toBe(2);
     });
 
     test('short-lived records are taken once', async () => {
-      const kept = context.artifact(links);
+      const kept = context.records.artifact(links);
       for (let round = 0; round < 5; round += 1) {
         expect(await kept.put(`link ${round}`, { round })).toBe(true);
         const taken = await Promise.all(Array.from({ length: 20 }, () => kept.take(`link ${round}`)));

@@ -217,6 +217,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['assembly/', 'browser-records.ts', 'own-page.ts', 'per-context.ts', 'seed.ts'],
     ['extension.ts'],
     ['extension-context.ts'],
+    ['context/'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
     ['limit.ts', 'route-names.ts', 'schema-formats.ts', 'shared-claims.ts'],

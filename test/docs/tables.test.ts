@@ -137,9 +137,12 @@ describe('the tables of the documentation', () => {
     const page = pageAt('docs/extensions.md');
     const added = page.table('What an extension may add', 'Member');
     expect(added.map(([name]) => name)).toEqual(membersOf('lib/contract/extension.ts', 'Extension').map(nameOf));
-    expect(page.table('What an extension gets', 'Member').map(([name]) => name)).toEqual(
-      membersOf('lib/contract/extension-context.ts', 'ExtensionContext').map(nameOf),
-    );
+    const groups = membersOf('lib/contract/extension-context.ts', 'ExtensionContext').map(nameOf);
+    expect(page.table('What an extension gets', 'Group').map(([name]) => name)).toEqual(groups);
+    for (const group of groups.filter((name) => name !== 'directory'))
+      expect(
+        page.table(`The group ${group}`, `Member of \`${group}\``).flatMap(([name = '']) => name.replaceAll('`', '').split(', ')),
+      ).toEqual(membersOfGroup(group));
     const around = added.find(([name]) => name === 'around')?.[1] ?? '';
     expect([...around.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(Object.keys(routes));
   });
@@ -184,6 +187,17 @@ function membersOf(file: string, name: string): readonly ts.TypeElement[] {
   );
   if (!found) throw new Error(`${file} declares no interface ${name}`);
   return [...found.members];
+}
+
+/** Members of a group of an extension's context, those that it inherits first. */
+function membersOfGroup(group: string): readonly string[] {
+  const inherited = { claims: ['clients/account-claims', 'AccountClaims'], sessions: ['sign-in/sessions', 'Sessions'] }[group];
+  const [file, name] = inherited ?? [];
+  const pascal = group[0]?.toUpperCase() + group.slice(1);
+  return [
+    ...(inherited ? membersOf(`lib/contract/${file}.ts`, String(name)) : []),
+    ...membersOf(`lib/contract/context/${group.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`, `Extension${pascal}`),
+  ].map(nameOf);
 }
 
 const nameOf = ({ name }: ts.TypeElement): string => (name as ts.Identifier).text;

@@ -22,7 +22,7 @@ const service = useIdp({
       name: 'beside',
       // The job opens no secret of a webhook, but what it is made of asks for the purpose.
       start: async (given) => {
-        context = { ...given, seal: (purpose) => given.seal(`beside ${purpose}`) };
+        context = { ...given, keys: { ...given.keys, seal: (purpose) => given.keys.seal(`beside ${purpose}`) } };
       },
     },
   ],
@@ -84,7 +84,7 @@ test('lifetimes.events: the job takes away what is older, but for what a webhook
 test('what was given up for a webhook goes with the event', async () => {
   const [tenant] = await service.idp.directory.tenants.find();
   const tid = tenant?.id ?? '';
-  const letters = context.collection(deadLetters, tid);
+  const letters = context.records.collection(deadLetters, tid);
   const giveUp = async () => {
     const { id } = await service.idp.tenant(tid).persons.create({ givenName: 'Given', familyName: 'Up' });
     const { events: found } = await until(

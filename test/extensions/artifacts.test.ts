@@ -19,7 +19,7 @@ const extension: Extension = {
   artifacts: [links, states, devices, baskets],
   routes(router, given) {
     context = given;
-    router.get('/grant', given.bearer('orders', 'orders.read'), (ctx) => {
+    router.get('/grant', given.http.bearer('orders', 'orders.read'), (ctx) => {
       ctx.body = { grantId: (ctx.state as BearerState).accessToken.grantId };
     });
   },
@@ -45,39 +45,45 @@ afterEach(backToPresent);
 
 describe('short-lived records of an extension', () => {
   test('are put if they are absent, read, removed', async () => {
-    const kept = context.artifact(states);
+    const kept = context.records.artifact(states);
     expect(await kept.read('a')).toBeUndefined();
     expect(await kept.put('a', { step: 1 })).toBe(true);
     expect(await kept.put('a', { step: 2 })).toBe(false);
     expect(await kept.read('a')).toEqual({ step: 1 });
-    expect(await context.artifact(links).read('a')).toBeUndefined();
+    expect(await context.records.artifact(links).read('a')).toBeUndefined();
     await kept.remove('a');
     expect([await kept.read('a'), await kept.put('a', {})]).toEqual([undefined, false]);
   });
 
   test('are taken exactly once, however many ask', async () => {
-    const kept = context.artifact(links);
+    const kept = context.records.artifact(links);
     for (let round = 0; round < 20; round += 1) {
       await kept.put(`link ${round}`, round);
       const taken = await Promise.all(Array.from({ length: 50 }, () => kept.take(`link ${round}`)));
       expect(taken.filter((value) => value !== undefined)).toEqual([round]);
     }
     expect([await kept.read('link 1'), await kept.put('link 1', 'again')]).toEqual([undefined, false]);
-    await expect(context.artifact(states).take('a')).rejects.toThrow(TypeError);
+    await expect(context.records.artifact(states).take('a')).rejects.toThrow(TypeError);
   });
 
   test('end in time', async () => {
-    await context.artifact(states).put('short', 1, { lifetimeSeconds: 10 });
-    await context.artifact(states).put('long', 1);
+    await context.records.artifact(states).put('short', 1, { lifetimeSeconds: 10 });
+    await context.records.artifact(states).put('long', 1);
     passTime(11);
-    expect([await context.artifact(states).read('short'), await context.artifact(states).read('long')]).toEqual([undefined, 1]);
+    expect([await context.records.artifact(states).read('short'), await context.records.artifact(states).read('long')]).toEqual([
+      undefined,
+      1,
+    ]);
     passTime(61);
-    expect([await context.artifact(states).read('long'), await context.artifact(states).put('long', 2)]).toEqual([undefined, true]);
-    await expect(context.artifact(states).put('longer', 1, { lifetimeSeconds: 61 })).rejects.toThrow(RangeError);
+    expect([await context.records.artifact(states).read('long'), await context.records.artifact(states).put('long', 2)]).toEqual([
+      undefined,
+      true,
+    ]);
+    await expect(context.records.artifact(states).put('longer', 1, { lifetimeSeconds: 61 })).rejects.toThrow(RangeError);
   });
 
   test('of an account end when its sign-ins are cut off', async () => {
-    const kept = context.artifact(devices);
+    const kept = context.records.artifact(devices);
     await expect(kept.put('phone', 1)).rejects.toThrow(TypeError);
     expect(await kept.put('phone', 1, { oid: alice.oid })).toBe(true);
     expect(await kept.read('phone')).toBe(1);
@@ -94,7 +100,7 @@ describe('short-lived records of an extension', () => {
     const { tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access orders.read' });
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     const { grantId } = (await (await fetch(`${service.issuer}/grant`, { headers })).json()) as { grantId: string };
-    const kept = context.artifact(baskets);
+    const kept = context.records.artifact(baskets);
     await expect(kept.put('basket', 1)).rejects.toThrow(TypeError);
     expect(await kept.put('basket', ['milk'], { grantId })).toBe(true);
     expect(await kept.read('basket')).toEqual(['milk']);
@@ -104,7 +110,7 @@ describe('short-lived records of an extension', () => {
   });
 
   test('keep neither their ids nor their values readable', async () => {
-    await context.artifact(states).put('a secret id', { value: 'a secret value' });
+    await context.records.artifact(states).put('a secret id', { value: 'a secret value' });
     expect(written.length).toBeGreaterThan(0);
     expect(written.join()).not.toMatch(/a secret/);
   });

@@ -23,7 +23,7 @@ const orders: Extension = {
   name: 'orders',
   errors: 'problem',
   errorCodes: errors.codes,
-  routes(router, { bearer }) {
+  routes(router, { http: { bearer } }) {
     const mayRead = bearer('orders', 'orders.read');
     router.get('/orders', mayRead, (ctx) => {
       const { client, account, scopes, audiences, login, expiresAt } = (ctx.state as BearerState).accessToken;
@@ -55,7 +55,7 @@ const orders: Extension = {
 const styled = (name: string, style?: 'oauth' | 'page'): Extension => ({
   name,
   ...(style && { errors: style }),
-  routes(router, { bearer }) {
+  routes(router, { http: { bearer } }) {
     router.get(`/${name}`, bearer('orders'), (ctx) => {
       ctx.body = {};
     });
@@ -357,7 +357,7 @@ function formatted(shape: Parameters<typeof json>[0]): Extension {
 function guarded(audience: string, scope: string): Extension {
   return {
     name: 'one',
-    routes(router, { bearer }) {
+    routes(router, { http: { bearer } }) {
       router.get('/one', bearer(audience, scope), () => {});
     },
   };

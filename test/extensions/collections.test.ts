@@ -62,7 +62,7 @@ beforeAll(async () => {
   const tenants = await service.idp.directory.tenants.find();
   [acme, globex] = ['Acme', 'Globex'].map((name) => tenants.find((tenant) => tenant.name === name)?.id ?? '');
 });
-const rowsOf = (tid = '') => context.collection(notes, tid);
+const rowsOf = (tid = '') => context.records.collection(notes, tid);
 
 describe('rows of an extension', () => {
   test('are inserted, found by index, updated and removed', async () => {
@@ -153,7 +153,7 @@ describe('rows of an extension', () => {
   });
 
   test('of a collection that nobody declares are refused', () => {
-    expect(() => context.collection(undeclared, acme ?? '')).toThrow('notes.others');
+    expect(() => context.records.collection(undeclared, acme ?? '')).toThrow('notes.others');
   });
 });
 
@@ -166,7 +166,7 @@ describe('events of rows', () => {
   });
 
   test('are told once each, with the write, and after the row is gone too', async () => {
-    const rows = context.collection(orders, acme ?? '');
+    const rows = context.records.collection(orders, acme ?? '');
     const { id, ...row } = await rows.insert({ amount: 1 }, { id: 'o-1', events: [event('OrderPlaced', 'o-1')] });
     expect([id, row]).toEqual(['o-1', { amount: 1, version: 1, tid: acme }]);
     await rows.remove(id, [event('OrderRemoved', 'o-1')]);
@@ -181,7 +181,7 @@ describe('events of rows', () => {
     told.length = 0;
     const expected: string[] = [];
     for (let round = 0; round < 20; round += 1) {
-      const rows = context.collection(orders, (round % 2 === 0 ? acme : globex) ?? '');
+      const rows = context.records.collection(orders, (round % 2 === 0 ? acme : globex) ?? '');
       const row = await rows.insert({ amount: round }, { id: 'o-0', events: [event('OrderPlaced', `${round}`)] });
       expect(row).toEqual({ amount: round, id: 'o-0', version: expect.any(Number), tid: round % 2 === 0 ? acme : globex });
       await expect(rows.insert({ amount: -1 }, { id: 'o-0' })).rejects.toMatchObject({ code: 'conflict' });
@@ -196,7 +196,7 @@ describe('events of rows', () => {
 
   test('are told of a write that was made, and not of one that was refused', async () => {
     told.length = 0;
-    const rows = context.collection(orders, acme ?? '');
+    const rows = context.records.collection(orders, acme ?? '');
     await rows.insert({ amount: 1 }, { id: 'o-2', events: [event('OrderPlaced', 'o-2')] });
     await expect(rows.insert({ amount: 1 }, { id: 'o-2', events: [event('OrderPlaced', 'again')] })).rejects.toMatchObject({
       code: 'conflict',
@@ -224,7 +224,7 @@ describe('events of rows', () => {
     };
     const killed = await startIdp({ extensions: [other], directory: failing });
     const [tenant] = await killed.idp.directory.tenants.find();
-    const rows = own.collection(orders, tenant?.id ?? '');
+    const rows = own.records.collection(orders, tenant?.id ?? '');
     const { id } = await rows.insert({ amount: 1 });
     await expect(rows.remove(id)).rejects.toThrow('temporarily_unavailable');
     await until(async () => (await failing.collection(orders.name).get(id)) === undefined);
@@ -232,7 +232,7 @@ describe('events of rows', () => {
   });
 
   test('that nobody declares, or of a collection without, are refused', async () => {
-    const rows = context.collection(orders, acme ?? '');
+    const rows = context.records.collection(orders, acme ?? '');
     await expect(rows.insert({ amount: 1 }, { events: [event('UserDisabled', 'x')] })).rejects.toThrow('UserDisabled');
     await expect(rowsOf(acme).insert(note('told'), { events: [event('OrderPlaced', 'x')] })).rejects.toThrow('no events');
   });
@@ -246,7 +246,7 @@ describe('what is kept of a person', () => {
     await rowsOf(acme).insert(note('of carol', person.personId));
     await rowsOf(acme).insert(note('of alice'));
     const others = { 'factors.enrolled': [], 'impersonation.records': [] };
-    expect(await context.keptData.export(person)).toEqual({ 'notes.entries': [{ text: 'of carol' }], ...others });
+    expect(await context.records.keptData.export(person)).toEqual({ 'notes.entries': [{ text: 'of carol' }], ...others });
     await persons.remove(person.personId);
     // The first attempt fails, and five seconds or so pass.
     await until(() => erased.length > 0);
@@ -268,7 +268,7 @@ describe('what is kept of a person', () => {
     await rowsOf(globex).insert(note('stays'));
     const entries = store.collection<Row>('notes.entries');
     await entries.put({ id: 'unreadable', tid: acme, text: 7 } as unknown as Row);
-    await context.keptData.removeTenant(acme ?? '');
+    await context.records.keptData.removeTenant(acme ?? '');
     expect(removed).toEqual([`${acme} 2`]);
     expect([await rowsOf(acme).list(), (await rowsOf(globex).list()).length]).toEqual([[], 1]);
     expect(await entries.get('unreadable')).toBeUndefined();

@@ -13,12 +13,12 @@ const closed: string[] = [];
 
 const greeting: Extension = {
   name: 'greeting',
-  routes(router, { issuer }) {
+  routes(router, { service: { issuer } }) {
     router.get('/idp/greeting', (ctx) => {
       ctx.body = { hello: issuer };
     });
   },
-  discovery: ({ url }) => ({ greeting_endpoint: url('/idp/greeting') }),
+  discovery: ({ service: { url } }) => ({ greeting_endpoint: url('/idp/greeting') }),
   around: {
     introspection: () => async (ctx, next) => {
       await next();
@@ -49,7 +49,7 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
     name: 'learning',
     around: {
       introspection:
-        ({ sign, signingAlgorithms, claims, directory }) =>
+        ({ keys: { sign, algorithms: signingAlgorithms }, claims, directory }) =>
         async (ctx, next) => {
           await next();
           const { caller } = ctx.state as CallerState;
@@ -141,7 +141,7 @@ describe('house §5: what an application of another protocol is told', () => {
 
   test('pseudonyms lead back in their own sector alone, and are not those of a client of that name', async () => {
     const oid = (await account('bob@globex.test')).person.user.id;
-    const { of, oidOf } = told().pseudonyms ?? {};
+    const { of, oidOf } = told().claims.pseudonyms ?? {};
     const pseudonym = of?.('other https://sp.test', oid) ?? '';
     expect(pseudonym).toBe(of?.('other https://sp.test', oid));
     expect(oidOf?.('other https://sp.test', pseudonym)).toBe(oid);
@@ -156,20 +156,20 @@ describe('house §5: what an application of another protocol is told', () => {
   });
 
   test('there are none in a sector that does not begin with the name of the extension', () => {
-    const { of, oidOf } = told().pseudonyms ?? {};
+    const { of, oidOf } = told().claims.pseudonyms ?? {};
     const refused = new TypeError("the extension 'other' has the sector 'saml https://sp.test', which does not begin with its name");
     expect(() => of?.('saml https://sp.test', 'any')).toThrow(refused);
     expect(() => oidOf?.('saml https://sp.test', 'any')).toThrow(refused);
   });
 
   test('outside production, a service without a salt has those of a salt that it made; how long a sign-in lasts', async () => {
-    expect(told().lifetimes.session).toBe(7200);
+    expect(told().service.lifetimes.session).toBe(7200);
     let plain: ExtensionContext | undefined;
     const start: Extension['start'] = (given) => {
       plain = given;
     };
     await (await startIdp({ extensions: [{ name: 'plain', start }], subjectSalt: undefined as never, seed: {} })).close();
-    expect(plain).toHaveProperty('pseudonyms');
+    expect(plain).toHaveProperty('claims.pseudonyms');
   });
 });
 
@@ -177,7 +177,7 @@ test('house §5: a counter is the extension’s own: neither another extension n
   const secretOfOrders = JSON.stringify(['secret', 'orders', addressBlock('127.0.0.1')]);
   const counting = (name: string): Extension => ({
     name,
-    routes: (router, { attempts }) =>
+    routes: (router, { limits: { attempts } }) =>
       void router.get(`/${name}/:times`, async (ctx) => {
         for (let times = Number(ctx.params.times); times > 0; times -= 1) ctx.body = await attempts(secretOfOrders, 60_000);
       }),

@@ -13,7 +13,7 @@ let answers = true;
 
 const watcher: Extension = {
   name: 'watcher',
-  routes(router, { signedIn, url }) {
+  routes(router, { signIn: { current: signedIn }, service: { url } }) {
     router.get('/watcher/me', async (ctx) => {
       here = await signedIn(ctx);
       ctx.body = {};
@@ -23,7 +23,7 @@ const watcher: Extension = {
       ctx.body = url('/');
     });
   },
-  logoutParticipant: ({ url }) => ({
+  logoutParticipant: ({ service: { url } }) => ({
     notices(ended) {
       asked.push(ended);
       if (isFailing) throw new Error('cannot say');

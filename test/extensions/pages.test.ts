@@ -17,7 +17,7 @@ const accepted = new Set<string>();
 const terms: Extension = {
   name: 'terms',
   texts: inAll({ 'terms.title': 'Terms of {company}', 'terms.accept': 'Accept', 'terms.box': 'I agree', 'terms.tick': 'Tick the box' }),
-  requirements: ({ view, url, own }) => [
+  requirements: ({ pages: { view }, service: { url, own } }) => [
     {
       name: 'terms',
       error: 'interaction_required',
@@ -36,7 +36,7 @@ const terms: Extension = {
         }),
     },
   ],
-  routes: (router, { own, interactions, csrf }) => {
+  routes: (router, { service: { own }, signIn: { interactions }, http: { csrf } }) => {
     router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
@@ -68,13 +68,18 @@ const preferences: Extension = {
   name: 'preferences',
   texts: inAll({ 'preferences.title': 'Preferences', 'preferences.summary': 'What you <like>' }),
   accountSections: [
-    { name: 'preferences', title: 'preferences.title', summary: 'preferences.summary', href: ({ own, url }) => url(`${own}/preferences`) },
-    { name: 'letters', title: 'preferences.title', summary: 'preferences.summary', href: ({ mail }) => mail && '/letters' },
+    {
+      name: 'preferences',
+      title: 'preferences.title',
+      summary: 'preferences.summary',
+      href: ({ service }) => service.url(`${service.own}/preferences`),
+    },
+    { name: 'letters', title: 'preferences.title', summary: 'preferences.summary', href: ({ work }) => work.mail && '/letters' },
   ],
 };
 const odd: Extension = {
   name: 'odd',
-  routes: (router, { view }) => {
+  routes: (router, { pages: { view } }) => {
     router.get('/idp/odd', (ctx) => view(ctx, { title: { plain: 'Odd' }, parts: [{ part: 'text', text: 'odd.missing' }] }));
     router.get('/idp/scripted', (ctx) =>
       view(ctx, { title: { plain: 'S' }, parts: [], script: ctx.query.evil === undefined ? 'document.title = 1' : "'</script><img>'" }),

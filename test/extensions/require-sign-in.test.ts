@@ -12,7 +12,7 @@ const taken: unknown[] = [];
 const extension: Extension = {
   name: 'doors',
   clients: () => ({ find: (id) => doors.get(id) }),
-  routes(router, { requireSignIn, signInAnswer, postedForms, sendForm }) {
+  routes(router, { signIn: { require: requireSignIn, answer: signInAnswer }, http: { postedForms }, pages: { sendForm } }) {
     router.get('/doors/send', (ctx) => sendForm(ctx, JSON.parse(String(ctx.query.form))));
     router.get('/doors/enter', (ctx) =>
       requireSignIn(ctx, { client: 'doors:main', state: 'a state', ...(ctx.query as Partial<SignInAsk>) }),

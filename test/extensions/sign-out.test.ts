@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const leave: Extension = {
   name: 'leave',
-  routes(router, { signedIn, signOut }) {
+  routes(router, { signIn: { current: signedIn }, sessions: { signOut } }) {
     router.get('/leave/me', async (ctx) => {
       ctx.body = (await signedIn(ctx)) ?? {};
     });
@@ -28,7 +28,7 @@ const leave: Extension = {
       ctx.body = { next };
     });
   },
-  logoutParticipant: ({ url }) => ({
+  logoutParticipant: ({ service: { url } }) => ({
     notices(ended) {
       asked.push(ended);
       if (isFailing) throw new Error('cannot say');

@@ -21,7 +21,7 @@ describe('an extension', () => {
     async start(given) {
       context = given;
       given.directory.events.on('NoteTaken' as never, (event) => void heard.push(event));
-      log.push(`started, ${await given.sign('note+jwt', {}, 'ES256').then(() => 'with keys')}`);
+      log.push(`started, ${await given.keys.sign('note+jwt', {}, 'ES256').then(() => 'with keys')}`);
     },
     deliveries: () => ({
       'notes.mail': async ({ data, attempts }) => {
@@ -42,23 +42,23 @@ describe('an extension', () => {
   });
 
   test('has its deliveries taken, and again after a failure', async () => {
-    (await context.deliver('notes.mail', { id: 1 })).release();
+    (await context.work.deliver('notes.mail', { id: 1 })).release();
     await until(() => taken.length === 1);
     failures = 1;
-    (await context.deliver('notes.mail', { id: 2 }, { batch: 'b' })).release();
+    (await context.work.deliver('notes.mail', { id: 2 }, { batch: 'b' })).release();
     await until(() => taken.length === 2);
     expect(taken).toEqual([
       { data: { id: 1 }, attempts: 0 },
       { data: { id: 2 }, attempts: 1 },
     ]);
-    await expect(context.deliver('backchannel-logout', {})).rejects.toThrow(TypeError);
+    await expect(context.work.deliver('backchannel-logout', {})).rejects.toThrow(TypeError);
   });
 
   test('emits its events, each once, and no others', async () => {
     const [account] = await service.idp.directory.accounts.candidates('bob@globex.test');
     if (!account) throw new Error('bob is gone');
     const data = { AggregateId: account.person.user.id, Title: 'Milk' };
-    const emit = (type: string) => context.emit(type as never, account, data as never, 'note 1');
+    const emit = (type: string) => context.work.emit(type as never, account, data as never, 'note 1');
     await emit('NoteTaken');
     await emit('NoteTaken');
     await until(() => heard.length > 0);
@@ -70,25 +70,26 @@ describe('an extension', () => {
   });
 
   test('seals values for a purpose and a record', () => {
-    const seal = context.seal('notes secrets');
+    const seal = context.keys.seal('notes secrets');
     const sealed = seal.seal('note 1', 'a secret');
     expect([sealed.includes('secret'), seal.open('note 1', sealed), seal.isCurrent(sealed)]).toEqual([false, 'a secret', true]);
-    for (const wrong of [() => seal.open('note 2', sealed), () => context.seal('notes.others').open('note 1', sealed)])
+    for (const wrong of [() => seal.open('note 2', sealed), () => context.keys.seal('notes.others').open('note 1', sealed)])
       expect(wrong).toThrow(expect.objectContaining({ code: 'undecipherable' }));
-    expect(seal.hashes('x')).toEqual(context.seal('notes secrets').hashes('x'));
-    expect(seal.hashes('x')).not.toEqual(context.seal('notes.others').hashes('x'));
+    expect(seal.hashes('x')).toEqual(context.keys.seal('notes secrets').hashes('x'));
+    expect(seal.hashes('x')).not.toEqual(context.keys.seal('notes.others').hashes('x'));
   });
 
   test('seals for no purpose that does not begin with its name', () => {
     for (const purpose of ['others', 'factors totp', 'notes-too secrets', ' notes', 'notessecrets', ''])
-      expect(() => context.seal(purpose)).toThrow(
+      expect(() => context.keys.seal(purpose)).toThrow(
         new TypeError(`the extension 'notes' has the purpose '${purpose}', which does not begin with its name`),
       );
-    for (const purpose of ['notes', 'notes secrets', 'notes.secrets', 'notes:secrets']) expect(() => context.seal(purpose)).not.toThrow();
+    for (const purpose of ['notes', 'notes secrets', 'notes.secrets', 'notes:secrets'])
+      expect(() => context.keys.seal(purpose)).not.toThrow();
   });
 
   test('calls only what the operator allows', async () => {
-    await expect(context.fetch(service.issuer, { timeoutMs: 1000, maxBytes: 1000 })).rejects.toThrow();
+    await expect(context.http.fetch(service.issuer, { timeoutMs: 1000, maxBytes: 1000 })).rejects.toThrow();
   });
 
   test('signs bytes with the current keys', async () => {

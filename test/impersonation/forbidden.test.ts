@@ -22,7 +22,7 @@ const accepted = new Set<string>();
 /** A page of an extension on which whoever is signed in changes something, in person or not. */
 const changing: Extension = {
   name: 'changing',
-  routes(router, { directory, inPerson, requestId, signedIn }) {
+  routes(router, { directory, impersonation: { inPerson }, http: { requestId }, signIn: { current: signedIn } }) {
     for (const path of ['/changing', '/changing/in-person'])
       router.post(path, path === '/changing' ? (_ctx, next) => next() : inPerson, async (ctx) => {
         const here = await signedIn(ctx);

@@ -62,10 +62,10 @@ describe('issue 15: the target is told by mail', () => {
       EndsAt: endsAt,
     } = data;
     const again = { id, oid, operatorId, clientId, startedAt, endsAt };
-    (await context.deliver('impersonation.notice', again)).release();
+    (await context.work.deliver('impersonation.notice', again)).release();
     // An operator who is gone by now has no name; and this one comes after the other.
     (
-      await context.deliver('impersonation.notice', { ...again, id: 'another', operatorId: '0197a000-0000-7000-8000-00000000dead' })
+      await context.work.deliver('impersonation.notice', { ...again, id: 'another', operatorId: '0197a000-0000-7000-8000-00000000dead' })
     ).release();
     await until(() => mailsTo('alice@acme.test').length > 1);
     expect(mailsTo('alice@acme.test').map(({ text }) => /(Otto Test|Somebody) of Acme/.exec(text)?.[1])).toEqual(['Otto Test', 'Somebody']);

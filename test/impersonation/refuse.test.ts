@@ -189,7 +189,7 @@ describe('impersonation refuse, of applications that extensions answer themselve
   const doors: Extension = {
     name: 'doors',
     clients: () => ({ find: (id) => applications[id] }),
-    routes(router, { requireSignIn, signInAnswer }) {
+    routes(router, { signIn: { require: requireSignIn, answer: signInAnswer } }) {
       router.get('/doors/return', async (ctx) => {
         ctx.body = await signInAnswer(ctx);
       });

@@ -10,7 +10,7 @@ const label = Object.fromEntries(locales.map((locale) => [locale, 'Sign in at Co
 const at = { subject: 'nobody' };
 const contoso: Extension = {
   name: 'contoso',
-  signInMethods: ({ directory, interactions }) => [
+  signInMethods: ({ directory, signIn: { interactions } }) => [
     {
       name: 'contoso',
       buttons: () => [{ idp: 'contoso', label }],

@@ -155,7 +155,7 @@ const twoNodes = (name: string, artifacts: () => ArtifactStore | Promise<Artifac
     }
     const slow = (node: string): Extension => ({
       name: 'slow',
-      routes(router, { csrf, url }) {
+      routes(router, { http: { csrf }, service: { url } }) {
         router.get('/slow', (ctx) => {
           ctx.type = 'html';
           ctx.body = `<form method="post" action="${url('/slow')}"><input name="csrf" value="${csrf.token(ctx, 'slow')}"></form>`;

@@ -160,7 +160,10 @@ describe.each([20, 12, -12, -20])('L6: a node whose clock is %i s ahead of the t
   });
 
   test('the end of a window of attempts, and the seconds until then', async () => {
-    const { attempts, now } = context as ExtensionContext;
+    const {
+      limits: { attempts },
+      service: { now },
+    } = context as ExtensionContext;
     const { resetsAt } = await attempts('of a test', 50_000);
     expect([Math.round(now() / 1000), Math.round(resetsAt.getTime() / 1000 - shared())]).toEqual([Math.round(shared()), 50]);
     expect([secondsUntil(resetsAt, now), minutesUntil(resetsAt, now)]).toEqual([50, 1]);

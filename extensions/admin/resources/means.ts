@@ -118,7 +118,7 @@ export interface MeansChecks {
   readonly operations: readonly Operation[];
 }
 
-export function createMeansChecks({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): MeansChecks {
+export function createMeansChecks({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): MeansChecks {
   const shown = artifact(listings);
   const idOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
   const fresh = (value: unknown): Listing =>

@@ -26,16 +26,20 @@ export interface Shown extends AskedBy {
 }
 
 /** Paths of the pages, below the issuer. */
-export const inboxPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/ciba`;
-export const requestPath = (host: Pick<ExtensionContext, 'own'>, id: string): string => `${inboxPath(host)}/requests/${id}`;
+export const inboxPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/ciba`;
+export const requestPath = (service: Pick<ExtensionContext['service'], 'own'>, id: string): string =>
+  `${inboxPath(service)}/requests/${id}`;
 
 /** What the form is about. */
 export const formSubject = (id: string, { session }: Pick<BrowserSignIn, 'session'>): string => `ciba ${id} ${session}`;
 
-export function createPages(context: Pick<ExtensionContext, 'now' | 'own' | 'url' | 'view'>) {
-  const { now, url, view } = context;
-  const inbox = url(inboxPath(context));
-  const addressOf = (id: string): string => url(requestPath(context, id));
+export function createPages(context: Pick<ExtensionContext, 'service' | 'pages'>) {
+  const {
+    service: { now, url },
+    pages: { view },
+  } = context;
+  const inbox = url(inboxPath(context.service));
+  const addressOf = (id: string): string => url(requestPath(context.service, id));
   const toInbox: ViewPart = { part: 'link', text: 'ciba.inbox.back', href: inbox };
 
   /** A page that says one thing. */

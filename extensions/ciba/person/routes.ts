@@ -35,7 +35,7 @@ const PAGE = 'ciba:page';
 /** Answers that give nothing. */
 const denials: Readonly<Record<string, 'declined' | 'unrecognised'>> = { deny: 'declined', unrecognise: 'unrecognised' };
 
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context), RECENT_SECONDS, false);
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context.service), RECENT_SECONDS, false);
 
 /** The application that people sign in to for an answer. */
 export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
@@ -54,8 +54,15 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
 }
 
 export function personRoutes(router: Router, context: ExtensionContext, requests: Requests): void {
-  const { url, csrf, directory, inPerson, signInToEnd, isSufficient, requestId, scopeDescriptions } = context;
-  const base = inboxPath(context);
+  const {
+    service: { url },
+    http: { csrf, requestId },
+    directory,
+    impersonation: { inPerson },
+    signIn: { toEnd: signInToEnd, isSufficient },
+    pages: { scopeDescriptions },
+  } = context;
+  const base = inboxPath(context.service);
   const pages = createPages(context);
   const ownPage = pageOf(context);
   const pathOf = (id: string): string => `/requests/${encodeURIComponent(id)}`;
@@ -70,7 +77,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     ask?: Partial<SignInAsk>,
     instead?: () => Promise<boolean>,
   ): Promise<BrowserSignIn | undefined> {
-    const here = await context.signedIn(ctx, PAGE);
+    const here = await context.signIn.current(ctx, PAGE);
     if (here && !here.act) {
       (ctx.state as OwnPageState).isOwnPage = true;
       return here;

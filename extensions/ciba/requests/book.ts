@@ -52,7 +52,7 @@ export interface Books {
   ): Promise<readonly Entry[] | undefined>;
 }
 
-export function createBooks({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>): Books {
+export function createBooks({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): Books {
   const books = () => artifact(bookKind);
   const isWaiting = ({ expiresAt }: Entry): boolean => expiresAt > now();
   return {

@@ -73,7 +73,11 @@ export const mayAsk = (client: Client | undefined, { tenant }: Account): boolean
   client.metadata.grant_types.includes(GRANT_TYPE);
 
 export function createRequests(context: ExtensionContext, announce?: Announce): Requests {
-  const { artifact, directory, now } = context;
+  const {
+    records: { artifact },
+    directory,
+    service: { now },
+  } = context;
   const isOver = (request: KeptRequest): boolean => isOverAt(request, now());
   const described = (id: string, request: KeptRequest) => describedAt(id, request, now());
   const books = createBooks(context);
@@ -187,7 +191,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         provenAt,
         ...present({ method, used, owner, session }),
       };
-      if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
+      if (!(await context.signIn.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
       const proof = await directory.credentials.proofOf(account, new Date(provedAt * 1000));
       return decide(id, request, { state: 'approved', approval: { ...approval, proof }, decidedBy });

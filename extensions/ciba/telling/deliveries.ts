@@ -7,7 +7,7 @@ import { createNotify, createSendMail } from './person.js';
 import { createPing } from './ping.js';
 
 export function createDeliveries(context: ExtensionContext, requests: Requests): Readonly<Record<string, DeliveryKind>> {
-  const { mail } = context;
+  const { mail } = context.work;
   return {
     [NOTIFY]: { take: createNotify(context, requests), retryAfterSeconds: PERSON_RETRIES },
     ...(mail && { [MAIL]: { take: createSendMail(context, requests, mail), retryAfterSeconds: PERSON_RETRIES } }),

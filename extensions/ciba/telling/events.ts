@@ -21,7 +21,7 @@ const about = ({ id, oid, clientId }: AuthenticationRequest): EventMap['Backchan
 
 /** What has to be told of a decision, enqueued before it is written. */
 export const createAnnounce =
-  ({ deliver }: Pick<ExtensionContext, 'deliver'>): Announce =>
+  ({ work: { deliver } }: Pick<ExtensionContext, 'work'>): Announce =>
   async ({ id, isPing }) => {
     const queued = await Promise.all([DECIDED, ...(isPing ? [PING] : [])].map((kind) => deliver(kind, { id })));
     return {
@@ -33,7 +33,7 @@ export const createAnnounce =
 
 /** Tells of a request that began: the event, and whoever brings it to the person. */
 export const createTellBegun =
-  ({ ciba, deliver, emit, mail }: Pick<ExtensionContext, 'ciba' | 'deliver' | 'emit' | 'mail'>) =>
+  ({ service: { ciba }, work: { deliver, emit, mail } }: Pick<ExtensionContext, 'service' | 'work'>) =>
   async (request: AuthenticationRequest, account: Account, by: Attribution): Promise<void> => {
     await emit('BackchannelAuthenticationRequested', account, about(request), undefined, by);
     const kinds = [...(ciba.notify ? [NOTIFY] : []), ...(ciba.email && mail ? [MAIL] : [])];
@@ -42,7 +42,7 @@ export const createTellBegun =
 
 /** Raises the event of a decision, once however often it is told. */
 export const createTellDecision =
-  ({ directory, emit }: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
+  ({ directory, work: { emit } }: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data, attempts }) => {
     const request = await requests.read(String(data.id));
     const account = request && (await directory.accounts.findByOid(request.oid));

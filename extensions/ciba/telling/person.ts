@@ -36,13 +36,13 @@ async function waiting({ directory }: ExtensionContext, requests: Pick<Requests,
 export const createNotify =
   (context: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data }) => {
-    const { logger, url } = context;
-    const { notify } = context.ciba;
+    const { logger, url } = context.service;
+    const { notify } = context.service.ciba;
     const found = await waiting(context, requests, String(data.id));
     if (!found || !notify) return;
     const { clientId, tid } = found.request;
     try {
-      const notification = notificationOf(found, url(requestPath(context, found.request.id)));
+      const notification = notificationOf(found, url(requestPath(context.service, found.request.id)));
       await withTimeLimit(TIMEOUT_MS, (signal) => notify(notification, signal));
     } catch (err) {
       logger.warn({ err, clientId, tid }, 'the host did not take a request to sign in; another attempt follows');
@@ -105,7 +105,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
     parts: [
       { part: 'text', text: said('greeting') },
       { part: 'text', text: said('text') },
-      { part: 'button', text: 'ciba.mail.button', href: context.url(requestPath(context, request.id)) },
+      { part: 'button', text: 'ciba.mail.button', href: context.service.url(requestPath(context.service, request.id)) },
       { part: 'note', text: said('until') },
       { part: 'note', text: 'ciba.mail.ignore' },
     ],

@@ -12,7 +12,10 @@ const isFinal = (status: number): boolean => (status >= 300 && status < 400) || 
 
 /** @throws Error where the client did not take it: another attempt follows. */
 export const createPing =
-  ({ directory, fetch, logger, now }: ExtensionContext, requests: Pick<Requests, 'read' | 'notificationOf'>): DeliveryHandler =>
+  (
+    { directory, http: { fetch }, service: { logger, now } }: ExtensionContext,
+    requests: Pick<Requests, 'read' | 'notificationOf'>,
+  ): DeliveryHandler =>
   async ({ data }) => {
     const id = String(data.id);
     const [request, notification] = await Promise.all([requests.read(id), requests.notificationOf(id)]);

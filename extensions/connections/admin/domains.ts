@@ -10,7 +10,7 @@ const SETTLED_MS = 60_000;
 
 /** Takes the domains for the connection, which is written next. @throws IdpError `conflict`; then none was taken. */
 export async function takeDomains(
-  { collection, collectionOfAllTenants, now }: ExtensionContext,
+  { records: { collection, collectionOfAllTenants }, service: { now } }: ExtensionContext,
   book: ConnectionBook,
   { id, tid }: { readonly id: string; readonly tid: string },
   wanted: readonly string[],
@@ -50,7 +50,7 @@ export async function takeDomains(
 
 /** Returns the index of the first domain that another connection has taken since. Call it after the connection was written. */
 export async function lostDomain(
-  { collectionOfAllTenants }: ExtensionContext,
+  { records: { collectionOfAllTenants } }: ExtensionContext,
   { id, domains: own }: { readonly id: string; readonly domains: readonly string[] },
 ): Promise<number | undefined> {
   for (const [index, domain] of own.entries()) if ((await collectionOfAllTenants(domains).get(domain))?.connectionId !== id) return index;
@@ -58,7 +58,7 @@ export async function lostDomain(
 }
 
 export async function giveUpDomains(
-  { collection, collectionOfAllTenants }: ExtensionContext,
+  { records: { collection, collectionOfAllTenants } }: ExtensionContext,
   id: string,
   given: readonly string[],
 ): Promise<void> {

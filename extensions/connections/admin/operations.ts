@@ -57,7 +57,11 @@ export const connectionOperations = (parts: Parts): readonly Operation[] =>
   ['/tenants/{tid}/connections', '/connections'].flatMap((path) => operationsAt(parts, path));
 
 function operationsAt({ context, book, secrets }: Parts, path: string): readonly Operation[] {
-  const { collection, directory, ofInstance, own, production, url } = context;
+  const {
+    records: { collection, ofInstance },
+    directory,
+    service: { own, production, url },
+  } = context;
   const writes = createWrites(context, book, secrets);
   const one = `${path}/{id}`;
 
@@ -146,7 +150,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
         checkOperator(request, request.body);
         await checkPrivileges(request);
         const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
-        const createdAt = await request.remember('createdAt', () => new Date(context.now()).toISOString());
+        const createdAt = await request.remember('createdAt', () => new Date(context.service.now()).toISOString());
         const known = request.isRetry ? await collection(connections, place.tid).get(place.id) : undefined;
         if (known?.createdAt === createdAt) return shown(known);
         const given = described(request.body, context);

@@ -61,7 +61,7 @@ const issuerIn = (pasted: string): string =>
 /** With what the preset says of the rest. @throws IdpError `invalid_record` */
 export function described(
   { id: _, clientSecret: __, ...given }: Form & { readonly id?: string },
-  { production, fetchProblem }: Pick<ExtensionContext, 'production' | 'fetchProblem'>,
+  { service: { production }, http: { fetchProblem } }: Pick<ExtensionContext, 'service' | 'http'>,
 ): Described {
   const preset = given.preset ?? 'oidc';
   const issuer = given.issuer === undefined ? ofPreset[preset].issuer : issuerIn(given.issuer);

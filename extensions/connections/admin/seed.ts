@@ -21,10 +21,10 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
     pieces(seeded, context, { tenantId }) {
       const { book, secrets } = partsOf(context);
       const writes = createWrites(context, book, secrets);
-      const { hashes } = context.seal('connections seeded secret');
+      const { hashes } = context.keys.seal('connections seeded secret');
       return seeded.map(({ tenant, clientSecret, ...given }) => {
         const { id, createUsersIn } = given;
-        const place = { id, tid: tenant === undefined ? context.ofInstance : tenantId(tenant) };
+        const place = { id, tid: tenant === undefined ? context.records.ofInstance : tenantId(tenant) };
         const users = createUsersIn === undefined ? {} : { createUsersIn: tenantId(createUsersIn) };
         const fields = described({ ...given, ...users }, context);
         const digest = async (row: Connection) => {
@@ -43,7 +43,7 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
           collection: 'connections.connections' as const,
           id,
           fields: { ...fields },
-          find: () => context.collection(connections, place.tid).get(id),
+          find: () => context.records.collection(connections, place.tid).get(id),
           create: () => writes.create(place, fields, clientSecret, seeds),
           update: (_: string, patch: Readonly<Record<string, unknown>>) => writes.update(place, patch, seeds),
           ...(clientSecret === undefined ? {} : { apart: apart(clientSecret) as SeedPart<{ readonly id: string }> }),

@@ -39,7 +39,11 @@ export interface Writer {
 const reserved: ReadonlySet<string> = new Set(['local', 'password', 'passkey', METHOD]);
 
 export function createWrites(context: ExtensionContext, book: ConnectionBook, secrets: ConnectionSecrets): ConnectionWrites {
-  const { collection, directory, production } = context;
+  const {
+    records: { collection },
+    directory,
+    service: { production },
+  } = context;
   const rowsOf = ({ tid }: Place) => collection(connections, tid);
   type Type = 'ConnectionCreated' | 'ConnectionUpdated' | 'ConnectionRemoved' | 'ConnectionSecretAdded';
   const event = (type: Type, { id }: Place, by: Attribution) => [{ type, data: { AggregateId: id }, by }];
@@ -70,7 +74,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
   };
 
   return {
-    async create({ createdAt = new Date(context.now()).toISOString(), ...place }, given, clientSecret, { by, vouchedBy }) {
+    async create({ createdAt = new Date(context.service.now()).toISOString(), ...place }, given, clientSecret, { by, vouchedBy }) {
       const { id } = place;
       if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
       checkAuth(given, clientSecret !== undefined);
@@ -134,7 +138,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
           ...kept,
           ...vouchersOf(rest, vouchedBy, current),
           keys: means.keys,
-          updatedAt: new Date(context.now()).toISOString(),
+          updatedAt: new Date(context.service.now()).toISOString(),
         } as unknown as Connection;
       };
       const write = () => changed(place, change, 'ConnectionUpdated', by);
@@ -167,14 +171,23 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const { clientAuth } = await found(place);
       if (clientAuth === 'private_key_jwt') throw wrong('/clientSecret', 'no secret with private_key_jwt');
       const secret = secrets.seal(place.id, clientSecret);
-      return changed(place, (row) => ({ ...row, secret, updatedAt: new Date(context.now()).toISOString() }), 'ConnectionSecretAdded', by);
+      return changed(
+        place,
+        (row) => ({ ...row, secret, updatedAt: new Date(context.service.now()).toISOString() }),
+        'ConnectionSecretAdded',
+        by,
+      );
     },
 
     async rotateKey(place, by) {
       const { clientAuth, keyAlgorithm } = await found(place);
       if (clientAuth !== 'private_key_jwt') throw wrong('/clientAuth', 'private_key_jwt');
       const key = await secrets.newKey(place.id, keyAlgorithm);
-      const next = (row: Connection) => ({ ...row, keys: withKey(row.keys, key), updatedAt: new Date(context.now()).toISOString() });
+      const next = (row: Connection) => ({
+        ...row,
+        keys: withKey(row.keys, key),
+        updatedAt: new Date(context.service.now()).toISOString(),
+      });
       return changed(place, next, 'ConnectionSecretAdded', by);
     },
 

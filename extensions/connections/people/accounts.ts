@@ -65,14 +65,18 @@ const MOST_OF_TENANT = 10;
 const MOST_READ = 50;
 
 export function createPeople(context: ExtensionContext): People {
-  const names = context.seal('connections user name');
+  const names = context.keys.seal('connections user name');
   /** Returns a user name that nobody can foresee. It is the same at each answer, so that two concurrent answers make one user. */
   const otherNameOf = ({ id }: Connection, subject: string): string => {
     const [hash] = names.hashes(JSON.stringify([id, subject]));
     return `${id}.${Buffer.from(hash, 'base64url').toString('hex').slice(0, 32)}`;
   };
 
-  const { directory, ofInstance, logger } = context;
+  const {
+    directory,
+    records: { ofInstance },
+    service: { logger },
+  } = context;
   const { accounts, acceptance } = directory;
 
   const isOpen = ({ person, tenant }: Account): boolean => person.user.status === 'active' && tenant.status === 'active';

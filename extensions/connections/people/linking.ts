@@ -51,7 +51,10 @@ const FRESH_SECONDS = 900;
 /** For the pages, the sign-in is one to the application that the person wanted to get to. */
 const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
 
-export function createApplications({ own, directory, ofInstance }: ExtensionContext, book: ConnectionBook): InternalClients {
+export function createApplications(
+  { service: { own }, directory, records: { ofInstance } }: ExtensionContext,
+  book: ConnectionBook,
+): InternalClients {
   return {
     async find(id) {
       const [connectionId = '', ...rest] = id.slice(PREFIX.length).split('/');
@@ -69,7 +72,12 @@ export function createApplications({ own, directory, ofInstance }: ExtensionCont
 }
 
 export function linkRoutes(router: Router, { context, book, people, pages, posted, signIn }: LinkParts) {
-  const { own, artifact, requireSignIn, signInAnswer, signedIn, mayChange, inPerson, interactions } = context;
+  const {
+    service: { own },
+    records: { artifact },
+    signIn: { require: requireSignIn, answer: signInAnswer, current: signedIn, mayChange, interactions },
+    impersonation: { inPerson },
+  } = context;
   const path = `${own}/interaction/:uid/connection/link`;
 
   async function strangerOf({ uid }: Interaction, name: string) {
@@ -80,7 +88,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
 
   /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */
   const isForLink = ({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean =>
-    authTime >= context.now() / 1000 - FRESH_SECONDS && idp !== id;
+    authTime >= context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
 
   const tenantOf = ({ tids }: Interaction): Partial<SignInAsk> => (tids?.length === 1 ? { acrValues: `tenant:${tids[0]}` } : {});
 
@@ -116,7 +124,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     if (!answer) return pages.lost(ctx);
     const { uid, stranger } = JSON.parse(answer.state) as ReturnState;
     const step = 'signedIn' in answer ? `/connection/link?${new URLSearchParams({ stranger })}` : '?restart=yes';
-    redirectByGet(ctx, context.url(`${own}/interaction/${uid}${step}`));
+    redirectByGet(ctx, context.service.url(`${own}/interaction/${uid}${step}`));
   });
 
   router.get(path, inPerson, async (ctx: Context) => {

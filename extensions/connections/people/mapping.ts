@@ -113,7 +113,7 @@ export const labelOf = (mapping: Mapping, claims: Claims, subject: string): stri
  * @param identity the voucher of the identity that signs in
  */
 export async function groupsFor(
-  { directory, logger }: ExtensionContext,
+  { directory, service: { logger } }: ExtensionContext,
   connection: Connection,
   claims: Claims,
   { tid, before, identity }: { readonly tid: string; readonly before: readonly string[]; readonly identity: Voucher | undefined },
@@ -151,7 +151,11 @@ export async function updatePerson(
   person: PersonWithUser,
   { claims, identity }: { readonly claims: Claims; readonly identity: Voucher | undefined },
 ): Promise<void> {
-  const { directory, ofInstance, logger } = context;
+  const {
+    directory,
+    records: { ofInstance },
+    service: { logger },
+  } = context;
   const { id: connectionId, mapping } = connection;
   const vouchedBy = weaker(connection.vouchedBy, identity);
   const tenant = directory.as({ actor: `connection:${connectionId}` }, vouchedBy).forTenant(person.tid);

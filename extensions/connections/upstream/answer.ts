@@ -35,7 +35,7 @@ export interface Upstream {
 
 /** @throws RefusedAnswer */
 export async function readAnswer(
-  { url, own, now }: Pick<ExtensionContext, 'url' | 'own' | 'now'>,
+  { service: { url, own, now } }: Pick<ExtensionContext, 'service'>,
   providers: Providers,
   connection: Connection,
   asked: Begun,

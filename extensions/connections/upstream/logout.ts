@@ -13,7 +13,7 @@ import type { Providers } from './provider.js';
 export const signedOutPath = (own: string, id: string): string => `${own}/connections/${id}/signed-out`;
 
 export function createUpstreamLogout(
-  { artifact, own, url }: ExtensionContext,
+  { records: { artifact }, service: { own, url } }: ExtensionContext,
   book: ConnectionBook,
   providers: Providers,
 ): LogoutParticipant {
@@ -34,7 +34,7 @@ export function createUpstreamLogout(
 }
 
 /** Where the browser was to go; undefined for an address that was used, or that nobody made. */
-export async function nextAfter({ artifact }: ExtensionContext, ctx: Context): Promise<string | undefined> {
+export async function nextAfter({ records: { artifact } }: ExtensionContext, ctx: Context): Promise<string | undefined> {
   const { state } = ctx.query;
   const kept =
     typeof state === 'string' && state !== ''

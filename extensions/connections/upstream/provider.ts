@@ -57,7 +57,10 @@ function otherSpelling(issuer: string, error: unknown): string | undefined {
   return typeof stated === 'string' && stated !== issuer && withoutSlash(stated) === withoutSlash(issuer) ? stated : undefined;
 }
 
-export function createProviders({ collection, fetch, logger, now, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
+export function createProviders(
+  { records: { collection }, http: { fetch }, service: { logger, now, production } }: ExtensionContext,
+  secrets: ConnectionSecrets,
+): Providers {
   const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
 
   const guarded: CustomFetch = async (url, { method, headers, body }) => {

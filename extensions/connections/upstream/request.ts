@@ -48,7 +48,7 @@ function handedOnBy({ renamed, mfa }: Connection, { isInternal, parameters }: In
 
 /** Where the browser goes. @throws Error where the provider cannot be asked. */
 export async function authorizationUrl(
-  { artifact, url, own, now }: ExtensionContext,
+  { records: { artifact }, service: { url, own, now } }: ExtensionContext,
   providers: Providers,
   connection: Connection,
   interaction: Interaction,

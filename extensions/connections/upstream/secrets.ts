@@ -40,7 +40,7 @@ export const withKey = (keys: readonly StoredKey[], key: StoredKey): StoredKey[]
 
 export const publicKeys = ({ keys }: Pick<Connection, 'keys'>): readonly PublicJwk[] => keys.map(({ x }) => JSON.parse(x) as PublicJwk);
 
-export function createConnectionSecrets({ seal: sealOf }: Pick<ExtensionContext, 'seal'>): ConnectionSecrets {
+export function createConnectionSecrets({ keys: { seal: sealOf } }: Pick<ExtensionContext, 'keys'>): ConnectionSecrets {
   const secrets = sealOf('connections client secret');
   const keys = sealOf('connections key');
   return {

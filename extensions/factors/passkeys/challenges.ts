@@ -13,7 +13,11 @@ const STAMP_BYTES = 6;
 const NONCE_BYTES = 16;
 const HASH_BYTES = 32;
 
-export function createChallenges({ seal, artifact, now }: Pick<ExtensionContext, 'seal' | 'artifact' | 'now'>) {
+export function createChallenges({
+  keys: { seal },
+  records: { artifact },
+  service: { now },
+}: Pick<ExtensionContext, 'keys' | 'records' | 'service'>) {
   const key = seal('factors challenge');
   const hashesOf = (subject: string, head: Buffer) => key.hashes(`${head.toString('base64url')} ${subject}`);
   return {

@@ -29,7 +29,14 @@ interface Choosing {
 }
 
 export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
-  const { own, url, interactions, directory, csrf, artifact, view, logger, requestId } = context;
+  const {
+    service: { own, url, logger },
+    signIn: { interactions },
+    directory,
+    http: { csrf, requestId },
+    records: { artifact },
+    pages: { view },
+  } = context;
   const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
   const subjectOf = ({ uid, browser }: Interaction): string => `first ${uid} ${browser}`;
   const script = (interaction: Interaction, isConditional: boolean) => ({
@@ -146,7 +153,7 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     const base = `${own}/interaction/:uid`;
 
     router.post(`${base}/passkey`, form, async (ctx: Context) => {
-      const provenAt = new Date(context.now());
+      const provenAt = new Date(context.service.now());
       const interaction = await posted(ctx);
       if (!interaction) return;
       const given = readAnswer<AuthenticationResponseJSON>(ctx);

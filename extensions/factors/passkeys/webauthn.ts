@@ -69,7 +69,7 @@ const decoy = async (): Promise<Passkey> => {
 };
 
 export function createWebauthn(context: ExtensionContext) {
-  const { issuer, logger } = context;
+  const { issuer, logger } = context.service;
   const { origin, hostname: rpId } = new URL(issuer);
   const challenges = createChallenges(context);
   const library = () => import('@simplewebauthn/server');

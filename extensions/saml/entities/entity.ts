@@ -17,7 +17,12 @@ export interface Entity {
 }
 
 /** @param entityId of the instance, where the operator names it otherwise than by the URL of its metadata. */
-export function createEntities({ url, own, ofInstance }: Pick<ExtensionContext, 'url' | 'own' | 'ofInstance'>, entityId?: string) {
+interface EntityContext {
+  readonly service: Pick<ExtensionContext['service'], 'url' | 'own'>;
+  readonly records: Pick<ExtensionContext['records'], 'ofInstance'>;
+}
+
+export function createEntities({ service: { url, own }, records: { ofInstance } }: EntityContext, entityId?: string) {
   const at = (base: string): Pick<Entity, 'metadataUrl' | 'ssoUrl' | 'sloUrl'> => ({
     metadataUrl: url(`${base}/metadata`),
     ssoUrl: url(`${base}/sso`),

@@ -46,7 +46,7 @@ export const createSamlKeys = (context: ExtensionContext, options: { readonly ke
 const endingProblems = ({ id, certificate }: PublishedKey, now: number): readonly ExtensionProblem[] =>
   Date.parse(x509Of(certificate).validTo) - now < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
 
-function createGivenKeys(pairs: readonly SamlKeyPair[], { now }: Pick<ExtensionContext, 'now'>): SamlKeys {
+function createGivenKeys(pairs: readonly SamlKeyPair[], { service: { now } }: Pick<ExtensionContext, 'service'>): SamlKeys {
   const { keys, signer } = givenKeys(pairs);
   const refuse = () => Promise.reject(new IdpError('keys_given'));
   return {
@@ -61,8 +61,8 @@ function createGivenKeys(pairs: readonly SamlKeyPair[], { now }: Pick<ExtensionC
   };
 }
 
-function createKeptKeys({ issuer, logger, collection, now, ofInstance, ...context }: ExtensionContext): SamlKeys {
-  const seal = context.seal('saml.signing-key');
+function createKeptKeys({ service: { issuer, logger, now }, records: { collection, ofInstance }, keys }: ExtensionContext): SamlKeys {
+  const seal = keys.seal('saml.signing-key');
   const name = new URL(issuer).hostname;
   const rows = () => collection(keyRings, ofInstance);
   let recent: { readonly ring: KeyRing; readonly until: number } | undefined;

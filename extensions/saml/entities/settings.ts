@@ -34,7 +34,7 @@ const RECENT_MS = 1000;
 const MOST = 1000;
 
 export function createSettings(
-  { collection, ofInstance }: Pick<ExtensionContext, 'collection' | 'ofInstance'>,
+  { records: { collection, ofInstance } }: Pick<ExtensionContext, 'records'>,
   { wantAuthnRequestsSigned: isAlwaysWanted }: EntitySettings,
 ): Settings {
   const recent = new LRUCache<string, { readonly wanted: Promise<boolean>; readonly until: number }>({ max: MOST });

@@ -95,7 +95,7 @@ export function createFrontDoor(context: ExtensionContext, { book, settings, clo
     if (read.message.issuer !== serviceProvider.entityId)
       throw new RefusedMessage('signature_reference', { mismatch: { received: read.message.issuer, expected: serviceProvider.entityId } });
     checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
-    checkTimes(read, context.now(), clockSkewSeconds);
+    checkTimes(read, context.service.now(), clockSkewSeconds);
     // The last of all, because a message that is refused for something else uses up no ID.
     if (!(await isFirst(serviceProvider.id, read.message))) throw new RefusedMessage('replayed');
     const { binding, relayState } = carried;

@@ -24,7 +24,7 @@ export type Prove = (
   root: Element,
 ) => Promise<Element | undefined>;
 
-export function createProve({ attempts }: Pick<ExtensionContext, 'attempts'>): Prove {
+export function createProve({ limits: { attempts } }: Pick<ExtensionContext, 'limits'>): Prove {
   /** Counted before it is verified, because many come at once, and given back where it is right. */
   async function counted<Proved>(ctx: Context, { id }: ServiceProvider, prove: () => Proved): Promise<Proved> {
     const network = addressBlock(ctx.ip);

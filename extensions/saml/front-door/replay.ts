@@ -7,7 +7,10 @@ export const seen: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptan
 /** Whether a message comes for the first time. It is remembered until its age refuses it, and no longer. */
 export type IsFirst = (serviceProviderId: string, message: { readonly id: string; readonly issuedAt: number }) => Promise<boolean>;
 
-export const createReplayMemory = ({ artifact, now }: Pick<ExtensionContext, 'artifact' | 'now'>, clockSkewSeconds: number): IsFirst => {
+export const createReplayMemory = (
+  { records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>,
+  clockSkewSeconds: number,
+): IsFirst => {
   const memory = artifact(seen);
   return (serviceProviderId, { id, issuedAt }) =>
     memory.put(JSON.stringify([serviceProviderId, id]), true, { lifetimeSeconds: secondsLeft(issuedAt, now(), clockSkewSeconds) });

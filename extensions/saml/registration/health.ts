@@ -6,7 +6,10 @@ import { serviceProviders } from '../service-providers/records.js';
 const MOST = 100;
 
 /** Those whose metadata cannot be read anew, whose metadata is over, or whose certificates are. */
-export async function serviceProviderProblems({ collectionOfAllTenants, now }: ExtensionContext): Promise<readonly ExtensionProblem[]> {
+export async function serviceProviderProblems({
+  records: { collectionOfAllTenants },
+  service: { now },
+}: ExtensionContext): Promise<readonly ExtensionProblem[]> {
   const rows = collectionOfAllTenants(serviceProviders);
   const at = new Date(now());
   const [failing, over] = await Promise.all([

@@ -10,4 +10,4 @@ export function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
 }
 
 /** Whether a user can have another name at each service provider. */
-export const hasPseudonyms = ({ pseudonyms }: Pick<ExtensionContext, 'pseudonyms'>): boolean => pseudonyms !== undefined;
+export const hasPseudonyms = ({ claims: { pseudonyms } }: Pick<ExtensionContext, 'claims'>): boolean => pseudonyms !== undefined;

@@ -42,7 +42,7 @@ export const serviceProviderOperations = (parts: Parts): readonly Operation[] =>
   );
 
 function operationsAt({ context, entities, registrar, writes, refresh }: Parts, path: string): readonly Operation[] {
-  const { collection, ofInstance } = context;
+  const { collection, ofInstance } = context.records;
   const one = `${path}/{id}`;
 
   const placeOf = ({ params }: Request): Place => {
@@ -91,7 +91,7 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     const known = { entityId, overridden: new Set(overridden) };
     if (metadata !== undefined) return { description: refresh.read(metadata, '/metadata', known) };
     if (typeof metadataUrl !== 'string') return undefined;
-    const expected = context.fetchProblem(metadataUrl);
+    const expected = context.http.fetchProblem(metadataUrl);
     if (expected !== undefined) refuse([{ path: METADATA_URL, expected }]);
     return { url: metadataUrl, description: await refresh.fetch(metadataUrl, METADATA_URL, known) };
   }

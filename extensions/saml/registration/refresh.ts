@@ -33,11 +33,14 @@ const MOST_IN_ONE_LOOK = 200;
 const AT_ONCE = 4;
 
 export function createRefresh(context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh {
-  const { collectionOfAllTenants, logger, production } = context;
+  const {
+    records: { collectionOfAllTenants },
+    service: { logger, production },
+  } = context;
 
   function read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production' | 'now'>): ServiceProviderDescription {
     try {
-      return readMetadata(xml, { ...known, production, now: context.now() });
+      return readMetadata(xml, { ...known, production, now: context.service.now() });
     } catch (error) {
       if (!(error instanceof UnusableMetadata)) throw error;
       const problems = error.faults.map((fault) => ({ path, expected: `${fault.path}: ${fault.expected}` }));
@@ -49,7 +52,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     const problem = addressProblem(url, production);
     if (problem !== undefined) throw new IdpError('invalid_record', { path, expected: problem });
     const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !production };
-    const answer = await context.fetch(url, request).catch((err: unknown) => {
+    const answer = await context.http.fetch(url, request).catch((err: unknown) => {
       // Only the log tells why: the answer would be a map of the network that the service is in.
       logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
@@ -86,8 +89,8 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
           ? {
               ...current,
               source: { ...current.source, problem },
-              failingSince: current.failingSince ?? new Date(context.now()),
-              refreshAt: new Date(context.now() + RETRY_MS),
+              failingSince: current.failingSince ?? new Date(context.service.now()),
+              refreshAt: new Date(context.service.now() + RETRY_MS),
             }
           : current;
       await writes.update({ owner, id }, failed).catch(IdpError.unless('not_found'));
@@ -106,7 +109,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
         const due = await collectionOfAllTenants(serviceProviders).range({
           index: 'byRefresh',
           within: [],
-          below: new Date(context.now()),
+          below: new Date(context.service.now()),
           limit: MOST_IN_ONE_LOOK,
         });
         const waiting = due.values();

@@ -47,7 +47,7 @@ export function createRegistrar(context: ExtensionContext) {
   const sourceOf = ({ url, description: { validUntil, notes, warnings } }: ReadMetadata, overridden: readonly string[]): Source => ({
     ...present({ url }),
     overridden: [...new Set(overridden)].sort(),
-    readAt: new Date(context.now()).toISOString(),
+    readAt: new Date(context.service.now()).toISOString(),
     ...present({ validUntil }),
     notes: [...notes],
     ...(warnings.length > 0 && { warnings: [...warnings] }),

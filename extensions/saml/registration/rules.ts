@@ -11,7 +11,7 @@ import { claimNames, hasPseudonyms } from './offers.js';
 /** What a service provider is registered with. */
 export type Registration = Omit<ServiceProviderFields, 'source' | 'refreshAt' | 'failingSince' | 'expiresAt' | 'createdAt' | 'updatedAt'>;
 
-type Service = Pick<ExtensionContext, 'production' | 'claims' | 'pseudonyms' | 'ofInstance' | 'directory'>;
+type Service = Pick<ExtensionContext, 'service' | 'claims' | 'records' | 'directory'>;
 
 /** Of which nothing was said. */
 export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entityId' | 'assertionConsumerServices'> => ({
@@ -38,7 +38,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   const faults: Fault[] = [];
   const expect = (holds: boolean, path: string, expected: string): void => void (holds || faults.push({ path, expected }));
   const checkAddress = (address: string | undefined, path: string): void => {
-    const problem = address === undefined ? undefined : addressProblem(address, service.production);
+    const problem = address === undefined ? undefined : addressProblem(address, service.service.production);
     if (problem !== undefined) faults.push({ path, expected: problem });
   };
   const certificateAt = (text: string, path: string) => {
@@ -111,7 +111,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
     `tenants that trust each other, because users of two tenants may have the same NameID of this format; or ${otherWaysToUniqueNames}`,
   );
   expect(
-    given.allowedTenants === undefined || owner === service.ofInstance,
+    given.allowedTenants === undefined || owner === service.records.ofInstance,
     '/allowedTenants',
     'nothing, because it is of one tenant, and for its users',
   );
@@ -130,7 +130,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
 export async function checkReferences(
   { allowedTenants, idp }: { readonly allowedTenants?: readonly string[] | null | undefined; readonly idp?: string | null | undefined },
   owner: string,
-  { directory, ofInstance }: Service,
+  { directory, records: { ofInstance } }: Service,
 ): Promise<void> {
   const faults: Fault[] = [];
   // No `acr_values` name `password`: it is among what `local` is.

@@ -30,7 +30,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
       const { registrar, refresh, tenantEntities, writes } = parts;
       const ofEntities = entities.map((entity, index) => entityPiece({ ...entity, tid: tenantId(entity.tenant) }, index, context, parts));
       const ofServiceProviders = seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
-        const owner = tenant === undefined ? context.ofInstance : tenantId(tenant);
+        const owner = tenant === undefined ? context.records.ofInstance : tenantId(tenant);
         const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
         // A start does not fail because time passed.
         const known = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
@@ -50,7 +50,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
           collection: serviceProviders.name as 'saml.service-providers',
           id,
           fields: { ...fields },
-          find: () => context.collection(serviceProviders, owner).get(id),
+          find: () => context.records.collection(serviceProviders, owner).get(id),
           async create() {
             await checkIdp(fields);
             return writes.create(place, fields, by);
@@ -80,7 +80,7 @@ function entityPiece(
     collection: entitySettings.name as 'saml.entities',
     id: tid,
     fields,
-    find: () => context.collection(entitySettings, tid).get(tid),
+    find: () => context.records.collection(entitySettings, tid).get(tid),
     create: () => write(fields),
     update: (_: string, patch: Readonly<Record<string, unknown>>) => write(patch),
   };

@@ -24,7 +24,10 @@ export interface ServiceProviderWrites {
 
 const DAY_MS = 86_400_000;
 
-export function createWrites({ collection, now }: ExtensionContext, book: ServiceProviderBook): ServiceProviderWrites {
+export function createWrites(
+  { records: { collection }, service: { now } }: ExtensionContext,
+  book: ServiceProviderBook,
+): ServiceProviderWrites {
   const rowsOf = ({ owner }: Place) => collection(serviceProviders, owner);
   type Type = 'ServiceProviderCreated' | 'ServiceProviderUpdated' | 'ServiceProviderRemoved';
   const event = (type: Type, { id }: Place, by?: Attribution) => ({ type, data: { AggregateId: id }, ...(by && { by }) });

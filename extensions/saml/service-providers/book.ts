@@ -20,9 +20,8 @@ const MOST_ENTITY_ID = 1024;
 const MOST_ID = 100;
 
 export function createServiceProviderBook({
-  collection,
-  collectionOfAllTenants,
-}: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants'>): ServiceProviderBook {
+  records: { collection, collectionOfAllTenants },
+}: Pick<ExtensionContext, 'records'>): ServiceProviderBook {
   // What strangers name without being registered is not remembered, because it would drive out those that are.
   const known = new LRUCache<string, { readonly row: ServiceProvider; readonly until: number }>({ max: MOST });
   const idOf = new LRUCache<string, string>({ max: MOST });

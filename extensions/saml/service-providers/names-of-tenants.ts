@@ -12,7 +12,7 @@ interface Named extends Pick<ServiceProvider, 'tid' | 'allowedTenants'> {
 /** Whether users of two tenants may have the same NameID at the service provider. Tenants that it names in `allowedTenants` trust each other. */
 export function mayShareNames(
   { tid, nameId: { format, claim }, allowedTenants }: Named,
-  { ofInstance }: Pick<ExtensionContext, 'ofInstance'>,
+  { records: { ofInstance } }: Pick<ExtensionContext, 'records'>,
 ): boolean {
   const isUniqueInTenant = format === 'emailAddress' || (format === 'unspecified' && claim !== 'sub' && claim !== 'oid');
   return isUniqueInTenant && tid === ofInstance && allowedTenants === undefined;

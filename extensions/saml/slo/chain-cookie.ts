@@ -7,7 +7,7 @@ import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { chains } from './chain.js';
 import { nextPath } from './participant.js';
 
-export function createChainCookie({ own, url, cookieName }: Pick<ExtensionContext, 'own' | 'url' | 'cookieName'>) {
+export function createChainCookie({ service: { own, url }, http: { cookieName } }: Pick<ExtensionContext, 'service' | 'http'>) {
   const path = new URL(url(nextPath(own))).pathname;
   // A name for each logout, because a browser can be on the way of several.
   const nameOf = (handle: string): string => cookieName(`saml-logout.${hash('sha256', handle, 'base64url').slice(0, 22)}`);

@@ -62,7 +62,7 @@ const digestOf = (secret: string): string => hash('sha256', secret, 'base64url')
 
 export type Chains = ReturnType<typeof createChains>;
 
-export function createChains({ artifact }: Pick<ExtensionContext, 'artifact'>) {
+export function createChains({ records: { artifact } }: Pick<ExtensionContext, 'records'>) {
   const read = async (handle: string): Promise<Chain | undefined> => (await artifact(chains).read(handle)) as Chain | undefined;
   const change = async (handle: string, of: (before: Chain) => Chain): Promise<Chain | undefined> =>
     (await artifact(chains).update(handle, (before) => before && of(before as Chain))) as Chain | undefined;

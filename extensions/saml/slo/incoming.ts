@@ -33,7 +33,7 @@ export const runPath = (own: string): string => `${base(own)}/run`;
 export const donePath = (own: string): string => `${base(own)}/done`;
 
 export interface IncomingParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'now' | 'own' | 'url' | 'signInToEnd' | 'signOut' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'records' | 'service' | 'signIn' | 'sessions' | 'http'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly participants: Participants;
@@ -43,7 +43,13 @@ export interface IncomingParts {
 }
 
 export function createIncoming({ context, book, entities, participants, chains, send, pages }: IncomingParts) {
-  const { artifact, now, own, url, signInToEnd, signOut, logger, requestId } = context;
+  const {
+    records: { artifact },
+    service: { now, own, url, logger },
+    signIn: { toEnd: signInToEnd },
+    sessions: { signOut },
+    http: { requestId },
+  } = context;
 
   async function urlFor(path: string, request: Leaving): Promise<string> {
     if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');

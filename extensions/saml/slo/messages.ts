@@ -17,7 +17,7 @@ type Write = (destination: string, signer?: Signer) => string;
 export type SendLogout = ReturnType<typeof createSendLogout>;
 
 export const createSendLogout =
-  ({ sendForm }: Pick<ExtensionContext, 'sendForm'>, keys: Pick<SamlKeys, 'signer'>) =>
+  ({ pages: { sendForm } }: Pick<ExtensionContext, 'pages'>, keys: Pick<SamlKeys, 'signer'>) =>
   async (
     ctx: Context,
     serviceProvider: ServiceProvider,

@@ -17,7 +17,7 @@ import { nextPath } from './participant.js';
 const VALID_MS = 300_000;
 
 export interface OutgoingParts {
-  readonly context: Pick<ExtensionContext, 'cookieName' | 'now' | 'own' | 'url' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'http' | 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly chains: Chains;
@@ -26,7 +26,10 @@ export interface OutgoingParts {
 }
 
 export function createOutgoing({ context, book, entities, chains, send, pages }: OutgoingParts) {
-  const { now, own, url, logger, requestId } = context;
+  const {
+    service: { now, own, url, logger },
+    http: { requestId },
+  } = context;
   const cookie = createChainCookie(context);
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 

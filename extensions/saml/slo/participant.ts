@@ -8,13 +8,20 @@ import type { Participants } from './participants.js';
 export const nextPath = (own: string): string => `${own}/saml/slo/next`;
 
 export interface LogoutParts {
-  readonly context: Pick<ExtensionContext, 'own' | 'url'>;
+  readonly context: Pick<ExtensionContext, 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly participants: Participants;
   readonly chains: Chains;
 }
 
-export function createLogoutParticipant({ context: { own, url }, book, participants, chains }: LogoutParts): LogoutParticipant {
+export function createLogoutParticipant({
+  context: {
+    service: { own, url },
+  },
+  book,
+  participants,
+  chains,
+}: LogoutParts): LogoutParticipant {
   return {
     async visit({ session }, next) {
       const staying = ((await participants.read(session))?.participants ?? []).filter(({ hasLeft }) => !hasLeft);

@@ -37,7 +37,7 @@ const subOf = ({ account: { person } }: Pick<BrowserSignIn, 'account'>): string 
 
 export type Participants = ReturnType<typeof createParticipants>;
 
-export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContext, 'artifact' | 'lifetimes'>) {
+export function createParticipants({ records: { artifact }, service: { lifetimes } }: Pick<ExtensionContext, 'records' | 'service'>) {
   const lifetimeSeconds = Math.min(lifetimes.session, sessions.lifetimeSeconds);
   const read = async (session: string): Promise<Session | undefined> => (await artifact(sessions).read(session)) as Session | undefined;
   const change = async (session: string, of: (before: Session) => Session): Promise<Session> =>

@@ -31,7 +31,7 @@ const EARLY_MS = 60_000;
 const NODE_SKEW_SECONDS = 5;
 
 export interface AnswerParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'claims' | 'lifetimes' | 'now' | 'ofInstance' | 'signInAnswer' | 'signedIn'>;
+  readonly context: Pick<ExtensionContext, 'records' | 'claims' | 'service' | 'signIn'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly nameIds: NameIds;
@@ -45,7 +45,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   async function lackOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Status | undefined> {
     const { forceAuthn, receivedAt, subject } = request;
     const { account, amr, authTime, act, idp, method } = here;
-    if (!(tenantsOf(serviceProvider, context.ofInstance)?.includes(account.tenant.id) ?? true))
+    if (!(tenantsOf(serviceProvider, context.records.ofInstance)?.includes(account.tenant.id) ?? true))
       return statuses.requestDenied('The user is of another tenant.');
     if (act && serviceProvider.impersonation === 'refuse') return statuses.requestDenied('Somebody acts as the user.');
     if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
@@ -63,7 +63,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   /** Milliseconds since the epoch at which the session at the service provider ends at the latest. */
   function sessionEnd(here: BrowserSignIn, { sessionLifetimeSeconds: seconds }: ServiceProvider, now: number): number | undefined {
     const ends = [
-      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + context.lifetimes.session) * 1000]),
+      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + context.service.lifetimes.session) * 1000]),
       ...(here.endsAt === undefined ? [] : [here.endsAt * 1000]),
     ];
     return ends.length === 0 ? undefined : Math.min(...ends);
@@ -76,7 +76,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     if (!nameId || authnContextClassRef === undefined) return undefined;
     const attributes = await releasedAttributes(context, serviceProvider, here);
     const entered = await participants.enter(here, serviceProvider, nameId, nameIdFormat === 'transient');
-    const now = context.now();
+    const now = context.service.now();
     const end = sessionEnd(here, serviceProvider, now);
     return {
       nameId: entered.nameId,
@@ -109,7 +109,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     const assertion = await assertionOf(here, serviceProvider, request);
     if (!assertion) return refuse(statuses.requestDenied('The user has no name of this format.'));
     // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
-    const now = await context.signedIn(ctx, answer.client);
+    const now = await context.signIn.current(ctx, answer.client);
     // Another person's sign-in keeps the name of the session.
     if (now?.session !== here.session || now.oid !== here.oid) return failed('login_required');
     try {
@@ -122,7 +122,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
 
   /** Where the browser comes back from the sign-in. Each request is answered once. @throws RefusedMessage */
   return async (ctx: Context): Promise<void> => {
-    const answer = await context.signInAnswer(ctx);
+    const answer = await context.signIn.answer(ctx);
     const request = answer && (await takeRequest(context, answer.state));
     if (!request || answer.client !== clientIdOf({ id: request.serviceProvider })) return pages.expired(ctx);
     const serviceProvider = await book.get(request.serviceProvider);

@@ -19,7 +19,7 @@ import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
 
 export interface BeginParts {
-  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn' | 'now' | 'ofInstance'>;
+  readonly context: Pick<ExtensionContext, 'records' | 'signIn' | 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
   readonly nameIds: NameIds;
   readonly responses: Responses;
@@ -36,7 +36,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
       ...(idp === undefined ? [] : [`idp:${idp}`]),
     ];
     const prompt = request.isPassive ? 'none' : request.forceAuthn ? 'login' : undefined;
-    await context.requireSignIn(ctx, {
+    await context.signIn.require(ctx, {
       client: clientIdOf(serviceProvider),
       state: await keepRequest(context, request),
       ...present({ prompt }),
@@ -55,7 +55,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
         serviceProvider: serviceProvider.id,
         id,
         acsUrl: url,
-        receivedAt: context.now(),
+        receivedAt: context.service.now(),
         forceAuthn,
         isPassive,
         nameIdFormat: typeof format === 'string' ? format : serviceProvider.nameId.format,
@@ -94,7 +94,7 @@ export function createBegin({ context, book, nameIds, responses }: BeginParts) {
       await signIn(ctx, entity, named, {
         serviceProvider: named.id,
         acsUrl: acsOf(named, {}).url,
-        receivedAt: context.now(),
+        receivedAt: context.service.now(),
         forceAuthn: false,
         isPassive: false,
         nameIdFormat: named.nameId.format,

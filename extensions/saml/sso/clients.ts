@@ -11,7 +11,7 @@ export const tenantsOf = ({ tid, allowedTenants }: ServiceProvider, ofInstance: 
   tid === ofInstance ? allowedTenants : [tid];
 
 export function createClients(
-  { own, ofInstance }: Pick<ExtensionContext, 'own' | 'ofInstance'>,
+  { service: { own }, records: { ofInstance } }: Pick<ExtensionContext, 'service' | 'records'>,
   book: Pick<ServiceProviderBook, 'get'>,
 ): InternalClients {
   const clientOf = (row: ServiceProvider): InternalClient => {

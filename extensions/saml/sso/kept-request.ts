@@ -26,7 +26,7 @@ export interface KeptRequest {
 export const requests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
 
 /** @throws RefusedMessage `too_much_to_keep` */
-export async function keepRequest({ artifact }: Pick<ExtensionContext, 'artifact'>, request: KeptRequest): Promise<string> {
+export async function keepRequest({ records: { artifact } }: Pick<ExtensionContext, 'records'>, request: KeptRequest): Promise<string> {
   if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
   const handle = randomBytes(24).toString('base64url');
   await artifact(requests).put(handle, request);
@@ -34,5 +34,7 @@ export async function keepRequest({ artifact }: Pick<ExtensionContext, 'artifact
 }
 
 /** Undefined for one that was taken, or waited too long. */
-export const takeRequest = async ({ artifact }: Pick<ExtensionContext, 'artifact'>, handle: string): Promise<KeptRequest | undefined> =>
-  (await artifact(requests).take(handle)) as KeptRequest | undefined;
+export const takeRequest = async (
+  { records: { artifact } }: Pick<ExtensionContext, 'records'>,
+  handle: string,
+): Promise<KeptRequest | undefined> => (await artifact(requests).take(handle)) as KeptRequest | undefined;

@@ -17,7 +17,7 @@ type Policy = Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>;
 export function formatFor(
   serviceProvider: Named,
   { nameIdFormat: asked, spNameQualifier = serviceProvider.entityId }: Policy,
-  service: Pick<ExtensionContext, 'ofInstance'>,
+  service: Pick<ExtensionContext, 'records'>,
 ): NameIdFormat | Status {
   const { nameId, entityId } = serviceProvider;
   if (spNameQualifier !== entityId)
@@ -35,7 +35,7 @@ export function formatFor(
 }
 
 /** @param asked undefined for a format that no NameID here has */
-function refusalOf(serviceProvider: Named, asked: NameIdFormat | undefined, service: Pick<ExtensionContext, 'ofInstance'>) {
+function refusalOf(serviceProvider: Named, asked: NameIdFormat | undefined, service: Pick<ExtensionContext, 'records'>) {
   const known = serviceProvider.nameId.format;
   const always = `Or let it request ${known} or no format, or set nameId.ifAnotherIsAsked to answer, which answers ${known} to any request.`;
   if (asked === 'emailAddress' && mayShareNames({ ...serviceProvider, nameId: { format: asked } }, service))

@@ -8,7 +8,7 @@ import { newMessageId } from '../xml/write.js';
 
 export type NameIds = ReturnType<typeof createNameIds>;
 
-export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionContext, 'pseudonyms' | 'claims' | 'directory'>) {
+export function createNameIds({ claims: { pseudonyms }, claims, directory }: Pick<ExtensionContext, 'claims' | 'directory'>) {
   /** One of the instance and one of a tenant cannot compare theirs, though they have one entityID. */
   const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
 

@@ -11,7 +11,7 @@ import { clientIdOf, type ServiceProvider } from '../service-providers/records.j
 import type { KeptRequest } from './kept-request.js';
 
 export interface ResponseParts {
-  readonly context: Pick<ExtensionContext, 'now' | 'sendForm' | 'logger' | 'requestId'>;
+  readonly context: Pick<ExtensionContext, 'service' | 'pages' | 'http'>;
   readonly entities: Entities;
   readonly keys: Pick<SamlKeys, 'signer'>;
 }
@@ -21,7 +21,15 @@ type Who = Pick<BrowserSignIn, 'oid' | 'session'>;
 
 export type Responses = ReturnType<typeof createResponses>;
 
-export function createResponses({ context: { now, sendForm, logger, requestId }, entities, keys }: ResponseParts) {
+export function createResponses({
+  context: {
+    service: { now, logger },
+    pages: { sendForm },
+    http: { requestId },
+  },
+  entities,
+  keys,
+}: ResponseParts) {
   interface Outcome {
     readonly status: Status;
     readonly assertion?: Assertion;

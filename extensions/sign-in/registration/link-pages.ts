@@ -25,7 +25,7 @@ import { createRegistrationLinks } from './sending.js';
 const APPLICATION = 'sign-in:registration';
 
 /** For whom the browser signs in with the account that was just made. */
-export function registrationClient({ own, issuer }: ExtensionContext): InternalClients {
+export function registrationClient({ service: { own, issuer } }: ExtensionContext): InternalClients {
   const application = { name: new URL(issuer).host, returnTo: `${own}/register/return` };
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
@@ -59,8 +59,15 @@ const problemOf: Readonly<Record<string, string>> = {
 };
 
 export function registrationLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, interactions, view, artifact, brandingOf, requireSignIn, signInAnswer, logger, requestId } = context;
-  if (!context.mail) return;
+  const {
+    service: { own, url, logger },
+    directory,
+    signIn: { interactions, require: requireSignIn, answer: signInAnswer },
+    pages: { view, brandingOf },
+    records: { artifact },
+    http: { requestId },
+  } = context;
+  if (!context.work.mail) return;
   const links = createRegistrationLinks(context);
   const begunHere = recordsOfBrowsers(context, begun);
   const createdHere = recordsOfBrowsers(context, created);
@@ -168,13 +175,13 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   async function take(ctx: Context, found: Opened): Promise<void> {
     const { id, tid, clientId, uid, prepared, invited } = found;
     const began = await isHere(ctx, found);
-    const createdAt = new Date(context.now());
+    const createdAt = new Date(context.service.now());
     try {
       const chosen = began ? undefined : await chosenElsewhere(ctx, found);
       if (!began && !chosen) return;
       const isFullUntil = await countInvited(context, 'accounts', clientId, invited);
       if (isFullUntil) {
-        ctx.set('Retry-After', String(secondsUntil(isFullUntil, context.now)));
+        ctx.set('Retry-After', String(secondsUntil(isFullUntil, context.service.now)));
         return await show(ctx, found, chosen, {}, 'sign-in.confirm.often', 429);
       }
       const registration = registrationIn(context, tid, found);

@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000;
  * @returns when the count starts again, if the limit is exceeded
  */
 export async function countInvited(
-  { attempts }: Pick<ExtensionContext, 'attempts'>,
+  { limits: { attempts } }: Pick<ExtensionContext, 'limits'>,
   what: keyof RegistrationLimits,
   clientId: string,
   invited: RegistrationLimits | undefined,

@@ -33,7 +33,13 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
 };
 
 export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
-  const { directory, mail, artifact, deliver, view, lifetimes, locales } = context;
+  const {
+    directory,
+    work: { mail, deliver },
+    records: { artifact },
+    pages: { view },
+    service: { lifetimes, locales },
+  } = context;
 
   const serviceOf = ({ tids: [tid, ...others] = [], ...interaction }: Interaction) =>
     tid !== undefined && others.length === 0 ? registrationIn(context, tid, interaction) : undefined;
@@ -60,7 +66,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       ...(locale ? { locale } : {}),
       ...(invited && { invited }),
       ...(eventMetadata && { eventMetadata }),
-      expiresAt: context.now() + lifetimeSeconds * 1000,
+      expiresAt: context.service.now() + lifetimeSeconds * 1000,
       prepared,
     };
     await artifact(waiting).put(id, record, { lifetimeSeconds });
@@ -99,14 +105,14 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return redirectByGet(ctx, url(interaction));
-      const createdAt = new Date(context.now());
+      const createdAt = new Date(context.service.now());
       const hidesTaken = mail !== undefined;
       const name = directory.accounts.nameKey(email);
       const attempt = await attempts.begin(name, ctx.ip);
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       const { client, registration: invited } = interaction;
       const isFullUntil = await countInvited(context, 'forms', client.id, invited);
-      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil, context.now) }, 429);
+      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil, context.service.now) }, 429);
       const through = throughOf(invited);
       const input = { givenName, familyName, email, password: formField(ctx, 'password') };
       try {

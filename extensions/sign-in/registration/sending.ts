@@ -21,7 +21,10 @@ export interface RegistrationLinks {
   read(token: string): string | undefined;
 }
 
-export function createRegistrationLinks({ seal, url, own }: Pick<ExtensionContext, 'seal' | 'url' | 'own'>): RegistrationLinks {
+export function createRegistrationLinks({
+  keys: { seal },
+  service: { url, own },
+}: Pick<ExtensionContext, 'keys' | 'service'>): RegistrationLinks {
   const hashesOf = (id: string): readonly string[] => seal(PURPOSE).hashes(id);
   return {
     urlOf: (id) => url(`${own}/register/${id}.${hashesOf(id)[0]}`),
@@ -34,12 +37,17 @@ export function createRegistrationLinks({ seal, url, own }: Pick<ExtensionContex
 }
 
 export function registrationDeliveries(context: ExtensionContext): Readonly<Record<string, DeliveryHandler>> {
-  const { mail } = context;
+  const { mail } = context.work;
   return mail ? { [SEND]: createSend(context, mail) } : {};
 }
 
 function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
-  const { artifact, attempts, directory, brandingOf } = context;
+  const {
+    records: { artifact },
+    limits: { attempts },
+    directory,
+    pages: { brandingOf },
+  } = context;
   const links = createRegistrationLinks(context);
   return async ({ data, attempts: before }) => {
     const id = String(data.id);

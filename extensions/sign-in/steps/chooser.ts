@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
 import type { Steps } from './steps.js';
 
-export function createChooser({ interactions }: ExtensionContext, { page, form, url }: Steps) {
+export function createChooser({ signIn: { interactions } }: ExtensionContext, { page, form, url }: Steps) {
   const show = async (ctx: Context, interaction: Interaction, hidden?: string): Promise<boolean> => {
     const known = (await interactions.accounts(ctx, interaction)).filter(({ account }) => account.person.user.id !== hidden);
     if (known.length === 0) return false;

@@ -3,7 +3,10 @@ import type { Context } from 'koa';
 import { type ExtensionContext, formField, IdpError, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
 import type { Steps } from './steps.js';
 
-export function createConsentStep({ directory, interactions, scopeDescriptions }: ExtensionContext, { form, page, url }: Steps) {
+export function createConsentStep(
+  { directory, signIn: { interactions }, pages: { scopeDescriptions } }: ExtensionContext,
+  { form, page, url }: Steps,
+) {
   return {
     async show(ctx: Context, interaction: Interaction): Promise<void> {
       const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);

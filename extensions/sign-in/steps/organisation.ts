@@ -19,7 +19,7 @@ const SEARCHED_TO = 400;
 /** Characters of the value of a choice: an id, a time and a token. */
 const LONGEST_CHOICE = 128;
 
-export function createOrganisationStep({ directory, csrf, interactions }: ExtensionContext, { form }: Steps) {
+export function createOrganisationStep({ directory, http: { csrf }, signIn: { interactions } }: ExtensionContext, { form }: Steps) {
   const { accounts, credentials } = directory;
 
   const choiceFor = (ctx: Context, interaction: Interaction, { person, tenant }: Account, proof: Proof): OrganisationChoice => ({

@@ -7,11 +7,16 @@ import type { PageName, PageView } from '../view-models.js';
 export type Steps = ReturnType<typeof createSteps>;
 
 export function createSteps(context: ExtensionContext) {
-  const { own, interactions, directory, csrf, logger } = context;
-  const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
+  const {
+    service: { own, logger },
+    signIn: { interactions },
+    directory,
+    http: { csrf },
+  } = context;
+  const url = ({ uid }: Interaction, step = ''): string => context.service.url(`${own}/interaction/${uid}${step}`);
 
   const additionsTo = async (interaction: Interaction): Promise<readonly Addition[]> => {
-    const all = context.pageAdditions.map(async ({ name, place = 'foot' as const, text, href: given, values: of }) => {
+    const all = context.pages.additions.map(async ({ name, place = 'foot' as const, text, href: given, values: of }) => {
       const values = of ? await of(interaction) : {};
       const href = typeof given === 'function' ? given(interaction, context) : given;
       const isShown = values !== undefined && (given === undefined || href !== undefined);
@@ -35,7 +40,7 @@ export function createSteps(context: ExtensionContext) {
 
   /** Names no account: people type passwords where names belong. */
   const refused = (ctx: Context, { client }: Interaction, reason: string, tenant?: string): void =>
-    logger.info({ requestId: context.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
+    logger.info({ requestId: context.http.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
 
   return {
     /** The path that all steps begin with. */

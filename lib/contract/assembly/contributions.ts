@@ -123,6 +123,15 @@ export function actingRulesOf(rules: () => ReadonlyMap<string, ActingRule>): Act
   };
 }
 
+/** Returns the URL at which people end an impersonation: that of the first extension that has one. It is asked for after there are contexts. */
+export const endActingAtOf = (extensions: readonly Extension[], contextOf: ContextOf) => (): string | undefined => {
+  for (const { name, endActingAt } of extensions) {
+    const url = endActingAt?.(contextOf(name));
+    if (url !== undefined) return url;
+  }
+  return undefined;
+};
+
 /** Grant types by name, each made when it is first asked for. */
 export function grantTypesOf(extensions: readonly Extension[], contextOf: ContextOf): ReadonlyMap<string, () => GrantType> {
   return new Map(

@@ -6,14 +6,18 @@ import type { ConfigProblem } from '../../errors.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { Interaction } from '../sign-in/interaction.js';
 
-/** What an addition can know of the service. */
+/** The part of an extension's context that the links of additions and sections get. */
 export interface AdditionHost {
-  /** The prefix of everything that is not the protocol's. */
-  readonly own: string;
-  /** The absolute URL of a path below the issuer. */
-  url(path: string): string;
-  /** Absent without the option `mail`. */
-  readonly mail?: object;
+  readonly service: {
+    /** Prefix of the paths that are the service's own and not the protocol's. */
+    readonly own: string;
+    /** Returns the absolute URL of a path below the issuer. */
+    url(path: string): string;
+  };
+  readonly work: {
+    /** Absent without the option `mail`. */
+    readonly mail?: object;
+  };
 }
 
 /** A text, or a link, on the pages of a sign-in. */

@@ -22,7 +22,7 @@ export interface ActingHere {
  *
  * export const renaming: Extension = {
  *   name: 'renaming',
- *   routes(router, { csrf, directory, inPerson, requestId, signedIn }) {
+ *   routes(router, { http: { csrf, requestId }, directory, impersonation: { inPerson }, signIn: { current: signedIn } }) {
  *     router.post('/renaming', inPerson, form, async (ctx) => {
  *       const here = await signedIn(ctx);
  *       if (!here) return ctx.throw(401);

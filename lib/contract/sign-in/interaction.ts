@@ -72,7 +72,7 @@ export interface Interaction {
   /** The requirement whose page is wanted, where `prompt` says so. */
   readonly requirement?: string;
   readonly client: Client;
-  /** Whether an extension asks, by `requireSignIn`, and not an application by a request of its own. @default false */
+  /** Whether an extension asks, by `signIn.require`, and not an application by a request of its own. @default false */
   readonly isInternal?: boolean;
   /** As the internal client says: an invitation lets users create an account here. */
   readonly registration?: RegistrationLimits;

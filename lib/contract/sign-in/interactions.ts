@@ -22,7 +22,7 @@ export interface Interactions {
    */
   signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
   /**
-   * Signs in whom an extension had prove it on a page of its own (`signIn` of `requireSignIn`): answers the URL to go on to; undefined where there is no such
+   * Signs in whom an extension had prove it on a page of its own (`signIn` of `signIn.require`): answers the URL to go on to; undefined where there is no such
    * proof, or it holds no more.
    */
   proven(ctx: Context, interaction: Interaction): Promise<string | undefined>;

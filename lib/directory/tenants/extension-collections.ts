@@ -80,7 +80,7 @@ export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'li
 
 /** An index over the rows of a tenant, or of all tenants. */
 export interface ExtensionIndex extends IndexSpec {
-  /** Over the rows of all tenants: for jobs, by `collectionOfAllTenants`. @default false */
+  /** Over the rows of all tenants: for jobs, by `records.collectionOfAllTenants`. @default false */
   readonly ofAllTenants?: boolean;
 }
 

@@ -15,7 +15,7 @@ import { formOf, parametersOf } from '../requests/parameters.js';
 import { basicCredentials } from './basic-credentials.js';
 import { NO_CREDENTIALS, RefusedClient } from './refused-clients.js';
 
-type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & {
+type ClientAuthParts = Pick<ExtensionContext, 'service' | 'limits'> & {
   readonly directory: Pick<Directory, 'authenticate' | 'clients' | 'apiResources'>;
 };
 
@@ -43,7 +43,7 @@ interface Credentials {
  * };
  * ```
  */
-export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthParts): Middleware<CallerState> {
+export function clientAuth({ directory, service: { issuer }, limits: { countWrongSecret } }: ClientAuthParts): Middleware<CallerState> {
   const { authenticate } = directory;
   const refusalOf = async ({ id, secret }: Credentials): Promise<RefusedClient> => {
     if (id === undefined) return new RefusedClient(undefined, NO_CREDENTIALS);

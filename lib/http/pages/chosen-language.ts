@@ -16,7 +16,7 @@ const languageTag = /^[\w-]{1,35}$/;
  */
 export function chosenLanguage(
   ctx: Pick<Context, 'method' | 'request' | 'query' | 'cookies'>,
-  { cookieName }: Pick<ExtensionContext, 'cookieName'>,
+  { http: { cookieName } }: Pick<ExtensionContext, 'http'>,
   keptFor?: string,
 ): string | undefined {
   const cookie = cookieName('locale');

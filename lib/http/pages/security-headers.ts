@@ -57,7 +57,7 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
  * const style = 'body { font: 1rem/1.5 sans-serif; }';
  * export const about: Extension = {
  *   name: 'about',
- *   routes(router, { issuer }) {
+ *   routes(router, { service: { issuer } }) {
  *     router.get('/about', (ctx) => {
  *       ctx.set(pageHeaders(issuer, { styles: [hashSource(style)] }));
  *       ctx.type = 'html';

@@ -13,7 +13,7 @@ const MOST_MS = 200;
  * export const reminders: Extension = {
  *   name: 'reminders',
  *   deliveries: () => ({ 'reminders.look-up': async () => {} }),
- *   routes(router, { deliver }) {
+ *   routes(router, { work: { deliver } }) {
  *     router.post('/reminders', async (ctx) => {
  *       const enqueued = await deliver('reminders.look-up', { name: 'alice' });
  *       afterAnswer(ctx, enqueued.release);

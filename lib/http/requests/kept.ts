@@ -16,7 +16,7 @@ export type KeptFor = 'minute' | 'longer';
  * export const extension: Extension = {
  *   name: 'drafts',
  *   artifacts: [drafts],
- *   routes(router, { artifact }) {
+ *   routes(router, { records: { artifact } }) {
  *     router.get('/draft', async (ctx) => {
  *       const draft = parametersOf(ctx, ['title', 'text']);
  *       if (!mayBeKept(draft, 'longer')) throw new IdpError('invalid_request');

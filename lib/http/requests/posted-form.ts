@@ -26,7 +26,7 @@ export async function postedForm(ctx: Context, readForm: Middleware, time: KeptF
  *
  * export const start: Extension = {
  *   name: 'start',
- *   routes(router, { url }) {
+ *   routes(router, { service: { url } }) {
  *     router.get('/start', (ctx) => redirectByGet(ctx, url('/started')));
  *   },
  * };

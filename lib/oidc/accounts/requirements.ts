@@ -6,7 +6,7 @@
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import { Deadline } from '../../claims/deadline.js';
-import type { ExtensionContext } from '../../contract/extension-context.js';
+import type { ExtensionSignIn } from '../../contract/context/sign-in.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import { type Account, credentialOwner } from '../../directory/index.js';
 import { IdpError, UnavailableError } from '../../errors.js';
@@ -137,9 +137,9 @@ export const createIsComplete =
     }
   };
 
-/** {@link ExtensionContext.isSufficient} */
+/** {@link ExtensionSignIn.isSufficient} */
 export const createSufficient =
-  (parts: Pick<OidcParts, 'offers' | 'directory' | 'logger'>, isComplete: IsComplete): ExtensionContext['isSufficient'] =>
+  (parts: Pick<OidcParts, 'offers' | 'directory' | 'logger'>, isComplete: IsComplete): ExtensionSignIn['isSufficient'] =>
   async (account, signIn, asked) => {
     const { heldTo } = signIn;
     // A request that began elsewhere names its account, and so its tenant.
@@ -160,9 +160,9 @@ export const createSufficient =
     return meetsAll(silentOf(parts), account, signIn, ask);
   };
 
-/** {@link ExtensionContext.mayChange} */
+/** {@link ExtensionSignIn.mayChange} */
 export const createMayChange =
-  ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['mayChange'] =>
+  ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionSignIn['mayChange'] =>
   async (signIn) => {
     // The sign-in is by the child's own credential, from before the account link. It may change nothing of the parent.
     if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;

@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ExtensionContext } from '../../contract/extension-context.js';
+import type { ExtensionSignIn } from '../../contract/context/sign-in.js';
 import { redirectByGet } from '../../http/requests/posted-form.js';
 import { present } from '../../present.js';
 import type { Client } from '../../store/records/records.js';
@@ -35,8 +35,8 @@ export interface SignInRequests {
     redirectUri: string,
     payload: Readonly<Record<string, unknown>>,
   ): Promise<void> | undefined;
-  readonly require: ExtensionContext['requireSignIn'];
-  readonly take: ExtensionContext['signInAnswer'];
+  readonly require: ExtensionSignIn['require'];
+  readonly take: ExtensionSignIn['answer'];
 }
 
 export function createSignInRequests(

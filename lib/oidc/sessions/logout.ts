@@ -1,6 +1,6 @@
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ExtensionContext } from '../../contract/extension-context.js';
+import type { ExtensionSessions } from '../../contract/context/sessions.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
 import { present } from '../../present.js';
@@ -56,7 +56,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     ctx.status = 303;
   };
   const setCookie = createSessionCookie(options, provider);
-  const signOut: ExtensionContext['signOut'] = async (ctx, { session: name, next }) => {
+  const signOut: ExtensionSessions['signOut'] = async (ctx, { session: name, next }) => {
     lastSignOut.set(ctx);
     const { uid, exp } = (await provider().Session.get(ctx)) as OurSession;
     const key = keyOf('Session', uid);

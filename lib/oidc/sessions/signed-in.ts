@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ActingHere } from '../../contract/sign-in/acting.js';
@@ -15,16 +15,17 @@ import type { OidcParts } from '../context.js';
 import { createActingHint } from './cookies.js';
 import { endedSignIn } from './logout-participants.js';
 
-/** Who acts as whom in the browser that asks. */
-export function createActingHere({ options, directory }: OidcParts, provider: () => Provider) {
+/** Returns who impersonates whom in the browser. */
+export function createActingHere({ options, directory, endActingAt }: OidcParts, provider: () => Provider) {
   const hint = createActingHint(options);
-  return async (ctx: Context): Promise<Omit<ActingHere, 'endAt'> | undefined> => {
+  return async (ctx: Context): Promise<ActingHere | undefined> => {
     if (!hint.isSet(ctx)) return undefined;
     // A request to oidc-provider has read it already; what it read may have taken the place of one that was over.
     const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && directory.accounts.findByOid(oid)));
-    return account && actor ? { account, actor } : undefined;
+    if (!account || !actor) return undefined;
+    return { account, actor, ...present({ endAt: endActingAt() }) };
   };
 }
 
@@ -86,7 +87,7 @@ export const createSignInState =
     return JSON.stringify([digestOfKey(found.key), oid, loginTs, acting, completeness]);
   };
 
-/** {@link ExtensionContext.signInToEnd} */
+/** Returns the sign-in of the browser, complete or not. */
 export const createSignInToEnd =
   (provider: () => Provider) =>
   async (ctx: Context): Promise<SignInToEnd | undefined> => {
@@ -95,4 +96,13 @@ export const createSignInToEnd =
     const key = keyOf('Session', uid);
     const ended = key && endedSignIn(session, key);
     return ended && { ...ended, ...present({ acting }) };
+  };
+
+/** Middleware that refuses a browser in which somebody is impersonated. */
+export const createInPerson =
+  ({ showPage }: Pick<OidcParts, 'showPage'>, toEnd: ReturnType<typeof createSignInToEnd>): Middleware =>
+  async (ctx, next) => {
+    if (!(await toEnd(ctx))?.act) return next();
+    ctx.status = 403;
+    await showPage(ctx, { page: 'acting' });
   };

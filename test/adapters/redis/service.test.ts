@@ -50,8 +50,8 @@ withServer('REDIS_URL', (url) => {
     ends.push(() => client.disconnect());
     const service = await startIdp({ artifacts: redisArtifacts({ client, prefix: ownPrefix() }), extensions: [extension] });
     ends.push(() => service.close());
-    expect(await context.attempts('tries', 60_000 / 7)).toMatchObject({ count: 1 });
-    const kept = context.artifact(states);
+    expect(await context.limits.attempts('tries', 60_000 / 7)).toMatchObject({ count: 1 });
+    const kept = context.records.artifact(states);
     expect(await kept.put('a', 1, { lifetimeSeconds: 60 / 7 })).toBe(true);
     expect(await kept.update('a', () => 2, { lifetimeSeconds: 60 / 11 })).toBe(2);
     expect(await kept.read('a')).toBe(2);

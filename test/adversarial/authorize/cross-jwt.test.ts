@@ -17,7 +17,7 @@ let receiver: LogoutReceiver;
 const alice = new Agent();
 const other = new Agent();
 let asserting: AssertingClient;
-let sign: ExtensionContext['sign'];
+let sign: ExtensionContext['keys']['sign'];
 let tokens: Json;
 let serviceToken: string;
 let discovery: Json;
@@ -46,7 +46,7 @@ const service = useIdp(async () => {
       {
         name: 'signing',
         routes(_router, context) {
-          sign = context.sign;
+          sign = context.keys.sign;
         },
       },
     ],

@@ -51,7 +51,7 @@ let write: (tid: string, row: { personId: string; text: string }) => Promise<unk
 const diary: Extension = {
   name: 'diary',
   collections: [notes],
-  start: ({ collection }) => {
+  start: ({ records: { collection } }) => {
     write = (tid, row) => collection(notes, tid).insert(row);
   },
 };

@@ -10,7 +10,7 @@ import { useIdp } from '../../support/service/use-idp.js';
 /** Stands for a sign-in method: tells what of the request it can see. */
 const method: Extension = {
   name: 'method',
-  routes: (router, { own, interactions }) => {
+  routes: (router, { service: { own }, signIn: { interactions } }) => {
     router.get(`${own}/interaction/:uid/method`, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (interaction) ctx.body = interaction.parameters;

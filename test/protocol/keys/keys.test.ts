@@ -263,11 +263,11 @@ describe('design §9: rotation', () => {
   });
 
   test('K2: what no key signs goes on: sessions, opaque tokens and refresh tokens; hints of before are nothing', async () => {
-    let sign: ExtensionContext['sign'] | undefined;
+    let sign: ExtensionContext['keys']['sign'] | undefined;
     const signing = {
       name: 'signing',
       routes(_router: unknown, context: ExtensionContext) {
-        sign = context.sign;
+        sign = context.keys.sign;
       },
     };
     const { issuer, idp } = await start({ extensions: [signing] });

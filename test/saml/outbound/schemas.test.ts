@@ -21,7 +21,10 @@ const success = (assertion = {}, serviceProvider: typeof signed = signed) =>
   responseXml(successOf(assertion), { signer: key.signer, serviceProvider });
 
 const logout = { entityId: idpEntityId, destination: acsUrl };
-const entities = createEntities({ url: (path) => `https://idp.example.com${path}`, own: '/idp', ofInstance: '*' });
+const entities = createEntities({
+  service: { url: (path) => `https://idp.example.com${path}`, own: '/idp' },
+  records: { ofInstance: '*' },
+});
 const metadata = (owner: string, wantAuthnRequestsSigned: boolean) =>
   metadataXml(
     entities.of(owner),

@@ -41,7 +41,7 @@ const register = async (path: string, entityId: string, more: object = {}): Prom
 describe('the book', () => {
   test('asks the store once for those that wait at the same time, and not again within a second', async () => {
     const id = await register('/saml-service-providers', 'https://once.example');
-    const find = () => book.byEntityId(context.ofInstance, 'https://once.example');
+    const find = () => book.byEntityId(context.records.ofInstance, 'https://once.example');
     const { asked, answer } = await during(() => Promise.all([find(), find(), find()]));
     expect([reads(asked).length, answer.map((found) => found?.id)]).toEqual([1, [id, id, id]]);
     // What is at hand is no promise.
@@ -52,20 +52,22 @@ describe('the book', () => {
     const ofInstance = await register('/saml-service-providers', 'https://owned.example');
     const ofTenant = await register(`/tenants/${tid}/saml-service-providers`, 'https://owned.example');
     const found = async (owner: string) => (await book.byEntityId(owner, 'https://owned.example'))?.id;
-    expect([await found(context.ofInstance), await found(tid), await found('another')]).toEqual([ofInstance, ofTenant, undefined]);
+    expect([await found(context.records.ofInstance), await found(tid), await found('another')]).toEqual([ofInstance, ofTenant, undefined]);
   });
 
   test('knows none that is disabled, or of no length that there is', async () => {
     const id = await register('/saml-service-providers', 'https://off.example', { status: 'disabled' });
-    expect([await book.get(id), await book.byEntityId(context.ofInstance, 'https://off.example')]).toEqual([undefined, undefined]);
-    const { asked } = await during(() => Promise.all([book.byEntityId(context.ofInstance, 'x'.repeat(1025)), book.get('x'.repeat(101))]));
+    expect([await book.get(id), await book.byEntityId(context.records.ofInstance, 'https://off.example')]).toEqual([undefined, undefined]);
+    const { asked } = await during(() =>
+      Promise.all([book.byEntityId(context.records.ofInstance, 'x'.repeat(1025)), book.get('x'.repeat(101))]),
+    );
     expect(reads(asked)).toEqual([]);
   });
 
   test('is not filled by names that nobody has', async () => {
     const id = await register('/saml-service-providers', 'https://kept.example');
     await book.get(id);
-    for (let index = 0; index < 1100; index += 1) await book.byEntityId(context.ofInstance, `https://nobody${index}.example`);
+    for (let index = 0; index < 1100; index += 1) await book.byEntityId(context.records.ofInstance, `https://nobody${index}.example`);
     await until(async () => {
       await book.get(id);
       return reads((await during(async () => book.get(id))).asked).length === 0;
@@ -75,7 +77,7 @@ describe('the book', () => {
   test('forgets what this node changed at once, and tells of changes of others within a second or so', async () => {
     const id = await register('/saml-service-providers', 'https://changes.example', { name: 'One' });
     expect((await book.get(id))?.name).toBe('One');
-    const rows = context.collection(serviceProviders, context.ofInstance);
+    const rows = context.records.collection(serviceProviders, context.records.ofInstance);
     await rows.update(id, (row) => ({ ...row, name: 'Two' }));
     book.forget(id);
     expect((await book.get(id))?.name).toBe('Two');
@@ -83,7 +85,7 @@ describe('the book', () => {
     await until(async () => (await book.get(id))?.name === 'Three');
     await root.remove(`/saml-service-providers/${id}`);
     await until(async () => (await book.get(id)) === undefined);
-    expect(await book.byEntityId(context.ofInstance, 'https://changes.example')).toBeUndefined();
+    expect(await book.byEntityId(context.records.ofInstance, 'https://changes.example')).toBeUndefined();
   });
 
   test('a look-up that began before a change is not remembered after it', async () => {
@@ -91,7 +93,7 @@ describe('the book', () => {
     const begun = book.get(id);
     book.forget(id);
     await begun;
-    await context.collection(serviceProviders, context.ofInstance).update(id, (row) => ({ ...row, name: 'After' }));
+    await context.records.collection(serviceProviders, context.records.ofInstance).update(id, (row) => ({ ...row, name: 'After' }));
     expect((await book.get(id))?.name).toBe('After');
   });
 });

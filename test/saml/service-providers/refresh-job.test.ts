@@ -25,7 +25,7 @@ test('metadata that is due is read anew by a job, each after the other’s failu
   /** Makes all of them due. */
   const due: Extension = {
     name: 'due',
-    async start({ collection, collectionOfAllTenants }) {
+    async start({ records: { collection, collectionOfAllTenants } }) {
       for (const { id, tid } of await collectionOfAllTenants(serviceProviders).list())
         await collection(serviceProviders, tid).update(id, (row) => ({ ...row, refreshAt: new Date(0) }));
     },

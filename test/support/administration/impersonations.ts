@@ -31,7 +31,7 @@ export function keepImpersonations(): KeptImpersonations {
         endsAt: new Date(startedAt.getTime() + 1_800_000),
         ...members,
       };
-      return context.collection(impersonations, tid).insert(row);
+      return context.records.collection(impersonations, tid).insert(row);
     },
   };
 }

@@ -69,7 +69,7 @@ export function useListedWorld(): ListedWorld {
     const at = new Date().toISOString();
     const event = { specversion: '1.0', id: 'e', source: 's', type: 'TenantUpdated', time: at, subject: 't', data: {} };
     const numbered = { ...event, sequence: '0000000000000001' };
-    await context?.collection(deadLetters, tid).insert({ webhookId, event: numbered, attempts: 3, problem: 'no answer', at });
+    await context?.records.collection(deadLetters, tid).insert({ webhookId, event: numbered, attempts: 3, problem: 'no answer', at });
   }
 
   /** Rows that no request of the admin API makes. */
@@ -90,8 +90,8 @@ export function useListedWorld(): ListedWorld {
       createdAt: now.toISOString(),
       passkey,
     } as const;
-    await context.collection(factors, tid).insert(factor);
-    const { id } = await context.collection(impersonations, tid).insert({
+    await context.records.collection(factors, tid).insert(factor);
+    const { id } = await context.records.collection(impersonations, tid).insert({
       targetOid: user,
       targetPersonId: person,
       operator: { oid: (other.user as StoredRow).id, sub: (other.user as StoredRow).id, tid: String(other.tid) },

@@ -8,7 +8,7 @@ export interface ActingOptions {
 
 export const actAs = (options: ActingOptions): Extension => ({
   name: 'act-as',
-  requirements: ({ url, own, csrf }) => [
+  requirements: ({ service: { url, own }, http: { csrf } }) => [
     {
       name: 'act-as',
       after: ['*'],
@@ -23,7 +23,7 @@ export const actAs = (options: ActingOptions): Extension => ({
       },
     },
   ],
-  routes(router, { own, interactions, directory, csrf, endActing }) {
+  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation: { end: endActing } }) {
     router.post(`${own}/interaction/:uid/act-as`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;

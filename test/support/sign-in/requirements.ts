@@ -20,21 +20,21 @@ interface Step {
 /** One requirement with a page of one field. */
 function requirementStep({ requirement, field, posted }: Step): Extension {
   const { name } = requirement;
-  const path = ({ own }: ExtensionContext, uid: string) => `${own}/interaction/${uid}/${name}`;
+  const path = ({ service: { own } }: ExtensionContext, uid: string) => `${own}/interaction/${uid}/${name}`;
   const show = (context: ExtensionContext, ctx: Context, { uid }: Interaction): void => {
     ctx.type = 'html';
-    ctx.body = `<form method="post" action="${context.url(path(context, uid))}"><h1>${name}</h1>
-<input name="csrf" value="${context.csrf.token(ctx, uid)}"><input name="${field}"></form>`;
+    ctx.body = `<form method="post" action="${context.service.url(path(context, uid))}"><h1>${name}</h1>
+<input name="csrf" value="${context.http.csrf.token(ctx, uid)}"><input name="${field}"></form>`;
   };
   return {
     name: `step-${name}`,
     requirements: (context) => [{ ...requirement, show: (ctx, interaction) => show(context, ctx, interaction) }],
     routes(router, context) {
       router.post(path(context, ':uid'), async (ctx) => {
-        const interaction = await context.interactions.load(ctx);
+        const interaction = await context.signIn.interactions.load(ctx);
         if (!interaction) return;
         const fields = await fieldsOf(ctx);
-        if (!context.csrf.check(ctx, interaction.uid, fields.get('csrf'))) return ctx.throw(403);
+        if (!context.http.csrf.check(ctx, interaction.uid, fields.get('csrf'))) return ctx.throw(403);
         const target = await posted(fields.get(field) ?? '', ctx, interaction, context);
         if (target === undefined) return show(context, ctx, interaction);
         ctx.status = 303;
@@ -56,7 +56,7 @@ export const terms = (accepted: Set<string>, more: Partial<Requirement> = {}): E
       ...more,
     },
     field: 'decision',
-    async posted(value, ctx, interaction, { interactions }) {
+    async posted(value, ctx, interaction, { signIn: { interactions } }) {
       if (value === 'accept' && interaction.requirement === 'terms') accepted.add(interaction.oid ?? '');
       return interactions.goOn(ctx, interaction);
     },
@@ -67,6 +67,6 @@ export const secondFactor = (more: Partial<Requirement> = {}): Extension =>
   requirementStep({
     requirement: { name: 'factor', serves: 'mfa', error: 'interaction_required', silent: 'refuse', check: () => 'met', ...more },
     field: 'word',
-    posted: async (value, ctx, interaction, { interactions }) =>
+    posted: async (value, ctx, interaction, { signIn: { interactions } }) =>
       value === 'open' ? interactions.strengthen(ctx, interaction, ['mfa']) : undefined,
   });

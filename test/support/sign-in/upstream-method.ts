@@ -22,7 +22,7 @@ export function upstreamMethod(name: string, upstream: Upstream, more: Partial<S
   };
   return {
     name: `method-${name}`,
-    signInMethods: ({ own, url }) => [
+    signInMethods: ({ service: { own, url } }) => [
       {
         name,
         buttons: () => [{ idp: name, label: label(`Use ${name}`) }],
@@ -35,7 +35,7 @@ export function upstreamMethod(name: string, upstream: Upstream, more: Partial<S
         ...more,
       },
     ],
-    routes(router, { own, url, interactions, directory }) {
+    routes(router, { service: { own, url }, signIn: { interactions }, directory }) {
       router.get(`${own}/${name}/provider`, (ctx) =>
         redirect(ctx, url(`${own}/${name}/callback?state=${ctx.query.state}&sub=${upstream.subject}`)),
       );

@@ -54,7 +54,7 @@ const rowOf = (fields: Registered['fields']): ServiceProviderFields =>
     ...fields,
   }) as ServiceProviderFields;
 
-async function register({ collection, ofInstance }: ExtensionContext, { id, tid, fields }: Registered): Promise<void> {
+async function register({ records: { collection, ofInstance } }: ExtensionContext, { id, tid, fields }: Registered): Promise<void> {
   try {
     await collection(serviceProviders, tid ?? ofInstance).insert(rowOf(fields), { id });
   } catch (error) {

@@ -1,0 +1,50 @@
+import type { Context } from 'koa';
+import type { Account } from '../../directory/index.js';
+import type { Interactions } from '../sign-in/interactions.js';
+import type { BrowserSignIn, SignInToEnd } from '../sign-in/logout-participant.js';
+import type { AskedElsewhere, SignedIn } from '../sign-in/requirement.js';
+import type { SignInAnswer, SignInAsk } from '../sign-in/sign-in-request.js';
+
+/** The group `signIn` of the context: the sign-in of the browser that sends a request, and the steps to one. */
+export interface ExtensionSignIn {
+  /**
+   * Returns the complete sign-in of the browser; undefined without one. A sign-in is complete when no requirement of the account is open: after the
+   * password, the second factor too. If the result is undefined, {@link require} leads the person to the open requirement. A form that a page of another
+   * site posts carries no cookie, so the result is undefined.
+   * @param client the application that the person signs in to, for requirements that look at it. @default the service itself
+   * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
+   */
+  current(ctx: Context, client?: string): Promise<BrowserSignIn | undefined>;
+  /**
+   * Returns the sign-in of the browser, complete or not. It names the session for `sessions.signOut`. Use it only to end the sign-in or to deny something,
+   * because an incomplete sign-in must not show, give or change anything of the person.
+   */
+  toEnd(ctx: Context): Promise<SignInToEnd | undefined>;
+  /**
+   * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other application: answers 303. The
+   * browser returns to the application's `returnTo`, whose route calls {@link answer}.
+   * @throws TypeError for an application that does not exist
+   */
+  require(ctx: Context, ask: SignInAsk): Promise<void>;
+  /** Returns the result with which the browser returned; undefined for a request that the service did not send here, and for a repeated one. */
+  answer(ctx: Context): Promise<SignInAnswer | undefined>;
+  /**
+   * Returns whether a sign-in is complete for the account, and meets a request that began elsewhere. Call it before a person approves such a request. It does
+   * not check whether the client accepts users of the tenant.
+   * @param asked the request that began elsewhere. @default none
+   */
+  isSufficient(
+    account: Account,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method' | 'heldTo'> &
+      Pick<SignedIn, 'owner' | 'session'>,
+    asked?: AskedElsewhere,
+  ): Promise<boolean>;
+  /**
+   * Returns whether a sign-in may change the ways to sign in of its account: factors, password, address, account links, identities. The requirement that
+   * serves `mfa` decides: a user who has a second factor must have proven it. False for a sign-in by the child's own credential after the account was linked.
+   * `createOwnPage` calls it for every page that takes a recent sign-in.
+   */
+  mayChange(signIn: BrowserSignIn): Promise<boolean>;
+  /** Steps of a sign-in that the browser has begun, for sign-in methods and requirements. */
+  readonly interactions: Interactions;
+}
