@@ -64,8 +64,8 @@ export {
   viewedOrId,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
-export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
-export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
+export { attributionOf, type CurrentImpersonation } from './contract/sign-in/impersonation.js';
+export type { ImpersonationEnding, ImpersonationRule, ImpersonationSignIn } from './contract/sign-in/impersonation-rule.js';
 export type { Interaction, KnownAccount, RegistrationLimits, SignIn } from './contract/sign-in/interaction.js';
 export type { Interactions } from './contract/sign-in/interactions.js';
 export type {

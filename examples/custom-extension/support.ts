@@ -17,7 +17,7 @@ export const support = (group: string): Extension => ({
     fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
     de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
   }, // biome-ignore format: a table
-  endActingAt: ({ service: { url } }) => url('/support'),
+  endImpersonationAt: ({ service: { url } }) => url('/support'),
   requirements: ({ directory, service: { own, url }, pages: { view } }) => [
     {
       name: 'support',
@@ -51,7 +51,7 @@ export const support = (group: string): Extension => ({
     {
       http: { csrf },
       directory,
-      impersonation: { end: endActing },
+      impersonation: { end: endImpersonation },
       signIn: { interactions, current: signedIn },
       service: { logger, own, url },
       pages: { view },
@@ -100,7 +100,7 @@ export const support = (group: string): Extension => ({
       if (!csrf.check(ctx, 'support', parametersOf(ctx, ['csrf']).csrf)) ctx.throw(403);
       const done = url('/support/done');
       ctx.status = 303;
-      ctx.redirect((await endActing(ctx, done)) ?? done);
+      ctx.redirect((await endImpersonation(ctx, done)) ?? done);
     });
     router.get('/support/done', (ctx) => view(ctx, { title: 'support.done', parts: [] }));
   },

@@ -41,7 +41,7 @@ export function createFlow(issuer: string, origin: string): Router {
       tenants,
       mayActAs: perm.includes(supportPermission),
       // There the acting ends, and the operator signs in here as themselves.
-      endActing: `${issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: `${origin}/sign-in` })}`,
+      endImpersonation: `${issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: `${origin}/sign-in` })}`,
     });
   });
 

@@ -1,6 +1,6 @@
 /** What the banner script is made from. */
 export interface BannerScriptOptions {
-  /** The page on which the acting is ended. */
+  /** The page on which the impersonation is ended. */
   readonly end: string;
   /** Words by language; `{user}` stands for the user's name. */
   readonly texts: Readonly<Record<string, { readonly named: string; readonly unnamed: string; readonly end: string }>>;

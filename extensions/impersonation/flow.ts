@@ -157,7 +157,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       ...present({ method, mfaIn, heldTo }),
       proof: await directory.credentials.proofOf(target),
       act: row.operator,
-      acting: nameOf(row),
+      impersonation: nameOf(row),
       endsAt: row.endsAt,
       offline: false,
     });

@@ -1,5 +1,5 @@
 /**
- * Acting as somebody else: `impersonate` in `acr_values`, for who holds the permission that the option `impersonation` names.
+ * Impersonations as somebody else: `impersonate` in `acr_values`, for who holds the permission that the option `impersonation` names.
  *
  * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
@@ -15,7 +15,7 @@ import { ownPage } from './own-page.js';
 import { impersonations } from './records.js';
 import { createRules } from './rules.js';
 import { texts } from './texts/index.js';
-import { actingRule, jobs } from './upkeep.js';
+import { impersonationRule, jobs } from './upkeep.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
@@ -32,8 +32,8 @@ export function impersonation(): Extension {
     artifacts: [told],
     texts,
     requirements: (context) => (context.impersonation.rules ? [partsOf(context).flow.requirement] : []),
-    endActingAt: ({ impersonation: { rules: option }, service: { own, url } }) => (option ? url(`${own}/impersonation`) : undefined),
-    acting: (context) => actingRule(partsOf(context).book),
+    endImpersonationAt: ({ impersonation: { rules: option }, service: { own, url } }) => (option ? url(`${own}/impersonation`) : undefined),
+    impersonation: (context) => impersonationRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);

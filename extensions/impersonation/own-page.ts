@@ -14,7 +14,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
     http: { csrf },
     signIn: { toEnd: signInToEnd },
     directory,
-    impersonation: { end: endActing },
+    impersonation: { end: endImpersonation },
   } = context;
   const pages = createPages(context);
   const path = `${own}/impersonation`;
@@ -41,9 +41,9 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
   }
 
   /** The impersonation of this browser. It can be ended even if a requirement of the user is open. */
-  async function acting(ctx: Context) {
+  async function impersonation(ctx: Context) {
     const here = await signInToEnd(ctx);
-    const id = idOf(here?.acting);
+    const id = idOf(here?.impersonation);
     const row = id === undefined ? undefined : await book.find(id);
     const [operator, target] = row
       ? await Promise.all([row.operator.oid, row.targetOid].map((oid) => directory.accounts.findByOid(oid)))
@@ -53,7 +53,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
 
   async function show(
     ctx: Context,
-    found: NonNullable<Awaited<ReturnType<typeof acting>>>,
+    found: NonNullable<Awaited<ReturnType<typeof impersonation>>>,
     fields: Readonly<Record<string, string>>,
     problem?: Problem,
   ) {
@@ -63,17 +63,17 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
 
   router.get(path, async (ctx: Context) => {
     const { next, fields } = await asked(ctx);
-    const found = await acting(ctx);
+    const found = await impersonation(ctx);
     return found ? show(ctx, found, fields) : pages.none(ctx, next);
   });
 
   router.post(path, form, async (ctx: Context) => {
     const { next, fields } = await asked(ctx);
-    const found = await acting(ctx);
+    const found = await impersonation(ctx);
     if (!found) return pages.none(ctx, next);
     if (!csrf.check(ctx, found.subject, formField(ctx, 'csrf')))
       return show(ctx, found, fields, { text: 'impersonation.foreign', status: 403 });
     const target = next ?? url(path);
-    redirectByGet(ctx, (await endActing(ctx, target)) ?? target);
+    redirectByGet(ctx, (await endImpersonation(ctx, target)) ?? target);
   });
 }

@@ -1,6 +1,6 @@
 /** What becomes of impersonations beside requests: whether a sign-in may go on, its end by time or rule, and how long rows are kept. */
 
-import type { ActingRule, ExtensionContext, Job } from '../../lib/extension-door.js';
+import type { ExtensionContext, ImpersonationRule, Job } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';
 import { type Book, idOf } from './book.js';
 import { type ImpersonationRow, impersonations } from './records.js';
@@ -9,7 +9,7 @@ import { type ImpersonationRow, impersonations } from './records.js';
 const INTERVAL_SECONDS = 2;
 const PAGE = 100;
 
-export const actingRule = (book: Book): ActingRule => ({
+export const impersonationRule = (book: Book): ImpersonationRule => ({
   async mayGoOn({ name, oid }) {
     const row = await book.find(idOf(name) ?? '');
     return row?.targetOid === oid && (await book.endOf(row)) === undefined;

@@ -76,7 +76,7 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'no-cookies':
       return { page: 'no-cookies', ...present({ restart: page.restart }) };
-    case 'acting':
+    case 'impersonation':
     case 'under-way':
     case 'unavailable':
     case 'wrong-link':

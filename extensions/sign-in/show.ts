@@ -54,8 +54,8 @@ export async function show<Name extends PageName>(
   const { pagePolicy, renderPage } = look;
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
   const around = frameOf(ctx, host, surroundings);
-  const acting = await actingIn(ctx, host);
-  const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
+  const impersonation = await impersonationIn(ctx, host);
+  const frame = { ...around, ...(languages ? { languages } : {}), ...(impersonation ? { impersonation } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.service.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // Windows of other sites keep no handle on a person's own page. Pages of a sign-in or sign-out are sent without the header: they may be in a pop-up.
@@ -91,9 +91,12 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
 }
 
 /** Who acts as whom in the browser, with where that can be ended. */
-async function actingIn(ctx: Context, { impersonation: { current: acting }, service: { logger } }: PageHost): Promise<PageFrame['acting']> {
+async function impersonationIn(
+  ctx: Context,
+  { impersonation: { current: impersonation }, service: { logger } }: PageHost,
+): Promise<PageFrame['impersonation']> {
   try {
-    const here = await acting(ctx);
+    const here = await impersonation(ctx);
     if (!here) return undefined;
     const { actor, account, endAt } = here;
     return { actor: accountName(actor.person), user: accountName(account.person), ...present({ endAt }) };

@@ -153,7 +153,7 @@ interface PageModels {
   /** A sign-in that this browser knows nothing of. */
   'wrong-link': object;
   /** What was asked for is for the user alone, and somebody acts as the user. */
-  acting: object;
+  impersonation: object;
   /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
   view: {
     readonly title: string;
@@ -196,7 +196,7 @@ export interface PageFrame {
     readonly href?: string;
   }[];
   /** Somebody acts as somebody else in this browser; `endAt` leads to where it can be ended. */
-  readonly acting?: { readonly actor: string; readonly user: string; readonly endAt?: string };
+  readonly impersonation?: { readonly actor: string; readonly user: string; readonly endAt?: string };
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

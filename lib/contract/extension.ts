@@ -24,7 +24,7 @@ import type { WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ShowPage } from './pages/protocol-page.js';
 import type { Operation } from './resources.js';
-import type { ActingRule } from './sign-in/acting-rule.js';
+import type { ImpersonationRule } from './sign-in/impersonation-rule.js';
 import type { LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
@@ -116,9 +116,9 @@ export interface Extension {
   /** Applications that the extension answers by a protocol of its own, which `signIn.require` signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
   /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
-  readonly endActingAt?: (context: ExtensionContext) => string | undefined;
+  readonly endImpersonationAt?: (context: ExtensionContext) => string | undefined;
   /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
-  readonly acting?: (context: ExtensionContext) => ActingRule;
+  readonly impersonation?: (context: ExtensionContext) => ImpersonationRule;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

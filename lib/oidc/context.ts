@@ -7,7 +7,7 @@ import type { SignInOffers } from '../contract/assembly/sign-in-offers.js';
 import type { ClientEndpoint } from '../contract/clients/client-endpoint.js';
 import type { GrantType } from '../contract/clients/grant-type.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
-import type { ActingRule } from '../contract/sign-in/acting-rule.js';
+import type { ImpersonationRule } from '../contract/sign-in/impersonation-rule.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
 import type { InternalClients as ClientsOfExtension, InternalClient } from '../contract/sign-in/sign-in-request.js';
 import type { Directory } from '../directory/index.js';
@@ -53,9 +53,9 @@ export interface OidcDependencies {
   readonly showPage: ShowPage;
   readonly offers: SignInOffers;
   /** Sign-ins with `act`, as the extensions that began them judge them. */
-  readonly actings: ActingRule;
+  readonly impersonationRules: ImpersonationRule;
   /** Returns the URL of the page on which people end an impersonation; undefined where no extension has one. */
-  readonly endActingAt: () => string | undefined;
+  readonly endImpersonationAt: () => string | undefined;
   /** Who hears of the end of sign-ins, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
   /** Adds what extensions add to the configuration of oidc-provider. @throws ConfigError */

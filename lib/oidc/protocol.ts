@@ -48,11 +48,11 @@ import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
 import { createMiddleware } from './middleware.js';
 import { createParts } from './parts.js';
-import { createActing } from './sessions/acting.js';
+import { createImpersonations } from './sessions/impersonations.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createActingHere, createInPerson, createSignedIn, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
+import { createCurrentImpersonation, createInPerson, createSignedIn, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
@@ -119,7 +119,7 @@ export function createProtocol(
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts, provider);
   const isComplete = createIsComplete(parts);
-  const acting = createActing(parts, provider, isComplete);
+  const impersonation = createImpersonations(parts, provider, isComplete);
   const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
@@ -189,7 +189,7 @@ export function createProtocol(
       browserOf: (ctx) => parts.browsers.begin(ctx),
       mayResume: createResumeCheck(parts),
     },
-    sessions: acting.hooks,
+    sessions: impersonation.hooks,
     clients: {
       record: createFindRecord(parts),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
@@ -215,7 +215,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
-  const { isOver: isSignInOver, ...interactions } = createInteractions(parts, provider, acting, isComplete, completed);
+  const { isOver: isSignInOver, ...interactions } = createInteractions(parts, provider, impersonation, isComplete, completed);
   const toEnd = createSignInToEnd(provider);
   const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
@@ -239,10 +239,10 @@ export function createProtocol(
     sessions: { ...createUserSessions(parts), signOut: logout.signOut },
     impersonation: {
       ...present({ rules: options.impersonation }),
-      current: createActingHere(parts, provider),
+      current: createCurrentImpersonation(parts, provider),
       inPerson: createInPerson(parts, toEnd),
-      end: acting.end,
-      endOf: acting.endOf,
+      end: impersonation.end,
+      endOf: impersonation.endOf,
     },
     claims: {
       ...createAccountClaims(parts, accounts, findClient),

@@ -7,14 +7,14 @@ import { identityScopes } from '../claims/declarations.js';
 import { createClaimResolver } from '../claims/resolver.js';
 import { withAdditions } from '../contract/assembly/added-configuration.js';
 import {
-  actingRulesOf,
   adminApiOf,
   byExtension,
   clientEndpointOf,
   clientRulesOf,
   discoveryOf,
-  endActingAtOf,
+  endImpersonationAtOf,
   grantTypesOf,
+  impersonationRulesOf,
   lettersOf,
   operationsOf,
   pagesOf,
@@ -176,7 +176,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   // They are asked for once there are contexts.
   const lateContextOf: ContextOf = (name) => contextOf(name);
   const participants = byExtension(extensions, lateContextOf, 'logoutParticipant');
-  const actings = byExtension(extensions, lateContextOf, 'acting');
+  const impersonationRules = byExtension(extensions, lateContextOf, 'impersonation');
   const clientsOfExtensions = byExtension(extensions, lateContextOf, 'clients');
   const backchannel = clientEndpointOf(extensions, lateContextOf);
   const protocol = createProtocol({
@@ -201,8 +201,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     grantTypes: grantTypesOf(extensions, lateContextOf),
     backchannel,
     participants,
-    actings: actingRulesOf(actings),
-    endActingAt: endActingAtOf(extensions, lateContextOf),
+    impersonationRules: impersonationRulesOf(impersonationRules),
+    endImpersonationAt: endImpersonationAtOf(extensions, lateContextOf),
     withAdditions: (configuration) => withAdditions(configuration, extensions, contextOf),
     clientsOfExtensions,
     cookieKeys,
@@ -273,7 +273,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(work.start(contextOf));
   closing.unshift(work.close);
   // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.
-  await begun((async () => [actings(), clientsOfExtensions(), backchannel?.()])());
+  await begun((async () => [impersonationRules(), clientsOfExtensions(), backchannel?.()])());
 
   const app = await begun(
     (async () =>

@@ -93,7 +93,7 @@ describe('design §2: the house', () => {
       'lib/oidc/authorize/pushed-requests.ts': 'ends',
       'lib/oidc/authorize/request-uris.ts': 'remembers',
       'lib/oidc/clients/key-sets.ts': 'remembers',
-      'lib/oidc/sessions/acting.ts': 'ends',
+      'lib/oidc/sessions/impersonations.ts': 'ends',
       'lib/oidc/sessions/browser-state.ts': 'remembers',
       'lib/oidc/sessions/logout.ts': 'ends',
       'lib/oidc/sessions/one-time-records.ts': 'ends',

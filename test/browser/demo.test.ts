@@ -195,7 +195,7 @@ describeInBrowser('the demo in Chromium', () => {
       expect(await page.getByRole('link', { name: 'Sign in as somebody else' }).count()).toBe(0);
       await page.getByRole('button', { name: 'Call it' }).click();
       await page.getByText('Widget').waitFor();
-      await takeScreenshots(page, 'acting');
+      await takeScreenshots(page, 'impersonation');
 
       await page.getByRole('link', { name: 'End', exact: true }).click();
       await page.getByRole('heading', { name: 'You act as Bob Berg' }).waitFor();

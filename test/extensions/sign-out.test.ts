@@ -5,7 +5,7 @@ import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../suppor
 import { membersOf } from '../support/client/authorization-response.js';
 import { introspect } from '../support/client/steps.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { actAs } from '../support/sign-in/acting.js';
+import { actAs } from '../support/sign-in/impersonation.js';
 import { until } from '../support/time/until.js';
 
 const asked: EndedSignIn[] = [];

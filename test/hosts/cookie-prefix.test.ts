@@ -15,8 +15,8 @@ import { travel } from '../support/saml/service-providers/travel.js';
 import { startIdp, type TestIdpOptions } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';
 import { type IdpInUse, useIdp } from '../support/service/use-idp.js';
-import { actAs } from '../support/sign-in/acting.js';
-import { actingIn } from '../support/sign-in/acting-session.js';
+import { actAs } from '../support/sign-in/impersonation.js';
+import { impersonationIn } from '../support/sign-in/impersonation-session.js';
 
 const ask = ({ issuer }: Pick<IdpInUse, 'issuer'>, parameters: Record<string, string> = {}): string =>
   authorizeUrl(issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
@@ -50,7 +50,7 @@ describe('each cookie of a service has the prefix', () => {
   });
 
   test('in sign-ins of every kind, and in sign-outs', async () => {
-    const { act } = actingIn(service);
+    const { act } = impersonationIn(service);
     const agent = new Agent();
     const page = await agent.follow(await agent.get(ask(service)));
     await agent.get(`${page.url}?ui_locales=nb`);

@@ -61,13 +61,13 @@ describe('every page of ours says who acts as whom, with a link to end it', () =
     const ended = await browser.follow(await end(browser));
     expect(bannerOn(ended)).toBeUndefined();
     expect(bannerOn(await error())).toBeUndefined();
-    expect([...browser.cookies.keys()].filter((name) => name.includes('acting'))).toEqual([]);
+    expect([...browser.cookies.keys()].filter((name) => name.includes('impersonation'))).toEqual([]);
   });
 
   test('says nothing of a cookie that somebody set', async () => {
     const browser = new Agent();
     await signIn(browser, impersonatingAt(service).url());
-    browser.cookies.set('idp.acting /', { value: '1', path: '/' });
+    browser.cookies.set('idp.impersonation /', { value: '1', path: '/' });
     expect(bannerOn(await browser.get(at('/connect/authorize?client_id=nobody')))).toBeUndefined();
   });
 });

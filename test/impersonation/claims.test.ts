@@ -8,8 +8,8 @@ import { authorizationOf, introspect, userinfo } from '../support/client/steps.j
 import type { TestIdpOptions } from '../support/service/idp.js';
 import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { actAs } from '../support/sign-in/acting.js';
-import { actingIn } from '../support/sign-in/acting-session.js';
+import { actAs } from '../support/sign-in/impersonation.js';
+import { impersonationIn } from '../support/sign-in/impersonation-session.js';
 
 const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code'] };
 const allowedScopes = ['openid', 'profile', 'orders.read'];
@@ -53,7 +53,7 @@ describe.each([
 ] as readonly (readonly [string, TestIdpOptions])[])('act, %s', (door, options) => {
   const isTheirs = door.includes('oidc-provider');
   const service = useIdp({ seed: seedWith(isTheirs), extensions: [actAs({ lasts: LASTS_MS })], ...options });
-  const { act, silently, redeem, known, url } = actingIn(service);
+  const { act, silently, redeem, known, url } = impersonationIn(service);
   let agent: Agent;
   let bob: Awaited<ReturnType<typeof known>>;
   let actor: Awaited<ReturnType<typeof known>>;

@@ -64,39 +64,39 @@ async function expectOver({ agent, token }: { agent: Agent; token: string }, ope
 
 describe('it ends, once and on the record', () => {
   test('by who acts', async () => {
-    const acting = await begun();
-    await Promise.all([support.end(acting.agent), support.end(acting.agent)].map((answer) => answer.catch(() => undefined)));
+    const impersonation = await begun();
+    await Promise.all([support.end(impersonation.agent), support.end(impersonation.agent)].map((answer) => answer.catch(() => undefined)));
     const event = await ended('operator');
-    expect(event?.actor).toBe(`user:${acting.operatorOid}`);
-    await expectOver(acting, acting.operatorOid);
+    expect(event?.actor).toBe(`user:${impersonation.operatorOid}`);
+    await expectOver(impersonation, impersonation.operatorOid);
   });
 
   test('by its time, also when nobody comes back', async () => {
-    const acting = await begun();
+    const impersonation = await begun();
     try {
       passTime(1801);
       const event = await ended('time');
       expect(event?.data).toMatchObject({ EndedAt: event?.data.EndsAt });
-      await expectOver(acting, acting.operatorOid);
+      await expectOver(impersonation, impersonation.operatorOid);
     } finally {
       backToPresent();
     }
   });
 
   test('by a sign-out of the browser', async () => {
-    const acting = await begun();
-    const page = await acting.agent.get(`${service.issuer}/connect/endsession`);
-    await acting.agent.follow(await acting.agent.submit(page, { logout: 'yes' }));
+    const impersonation = await begun();
+    const page = await impersonation.agent.get(`${service.issuer}/connect/endsession`);
+    await impersonation.agent.follow(await impersonation.agent.submit(page, { logout: 'yes' }));
     await ended('sign-out');
-    await expectOver(acting, undefined);
+    await expectOver(impersonation, undefined);
   });
 
   test('by an administrator who ends the sign-in of the user, or of the operator', async () => {
-    const acting = await begun();
-    const [session] = await service.idp.sessions.list({ tid: acting.tid, userId: acting.oid });
-    await service.idp.sessions.end({ tid: acting.tid, userId: acting.oid }, session?.id ?? '');
+    const impersonation = await begun();
+    const [session] = await service.idp.sessions.list({ tid: impersonation.tid, userId: impersonation.oid });
+    await service.idp.sessions.end({ tid: impersonation.tid, userId: impersonation.oid }, session?.id ?? '');
     await ended('sign-out');
-    await expectOver(acting, acting.operatorOid);
+    await expectOver(impersonation, impersonation.operatorOid);
     reason = `${reason} again`;
     number += 1000;
     const other = await begun('second@acme.test');
@@ -107,48 +107,50 @@ describe('it ends, once and on the record', () => {
   });
 
   test('because the target is disabled', async () => {
-    const acting = await begun();
-    await service.idp.tenant(acting.tid).users.disable(acting.oid);
-    await expectOver(acting, acting.operatorOid);
+    const impersonation = await begun();
+    await service.idp.tenant(impersonation.tid).users.disable(impersonation.oid);
+    await expectOver(impersonation, impersonation.operatorOid);
     await ended('target');
   });
 
   test('because the target got a permission that nobody is impersonated with', async () => {
-    const acting = await begun();
-    const { users, groups } = service.idp.tenant(acting.tid);
-    await users.addGroups(acting.oid, { names: ['Administrators'] });
-    await until(async () => !(await isActive(service.issuer, acting.token)));
+    const impersonation = await begun();
+    const { users, groups } = service.idp.tenant(impersonation.tid);
+    await users.addGroups(impersonation.oid, { names: ['Administrators'] });
+    await until(async () => !(await isActive(service.issuer, impersonation.token)));
     await ended('target');
-    await expectOver(acting, acting.operatorOid);
+    await expectOver(impersonation, impersonation.operatorOid);
     expect(await groups.findByName('Administrators')).toBeDefined();
   });
 
   test('because the permission is taken away in between', async () => {
-    const acting = await begun();
-    const { users } = service.idp.tenant(acting.tid);
-    await users.removeGroups(acting.operatorOid, { names: ['Support'] });
+    const impersonation = await begun();
+    const { users } = service.idp.tenant(impersonation.tid);
+    await users.removeGroups(impersonation.operatorOid, { names: ['Support'] });
     try {
-      await until(async () => !(await isActive(service.issuer, acting.token)));
+      await until(async () => !(await isActive(service.issuer, impersonation.token)));
       await ended('permission');
-      await expectOver(acting, acting.operatorOid);
-      expect(membersOf(await support.silently(acting.agent, { acr_values: 'impersonate' }))).toMatchObject({ error: 'access_denied' });
+      await expectOver(impersonation, impersonation.operatorOid);
+      expect(membersOf(await support.silently(impersonation.agent, { acr_values: 'impersonate' }))).toMatchObject({
+        error: 'access_denied',
+      });
     } finally {
-      await users.addGroups(acting.operatorOid, { names: ['Support'] });
+      await users.addGroups(impersonation.operatorOid, { names: ['Support'] });
     }
   });
 
   test('because the target is erased: nothing that was typed about them stays', async () => {
     reason = `about ${crypto.randomUUID()}`;
-    const acting = await begun();
-    const told = await service.idp.tenant(acting.tid).persons.export(acting.personId);
+    const impersonation = await begun();
+    const told = await service.idp.tenant(impersonation.tid).persons.export(impersonation.personId);
     expect(JSON.stringify(told)).toContain(reason);
     await until(() => of(reason).length > 0);
     const { personId } = await known('otto@acme.test');
-    expect(JSON.stringify(await service.idp.tenant(acting.tid).persons.export(personId))).toContain(reason);
-    await service.idp.tenant(acting.tid).persons.remove(acting.personId);
-    await expectOver(acting, acting.operatorOid);
-    await until(() => events.find(({ type, data }) => type === 'ImpersonationEnded' && data.AggregateId === acting.oid));
-    expect(events.filter(({ data }) => data.AggregateId === acting.oid).map(({ type }) => type)).toEqual([
+    expect(JSON.stringify(await service.idp.tenant(impersonation.tid).persons.export(personId))).toContain(reason);
+    await service.idp.tenant(impersonation.tid).persons.remove(impersonation.personId);
+    await expectOver(impersonation, impersonation.operatorOid);
+    await until(() => events.find(({ type, data }) => type === 'ImpersonationEnded' && data.AggregateId === impersonation.oid));
+    expect(events.filter(({ data }) => data.AggregateId === impersonation.oid).map(({ type }) => type)).toEqual([
       'ImpersonationStarted',
       'ImpersonationEnded',
     ]);
@@ -157,12 +159,12 @@ describe('it ends, once and on the record', () => {
       for (let after: string | undefined; ; ) {
         const page = await service.idp.directory.eventFeed.read({ limit: 1000, ...(after && { after }) });
         feed.push(...page.events);
-        if (page.events.length < 1000) return JSON.stringify([feed, await service.idp.tenant(acting.tid).persons.export(personId)]);
+        if (page.events.length < 1000) return JSON.stringify([feed, await service.idp.tenant(impersonation.tid).persons.export(personId)]);
         after = page.next;
       }
     };
     await until(async () => !(await kept()).includes(reason));
-    expect(await kept()).toContain(acting.oid);
+    expect(await kept()).toContain(impersonation.oid);
   });
 });
 

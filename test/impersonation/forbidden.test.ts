@@ -9,8 +9,8 @@ import { Agent, type Answer, signIn } from '../support/client/agent.js';
 import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { actAs } from '../support/sign-in/acting.js';
-import { actingIn } from '../support/sign-in/acting-session.js';
+import { actAs } from '../support/sign-in/impersonation.js';
+import { impersonationIn } from '../support/sign-in/impersonation-session.js';
 import { forget, linkIn, mailTo, NEW_PASSWORD } from '../support/sign-in/passwords.js';
 import { terms } from '../support/sign-in/requirements.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
@@ -42,12 +42,12 @@ const service = useIdp({
   personalTenant,
   extensions: [terms(accepted), actAs({ lasts: 600_000 }), changing],
 });
-const { act, ask, silently, redeem, known, url } = actingIn(service);
+const { act, ask, silently, redeem, known, url } = impersonationIn(service);
 const at = (path: string): string => `${service.issuer}${path}`;
 const errorOf = (answer: Answer): string | undefined => membersOf(answer).error;
 /** Accounts that a chooser offers. */
 const choicesOf = ({ body }: Answer): readonly string[] => [...body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, oid = '']) => oid);
-const isActingPage = ({ status, body }: Answer): boolean => status === 403 && body.includes('Not while you act as somebody else');
+const isImpersonationPage = ({ status, body }: Answer): boolean => status === 403 && body.includes('Not while you act as somebody else');
 
 let agent: Agent;
 const people = {} as Record<'alice' | 'bob' | 'carol' | 'linked', Awaited<ReturnType<typeof known>>>;
@@ -84,8 +84,8 @@ describe('issue 15: no link, password, factor or account page', () => {
   test.each(Object.entries(pages))('%s says so, by %s', async (path, methods) => {
     const ask = { GET: (by: Agent) => by.get(at(path)), POST: (by: Agent) => by.post(at(path), {}) };
     for (const method of methods.split(' ') as (keyof typeof ask)[]) {
-      expect(isActingPage(await ask[method](agent))).toBe(true);
-      expect(isActingPage(await ask[method](new Agent()))).toBe(false);
+      expect(isImpersonationPage(await ask[method](agent))).toBe(true);
+      expect(isImpersonationPage(await ask[method](new Agent()))).toBe(false);
     }
   });
 
@@ -96,22 +96,22 @@ describe('issue 15: no link, password, factor or account page', () => {
     const email = await browser.get(at('/idp/email'));
     expect([factors.status, email.status]).toEqual([200, 200]);
     await act({}, browser);
-    expect(isActingPage(await browser.submit(factors, { add: 'app' }))).toBe(true);
-    expect(isActingPage(await browser.submit(email, { email: 'new@acme.test' }))).toBe(true);
+    expect(isImpersonationPage(await browser.submit(factors, { add: 'app' }))).toBe(true);
+    expect(isImpersonationPage(await browser.submit(email, { email: 'new@acme.test' }))).toBe(true);
   });
 
   test('a link that resets a password does nothing in that browser, and is as good as before in another', async () => {
     await forget(service.issuer, 'carol@acme.test', new Agent());
     const link = linkIn(await mailTo(captured, 'carol@acme.test', 'password-reset'));
     const opened = await new Agent().get(link);
-    expect(isActingPage(await agent.get(link))).toBe(true);
-    expect(isActingPage(await agent.submit(opened, { password: NEW_PASSWORD }))).toBe(true);
+    expect(isImpersonationPage(await agent.get(link))).toBe(true);
+    expect(isImpersonationPage(await agent.submit(opened, { password: NEW_PASSWORD }))).toBe(true);
     const other = new Agent();
     expect((await other.follow(await other.submit(await other.get(link), { password: NEW_PASSWORD }))).status).toBe(200);
   });
 
   test('an extension keeps to it by `inPerson`', async () => {
-    expect(isActingPage(await agent.post(at('/changing/in-person'), {}))).toBe(true);
+    expect(isImpersonationPage(await agent.post(at('/changing/in-person'), {}))).toBe(true);
     const honest = new Agent();
     await signIn(honest, url());
     expect((await honest.post(at('/changing/in-person'), {})).body).toBe('changed');
@@ -124,8 +124,8 @@ describe('issue 15: no consent, invitation or requirement in the name of the use
     const { url: link } = await invite(service.idp);
     const opened = await new Agent().get(link);
     expect(opened.status).toBe(200);
-    expect(isActingPage(await agent.get(link))).toBe(true);
-    expect(isActingPage(await agent.submit(opened, { password: PASSWORD }))).toBe(true);
+    expect(isImpersonationPage(await agent.get(link))).toBe(true);
+    expect(isImpersonationPage(await agent.submit(opened, { password: PASSWORD }))).toBe(true);
     const other = new Agent();
     const page = await other.get(link);
     expect((await other.follow(await other.submit(page, { password: PASSWORD }))).status).toBeLessThan(400);
@@ -248,7 +248,7 @@ describe('G8: no refresh token where a host wants one for everybody', () => {
     extensions: [actAs({ lasts: 600_000 })],
     configure: (configuration) => ({ ...configuration, issueRefreshToken: async () => true }),
   });
-  const there = actingIn(other);
+  const there = impersonationIn(other);
 
   test('who acts gets none', async () => {
     const { agent: browser, response } = await there.act();

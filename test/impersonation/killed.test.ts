@@ -58,8 +58,8 @@ withMongo('MONGODB_URL', (mongo) =>
             after = next;
           }
         };
-        const acting = (await idp.sessions.list({ tid, userId })).filter(({ act }) => act !== undefined);
-        const began = token !== undefined || acting.length > 0;
+        const impersonation = (await idp.sessions.list({ tid, userId })).filter(({ act }) => act !== undefined);
+        const began = token !== undefined || impersonation.length > 0;
         if (began) await until(async () => (await of('ImpersonationStarted')).length > 0);
         await users.disable(userId);
         // The event is of the very write of the row: where one is, the other is, and the job of another node ends it.

@@ -8,8 +8,8 @@ import { introspect, isActive, userinfo } from '../support/client/steps.js';
 import type { TestIdpOptions } from '../support/service/idp.js';
 import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { actAs } from '../support/sign-in/acting.js';
-import { actingIn } from '../support/sign-in/acting-session.js';
+import { actAs } from '../support/sign-in/impersonation.js';
+import { impersonationIn } from '../support/sign-in/impersonation-session.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const slipGrant = 'urn:example:slip';
@@ -43,7 +43,7 @@ describe.each([
   ['tokens minted by oidc-provider', { features: { resourceIndicators: { enabled: true } } }],
 ] as readonly (readonly [string, TestIdpOptions])[])('impersonation refuse, %s', (_, options) => {
   const service = useIdp({ seed, extensions: [actAs({ lasts: 600_000 }), slips], ...options });
-  const { act, ask, silently, redeem, url, known } = actingIn(service);
+  const { act, ask, silently, redeem, url, known } = impersonationIn(service);
   const records = () => service.idp.directory;
   let agent: Agent;
   beforeAll(async () => {
@@ -164,7 +164,7 @@ describe('impersonation refuse, by resource indicator', () => {
     extensions: [actAs({ lasts: 600_000 })],
     features: { resourceIndicators: { enabled: true } },
   });
-  const { act, silently, redeem } = actingIn(service);
+  const { act, silently, redeem } = impersonationIn(service);
 
   test('an API resource that refuses is not to be named, at the authorization endpoint or the token endpoint', async () => {
     const { agent } = await act();
@@ -197,7 +197,7 @@ describe('impersonation refuse, of applications that extensions answer themselve
     },
   };
   const service = useIdp({ seed, extensions: [actAs({ lasts: 600_000 }), doors, slips] });
-  const { act, known } = actingIn(service);
+  const { act, known } = impersonationIn(service);
 
   test('is the default, which one that means it changes: SAML and pages of a person refuse who acts', async () => {
     const { agent } = await act();

@@ -72,8 +72,8 @@ describe('everything wrong at once', () => {
   });
 
   test('an extension of the name of one of the service’s own is refused, with both owners', async () => {
-    const acting = () => ({ mayGoOn: () => true, ending: () => {} });
-    expect(await refusal({ extensions: [{ name: 'mine' }, { name: 'impersonation', acting }] })).toMatchObject({
+    const impersonation = () => ({ mayGoOn: () => true, ending: () => {} });
+    expect(await refusal({ extensions: [{ name: 'mine' }, { name: 'impersonation', impersonation }] })).toMatchObject({
       code: 'extension_conflict',
       problems: [
         { path: 'extensions[1].name', expected: 'one owner of the name impersonation', received: 'the service and extensions[1]' },

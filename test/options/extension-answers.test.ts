@@ -22,7 +22,7 @@ describe('refused at the start', () => {
     ['no clients', { clients: () => undefined }, 'clients'],
     ['no participant', { logoutParticipant: () => undefined }, 'logoutParticipant'],
     ['notices that are no function', { logoutParticipant: () => ({ notices: [] }) }, 'logoutParticipant'],
-    ['half a rule of acting', { acting: () => ({ mayGoOn: () => true }) }, 'acting'],
+    ['half a rule of acting', { impersonation: () => ({ mayGoOn: () => true }) }, 'impersonation'],
   ])('%s', async (_, members, member) => {
     const error = await rejected(members);
     expect(error).toBeInstanceOf(ConfigError);

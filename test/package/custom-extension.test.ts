@@ -182,12 +182,15 @@ describe('examples/custom-extension on the packed tarball', () => {
       const agent = new Agent();
       const page = await signIn(agent, urlOf({ acr_values: 'impersonate', scope: 'openid offline_access' }), 'alice', 'alice');
       expect((await agent.submit(page, { user: 'alice', reason: 'curious' })).status).toBe(400);
-      const acting = await claimsOf(await agent.follow(await agent.submit(page, { user: 'bob', reason: 'he called' })));
-      expect(acting).toMatchObject({ amr: ['pwd', 'imp'], act: { oid: expect.any(String), sub: expect.any(String), tid: acting.tid } });
-      expect(await claimsOf(await agent.get(urlOf({ prompt: 'none' })))).toMatchObject({ sub: acting.sub, act: acting.act });
+      const impersonation = await claimsOf(await agent.follow(await agent.submit(page, { user: 'bob', reason: 'he called' })));
+      expect(impersonation).toMatchObject({
+        amr: ['pwd', 'imp'],
+        act: { oid: expect.any(String), sub: expect.any(String), tid: impersonation.tid },
+      });
+      expect(await claimsOf(await agent.get(urlOf({ prompt: 'none' })))).toMatchObject({ sub: impersonation.sub, act: impersonation.act });
       expect((await agent.follow(await agent.submit(await agent.get(`${issuer}/support`), {}))).status).toBe(200);
       const { sub, act } = await claimsOf(await agent.get(urlOf({ prompt: 'none' })));
-      expect({ sub, act }).toEqual({ sub: acting.act.sub, act: undefined });
+      expect({ sub, act }).toEqual({ sub: impersonation.act.sub, act: undefined });
     });
 
     test('refuses whoever is no support', async () => {

@@ -13,11 +13,11 @@ export interface AccountOptions extends SignedIn {
   /** Whether they may sign in as somebody else. */
   readonly mayActAs: boolean;
   /** Where that ends. */
-  readonly endActing: string;
+  readonly endImpersonation: string;
 }
 
 export const accountPage = (options: AccountOptions): string => {
-  const { claims, userinfo, introspection, tenants, mayActAs, endActing } = options;
+  const { claims, userinfo, introspection, tenants, mayActAs, endImpersonation } = options;
   const { name = claims.sub, company_name: company, picture } = userinfo as Record<string, string | undefined>;
   return layout({
     title: name,
@@ -25,7 +25,7 @@ export const accountPage = (options: AccountOptions): string => {
     body: html`
 ${
   'act' in claims &&
-  html`<section class="acting" aria-labelledby="acting"><p id="acting"><strong>You act as ${name}.</strong> What you do here is on record.</p><a class="button small" href="${endActing}">End</a></section>`
+  html`<section class="acting" aria-labelledby="acting"><p id="acting"><strong>You act as ${name}.</strong> What you do here is on record.</p><a class="button small" href="${endImpersonation}">End</a></section>`
 }
 <section class="who">
 <span class="avatar" aria-hidden="true">${/^\p{L}{1,3}$/u.test(picture ?? '') ? picture : name.slice(0, 1)}</span>

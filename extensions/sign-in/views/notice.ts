@@ -27,11 +27,11 @@ export const wayBack = (uri: string | undefined, { text, frame }: PageContext): 
   uri !== undefined && buttonLink(uri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));
 
 /** What people do for themselves alone, while somebody acts as somebody else. */
-export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } }: PageContext): PageContent => ({
+export const impersonationView = (_view: PageView<'impersonation'>, { text, frame: { impersonation } }: PageContext): PageContent => ({
   ...failure({
     title: text('acting.title'),
     message: text('acting.message'),
-    more: acting?.endAt !== undefined && buttonLink(acting.endAt, text('acting.end')),
+    more: impersonation?.endAt !== undefined && buttonLink(impersonation.endAt, text('acting.end')),
   }),
   showReference: false,
 });

@@ -9,7 +9,10 @@ const has = (value: unknown, holds: (member: unknown) => boolean, ...names: read
 const participantMembers = ['notices', 'send', 'frames', 'visit', 'unanswered'] as const;
 
 const forms = {
-  acting: ['an object with the functions mayGoOn and ending: { mayGoOn, ending }', (value) => has(value, isFunction, 'mayGoOn', 'ending')],
+  impersonation: [
+    'an object with the functions mayGoOn and ending: { mayGoOn, ending }',
+    (value) => has(value, isFunction, 'mayGoOn', 'ending'),
+  ],
   clients: ['an object with the function find: { find }', (value) => has(value, isFunction, 'find')],
   clientEndpoints: [
     'an object with grantType, a list of parameters, and the function answer: { grantType, parameters, answer }',

@@ -78,8 +78,8 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   ],
   configure: callback(),
   clients: callback(),
-  endActingAt: callback(),
-  acting: callback(),
+  endImpersonationAt: callback(),
+  impersonation: callback(),
   logoutParticipant: callback(),
   texts: ["an object of catalogues by language, such as { en: { 'shop.title': 'Shop' } }", isObject],
   pageAdditions: [

@@ -18,7 +18,7 @@ import type { WriteLetter } from '../pages/letter.js';
 import type { ShowPage } from '../pages/protocol-page.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from '../resources.js';
 import { sharedClaims } from '../shared-claims.js';
-import type { ActingRule } from '../sign-in/acting-rule.js';
+import type { ImpersonationRule } from '../sign-in/impersonation-rule.js';
 import { answered } from './answers.js';
 import { withoutLimits } from './carried-answers.js';
 
@@ -94,7 +94,7 @@ export const clientRulesOf = (
   ),
 });
 
-type OfEach = Pick<Extension, 'acting' | 'clients' | 'logoutParticipant'>;
+type OfEach = Pick<Extension, 'impersonation' | 'clients' | 'logoutParticipant'>;
 
 /** One thing of each extension that has it, by the extension's name; made when they are first asked for. */
 export function byExtension<Member extends keyof OfEach>(
@@ -115,18 +115,18 @@ export function byExtension<Member extends keyof OfEach>(
 }
 
 /** Sign-ins with `act` as the extension that began each judges it; of an extension that is not there any more, none goes on. */
-export function actingRulesOf(rules: () => ReadonlyMap<string, ActingRule>): ActingRule {
-  const ruleOf = (name: string): ActingRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
+export function impersonationRulesOf(rules: () => ReadonlyMap<string, ImpersonationRule>): ImpersonationRule {
+  const ruleOf = (name: string): ImpersonationRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
   return {
-    mayGoOn: (acting) => ruleOf(acting.name)?.mayGoOn(acting) ?? false,
+    mayGoOn: (impersonation) => ruleOf(impersonation.name)?.mayGoOn(impersonation) ?? false,
     ending: (name, end) => ruleOf(name)?.ending(name, end),
   };
 }
 
 /** Returns the URL at which people end an impersonation: that of the first extension that has one. It is asked for after there are contexts. */
-export const endActingAtOf = (extensions: readonly Extension[], contextOf: ContextOf) => (): string | undefined => {
-  for (const { name, endActingAt } of extensions) {
-    const url = endActingAt?.(contextOf(name));
+export const endImpersonationAtOf = (extensions: readonly Extension[], contextOf: ContextOf) => (): string | undefined => {
+  for (const { name, endImpersonationAt } of extensions) {
+    const url = endImpersonationAt?.(contextOf(name));
     if (url !== undefined) return url;
   }
   return undefined;

@@ -45,7 +45,7 @@ export type ProtocolPage =
   /** The browser stores or sends no cookies. `restart` is the URL that restarts the sign-in. */
   | { readonly page: 'no-cookies'; readonly restart?: string; readonly client?: Client }
   /** What was asked for is for the user alone, and somebody acts as the user here. */
-  | { readonly page: 'acting' }
+  | { readonly page: 'impersonation' }
   /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */

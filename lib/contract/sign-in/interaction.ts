@@ -43,11 +43,11 @@ export interface SignIn {
   readonly heldTo?: string;
   /**
    * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
-   * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
+   * the impersonation ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
    */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** Names the acting for the `acting` of the extension, which is asked whether it may go on: the extension's name, a colon, and a name of its own. */
-  readonly acting?: string;
+  /** Names the impersonation for the `impersonation` of the extension, which is asked whether it may go on: the extension's name, a colon, and a name of its own. */
+  readonly impersonation?: string;
   /** When the sign-in ends, with its session, grants and tokens. With `act`: `lifetimes.impersonation` from now, at the latest. */
   readonly endsAt?: Date;
   /** Takes `offline_access` from what is granted: no refresh tokens. With `act`: always. */

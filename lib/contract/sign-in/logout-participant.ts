@@ -17,8 +17,8 @@ export interface BrowserSignIn extends SignedIn {
   readonly heldTo?: string;
   /** As it was given at the sign-in. Pass it to `directory.credentials.holds` before an act that a new password must prevent, even if the session continues. */
   readonly proof?: Proof;
-  /** The name of its acting, where an extension gave it one. */
-  readonly acting?: string;
+  /** The name of its impersonation, where an extension gave it one. */
+  readonly impersonation?: string;
   /** When the sign-in ends by itself, in seconds since the epoch, where it does so before its session: as `endsAt` of the sign-in says. */
   readonly endsAt?: number;
 }
@@ -40,7 +40,7 @@ export interface EndedSignIn {
 /** The sign-in of a browser, complete or not, for ending it. */
 export interface SignInToEnd extends EndedSignIn {
   /** The name of its impersonation, if an extension gave one. */
-  readonly acting?: string;
+  readonly impersonation?: string;
 }
 
 /** A sign-out that the person of the browser wants. */

@@ -15,7 +15,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { goesOn } from './going-on.js';
-import { checkActing, namesOf, refusesActing } from './impersonation.js';
+import { checkImpersonation, namesOf, refusesImpersonation } from './impersonation.js';
 import { type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough, ofSession } from './requirements.js';
@@ -76,7 +76,7 @@ export interface ClaimsRequest {
 }
 
 export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
-  const { directory, claims: resolver, options, adapters, actings } = parts;
+  const { directory, claims: resolver, options, adapters, impersonationRules } = parts;
   const loaded = perRequest(() => new Map<string, Awaitable<DirectoryAccount | undefined>>());
 
   const load: Accounts['load'] = (ctx, oid) => {
@@ -130,18 +130,18 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
   const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
-    const { act, acting, authTime, owner, idp, used } = login;
+    const { act, impersonation, authTime, owner, idp, used } = login;
     if (act === undefined) return true;
     const actor = await load(ctx, act.oid);
     if (!actor || !(await goesOn(parts, actor, { authTime, owner: owner ?? act.oid, idp, used }))) return false;
-    return acting === undefined || actings.mayGoOn({ name: acting, oid, act });
+    return impersonation === undefined || impersonationRules.mayGoOn({ name: impersonation, oid, act });
   };
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
     if (!account || !maySignInTo(client, account)) return undefined;
     if (!(login ? await goesOn(parts, account, login) : isUsable(account))) return undefined;
-    if (refusesActing(clientOf(client), login)) return undefined;
+    if (refusesImpersonation(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
     if (!isStrongEnough(account, login)) return undefined;
     return login.act === undefined || (await mayAct(ctx, oid, login)) ? account : undefined;
@@ -153,7 +153,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     async loadMintable(ctx, oid, login, client, scopes, resources = []) {
       if (login?.act) {
         const audiences = [...scopesOf.audiences(ctx, scopes.join(' ')), ...resources];
-        await checkActing(directory, { client: callerOf(client), audiences });
+        await checkImpersonation(directory, { client: callerOf(client), audiences });
       }
       const account = await loadUsable(ctx, oid, login, client);
       const record = clientOf(client);
@@ -199,7 +199,7 @@ interface Acted {
   readonly owner?: string | undefined;
   readonly idp?: string | undefined;
   readonly used?: string | undefined;
-  readonly acting?: string | undefined;
+  readonly impersonation?: string | undefined;
   readonly authTime: number | undefined;
 }
 

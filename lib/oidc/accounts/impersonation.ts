@@ -18,7 +18,7 @@ interface Wanted {
 }
 
 /** Whether the client or API resource refuses the sign-in. */
-export const refusesActing = (caller: Caller | undefined, login: Pick<PinnedLogin, 'act'> | undefined): boolean =>
+export const refusesImpersonation = (caller: Caller | undefined, login: Pick<PinnedLogin, 'act'> | undefined): boolean =>
   login?.act !== undefined && caller?.impersonation === 'refuse';
 
 /** Whether a token of the sign-in is refused by now. */
@@ -39,7 +39,7 @@ async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wa
 }
 
 /** @throws AccessDenied where the client, or an API resource, refuses who acts as somebody else. */
-export async function checkActing(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
+export async function checkImpersonation(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
   const refusing = await findRefusal(directory, wanted);
   if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins: end the impersonation first`);
 }
@@ -61,7 +61,7 @@ interface WithAct {
 }
 
 /** Returns the sign-in with the limits of an impersonation: `imp` in its `amr`, an end within `lifetimes.impersonation`, and nothing offline. */
-export function boundActing<SignIn extends WithAct>(signIn: SignIn, { options, now }: Pick<OidcParts, 'options' | 'now'>): SignIn {
+export function boundImpersonation<SignIn extends WithAct>(signIn: SignIn, { options, now }: Pick<OidcParts, 'options' | 'now'>): SignIn {
   if (!signIn.act) return signIn;
   const { amr, endsAt } = signIn;
   const latest = now() + options.lifetimes.impersonation * 1000;

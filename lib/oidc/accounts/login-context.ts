@@ -20,8 +20,8 @@ export interface PinnedLogin extends LoginContext {
   readonly owner?: string;
   /** The name of the session of the grant. */
   readonly session?: string;
-  /** Names the acting, for the extension that began it. */
-  readonly acting?: string;
+  /** Names the impersonation, for the extension that began it. */
+  readonly impersonation?: string;
   /** When it ends, in seconds since the epoch: no token outlives it. */
   readonly endsAt?: number;
   /** No refresh token comes of it, whatever a host configured. */
@@ -106,7 +106,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     ...present({ used: session.used }),
     ...(session.owner && session.owner !== session.accountId ? { owner: session.owner } : {}),
     ...(session.act ? { act: session.act } : {}),
-    ...(session.acting ? { acting: session.acting } : {}),
+    ...(session.impersonation ? { impersonation: session.impersonation } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     ...(session.endsAt ? { endsAt: session.endsAt } : {}),
     ...(session.offline === false ? { offline: false } : {}),

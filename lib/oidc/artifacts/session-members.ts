@@ -23,9 +23,9 @@ interface SignInMembers {
   /** As at the sign-in. Absent for a sign-in that a client's login hint token made. */
   proof?: Proof;
   act?: LoginContext['act'];
-  /** Names the acting, for the extension that began it. */
-  acting?: string;
-  /** The acting that this session is set aside for. */
+  /** Names the impersonation, for the extension that began it. */
+  impersonation?: string;
+  /** The impersonation that this session is set aside for. */
   actsAs?: string;
   /** When the sign-in ends, in seconds since the epoch. */
   endsAt?: number;
@@ -59,7 +59,7 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   method: true,
   proof: true,
   act: true,
-  acting: true,
+  impersonation: true,
   actsAs: true,
   endsAt: true,
   offline: true,

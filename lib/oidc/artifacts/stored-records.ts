@@ -23,7 +23,7 @@ const members =
     isMembers(value) && Object.entries(checks).every(([name, check]) => check(value[name]));
 
 const act = optional(members({ oid: text, sub: text, tid: text }));
-const signIn = { sub: optional(text), owner: optional(text), acting: optional(text), act, endsAt: optional(instant) };
+const signIn = { sub: optional(text), owner: optional(text), impersonation: optional(text), act, endsAt: optional(instant) };
 
 /** The members that lists, exports and sign-outs read. */
 const checks: Readonly<Record<string, Check>> = {

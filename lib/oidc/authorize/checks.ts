@@ -6,7 +6,7 @@ import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { LONGEST_URI, scopesOfClient } from '../../directory/index.js';
 import { mayBeKept, mostKept } from '../../http/requests/kept.js';
 import type { Client } from '../../store/records/records.js';
-import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
+import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
@@ -46,7 +46,7 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     if (!options.configure && levelsFor(acr, offeredLevels(offers.serves('mfa'))).length === 0) refuseLevel();
     const refusing = checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
     if (!acr.impersonate) return refusing;
-    return Promise.resolve(refusing).then(() => checkActing(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
+    return Promise.resolve(refusing).then(() => checkImpersonation(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
   };
 };
 

@@ -16,15 +16,15 @@ import { requestIdOf } from '../../http/requests/request-id.js';
 import { interactionsPath } from '../../paths.js';
 import type { CredentialRef } from '../../store/records/records.js';
 import { claimsAskedFor } from '../accounts/claims-parameter.js';
-import { boundActing } from '../accounts/impersonation.js';
+import { boundImpersonation } from '../accounts/impersonation.js';
 import { amrFor, signInAs } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { type IsComplete, isAllowedMethod, isAskedMethod, ofSession } from '../accounts/requirements.js';
 import type { CompletedRequests } from '../authorize/completed-requests.js';
 import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import type { OidcParts } from '../context.js';
-import type { Acting } from '../sessions/acting.js';
 import { createLastSignOut } from '../sessions/cookies.js';
+import type { Impersonations } from '../sessions/impersonations.js';
 import { createAccountChoice } from './account-choice.js';
 import { createAccountSwitch } from './account-switch.js';
 import { createCurrentInteraction } from './current-interaction.js';
@@ -35,7 +35,7 @@ import { createSignInWays } from './sign-in-ways.js';
 export function createInteractions(
   parts: OidcParts,
   provider: () => Provider,
-  acting: Acting,
+  impersonation: Impersonations,
   isComplete: IsComplete,
   completed: CompletedRequests,
 ): Interactions & { isOver(ctx: Context): Promise<boolean> } {
@@ -64,7 +64,7 @@ export function createInteractions(
     isOver: async (ctx) => ctx.path.startsWith(`${interactionsPath(parts.options)}/`) && restart.isOver(String(ctx.params?.uid)),
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
-      const named = boundActing(await ways.named(given), parts);
+      const named = boundImpersonation(await ways.named(given), parts);
       const { proof } = named;
       const account = await directory.accounts.findByOid(named.oid);
       // Keeps the provider's `mfa` for accounts of its tenant, though `amr` of this account has none.
@@ -79,9 +79,9 @@ export function createInteractions(
       // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
       if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
       const ts = Math.max(Math.floor(Math.min(proof.at, parts.now()) / 1000), notBefore / 1000);
-      const { act, acting: name, endsAt, offline, heldTo } = signIn;
+      const { act, impersonation: name, endsAt, offline, heldTo } = signIn;
       const details = act && (await find(ctx));
-      const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));
+      const aside = act && details && (await impersonation.begin(ctx, details, { ...signIn, act }));
       if (act && !aside) return undefined;
       const used = aside ? aside.used : limit;
       const owner = aside?.owner ?? credentialOwner(account.person.user);
@@ -109,7 +109,7 @@ export function createInteractions(
           sub: subOf(account.person.user),
           proof,
           act,
-          acting: name,
+          impersonation: name,
           endsAt: endsAt && Math.floor(endsAt.getTime() / 1000),
           after: lastSignOut.of(ctx),
           offline,

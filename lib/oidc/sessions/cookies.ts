@@ -29,8 +29,8 @@ export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>,
 }
 
 /** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
-export function createActingHint(options: CookieNaming) {
-  const name = cookieName('acting', options);
+export function createImpersonationHint(options: CookieNaming) {
+  const name = cookieName('impersonation', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
   return {
     isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,

@@ -3,7 +3,7 @@ import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
-import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
+import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { loginOfSession, type OurGrant, rememberGrant } from '../accounts/login-context.js';
 import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-access.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
@@ -25,7 +25,7 @@ export const createGrantLoader =
     if (oidc.route === 'resume') checkRegistration(ctx, client);
     if (session.act && oidc.prompts.has('create'))
       throw new errors.AccessDenied('an account cannot be created during an impersonation: end the impersonation first');
-    if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
+    if (session.act) await checkImpersonation(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
     if (!mayBeOffline(session)) dropOffline(ctx);
 
     const asked = [...oidc.requestParamOIDCScopes];

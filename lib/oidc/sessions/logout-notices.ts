@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { Client } from 'oidc-provider';
-import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
+import type { ImpersonationEnding } from '../../contract/sign-in/impersonation-rule.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import type { Enqueued, NewDelivery } from '../../directory/index.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
@@ -28,7 +28,7 @@ interface Notice {
 const TIMEOUT_MS = 2_500;
 const MAX_BYTES = 16_384;
 
-type NoticeParts = Pick<OidcParts, 'actings' | 'directory' | 'participants' | 'logger'>;
+type NoticeParts = Pick<OidcParts, 'impersonationRules' | 'directory' | 'participants' | 'logger'>;
 
 /** The end of sign-ins, on its way to the clients that took part. */
 export class LogoutNotices {
@@ -42,10 +42,10 @@ export class LogoutNotices {
   /** Sign-ins that participants were asked about, one each. */
   readonly #ended = new Map<string, EndedSignIn>();
 
-  readonly #asked: ActingEnd;
+  readonly #asked: ImpersonationEnding;
 
   /** @param asked how acting as somebody else ends, where who acts asks for it */
-  constructor(parts: NoticeParts, asked: ActingEnd = { isAsked: false }) {
+  constructor(parts: NoticeParts, asked: ImpersonationEnding = { isAsked: false }) {
     this.#parts = parts;
     this.#directory = parts.directory;
     this.#asked = asked;
@@ -57,8 +57,8 @@ export class LogoutNotices {
    */
   async enqueue(session: SessionPayload, key?: ArtifactKey): Promise<void> {
     // On its record before it ends, with what was set aside for it and with what it is set aside for.
-    for (const name of key ? [session.acting, session.actsAs] : [])
-      if (typeof name === 'string') await this.#parts.actings.ending(name, this.#asked);
+    for (const name of key ? [session.impersonation, session.actsAs] : [])
+      if (typeof name === 'string') await this.#parts.impersonationRules.ending(name, this.#asked);
     const fresh = noticesOf(session).filter((notice) => !this.#told.has(JSON.stringify(notice)));
     const deliveries: NewDelivery[] = [];
     for (const notice of fresh) {

@@ -2,7 +2,7 @@
  * Sessions: who is signed in in a browser, the grants that came of it, and how both end.
  *
  * `grants` makes the grant of a sign-in, `logout` is the end-session endpoint, `logout-notices` tells clients, `user-sessions` is the service for
- * administrators, `acting` is about sign-ins as somebody else. Cookies, and the secret that tells browsers apart, are here as well.
+ * administrators, `impersonations` is about sign-ins as somebody else. Cookies, and the secret that tells browsers apart, are here as well.
  */
 import type { Session } from 'oidc-provider';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ActingHere } from '../../contract/sign-in/acting.js';
+import type { CurrentImpersonation } from '../../contract/sign-in/impersonation.js';
 import type { BrowserSignIn, SignInToEnd } from '../../contract/sign-in/logout-participant.js';
 import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
@@ -12,20 +12,20 @@ import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { createFindRecord, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { createActingHint } from './cookies.js';
+import { createImpersonationHint } from './cookies.js';
 import { endedSignIn } from './logout-participants.js';
 
 /** Returns who impersonates whom in the browser. */
-export function createActingHere({ options, directory, endActingAt }: OidcParts, provider: () => Provider) {
-  const hint = createActingHint(options);
-  return async (ctx: Context): Promise<ActingHere | undefined> => {
+export function createCurrentImpersonation({ options, directory, endImpersonationAt }: OidcParts, provider: () => Provider) {
+  const hint = createImpersonationHint(options);
+  return async (ctx: Context): Promise<CurrentImpersonation | undefined> => {
     if (!hint.isSet(ctx)) return undefined;
     // A request to oidc-provider has read it already; what it read may have taken the place of one that was over.
     const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && directory.accounts.findByOid(oid)));
     if (!account || !actor) return undefined;
-    return { account, actor, ...present({ endAt: endActingAt() }) };
+    return { account, actor, ...present({ endAt: endImpersonationAt() }) };
   };
 }
 
@@ -54,7 +54,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = signIn;
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, signIn, isClient(client) ? client : undefined))) return undefined;
-    const { method, used, acting, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
+    const { method, used, impersonation, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),
       account,
@@ -68,7 +68,7 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
       ...present({ heldTo, method, used }),
       ...(proof && { proof }),
       ...(act ? { act } : {}),
-      ...present({ acting, endsAt }),
+      ...present({ impersonation, endsAt }),
     };
   };
 }
@@ -82,9 +82,9 @@ export const createSignInState =
   async (ctx: Context): Promise<string> => {
     const found = await usableSession(parts, provider(), ctx);
     if (!found) return '';
-    const { accountId: oid, loginTs, acting } = found.session;
+    const { accountId: oid, loginTs, impersonation } = found.session;
     const completeness = await isComplete(found.account, found.signIn).catch(() => randomUUID());
-    return JSON.stringify([digestOfKey(found.key), oid, loginTs, acting, completeness]);
+    return JSON.stringify([digestOfKey(found.key), oid, loginTs, impersonation, completeness]);
   };
 
 /** Returns the sign-in of the browser, complete or not. */
@@ -92,10 +92,10 @@ export const createSignInToEnd =
   (provider: () => Provider) =>
   async (ctx: Context): Promise<SignInToEnd | undefined> => {
     const session = (await provider().Session.get(ctx)) as OurSession;
-    const { uid, acting } = session;
+    const { uid, impersonation } = session;
     const key = keyOf('Session', uid);
     const ended = key && endedSignIn(session, key);
-    return ended && { ...ended, ...present({ acting }) };
+    return ended && { ...ended, ...present({ impersonation }) };
   };
 
 /** Middleware that refuses a browser in which somebody is impersonated. */
@@ -104,5 +104,5 @@ export const createInPerson =
   async (ctx, next) => {
     if (!(await toEnd(ctx))?.act) return next();
     ctx.status = 403;
-    await showPage(ctx, { page: 'acting' });
+    await showPage(ctx, { page: 'impersonation' });
   };

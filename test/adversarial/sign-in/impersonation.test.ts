@@ -56,7 +56,7 @@ const support = (tid = acme) => person(tid, ['Support']);
 /** Of the answer to the application; undefined for an error, and for a page. */
 const codeIn = (answer: Answer): string | undefined => (answer.location?.startsWith(redirectUri) ? membersOf(answer).code : undefined);
 
-interface Acting {
+interface Impersonations {
   readonly agent: Agent;
   readonly operator: Made;
   readonly target: Made;
@@ -66,7 +66,7 @@ interface Acting {
 const rowsOf = async (tid: string, query: string): Promise<readonly Json[]> =>
   (await root(`/tenants/${tid}/impersonations?${query}`)).json.items;
 
-async function acting(operator: Made, target: Made, signsInAs = operator): Promise<Acting> {
+async function impersonation(operator: Made, target: Made, signsInAs = operator): Promise<Impersonations> {
   const at = impersonatingAt(service);
   const { agent, response } = await at.act(target.name, { operator: signsInAs.name });
   const { access_token: token } = await at.redeem(response);
@@ -76,7 +76,7 @@ async function acting(operator: Made, target: Made, signsInAs = operator): Promi
 }
 
 /** The token is dead, the row says why, there is one event, and the browser is not the target's. */
-async function over({ agent, token, id, target }: Acting): Promise<Json> {
+async function over({ agent, token, id, target }: Impersonations): Promise<Json> {
   const row = await until(
     async () => (await root(`/tenants/${target.tid}/impersonations/${id}`)).json,
     ({ status }: Json) => status === 'ended',
@@ -95,7 +95,7 @@ async function over({ agent, token, id, target }: Acting): Promise<Json> {
 
 describe('G8: it ends by itself, once and with its cause, when', () => {
   const users = ({ tid }: Made) => service.idp.tenant(tid).users;
-  type Change = (acting: Acting) => Promise<unknown>;
+  type Change = (impersonation: Impersonations) => Promise<unknown>;
   const changes: Readonly<Record<string, readonly [cause: string, change: Change]>> = {
     'the operator is disabled': ['permission', ({ operator }) => users(operator).disable(operator.oid)],
     'the operator is signed out everywhere': ['sign-out', ({ operator }) => users(operator).signOutEverywhere(operator.oid)],
@@ -118,7 +118,7 @@ describe('G8: it ends by itself, once and with its cause, when', () => {
   test(Object.keys(changes).join('; '), async () => {
     const all = await Promise.all(
       Object.entries(changes).map(async ([what, [cause, change]]) => {
-        const began = await acting(await support(), await person(acme));
+        const began = await impersonation(await support(), await person(acme));
         return { what, cause, change, began };
       }),
     );
@@ -134,7 +134,7 @@ describe('G8: it ends by itself, once and with its cause, when', () => {
   test('the link is ended by which the operator has an account there', async () => {
     const [parent, child] = [await person(acme), await support(globex)];
     await service.idp.tenant(globex).linking.link(child.oid, { tid: acme, userId: parent.oid });
-    const began = await acting(child, await person(globex), parent);
+    const began = await impersonation(child, await person(globex), parent);
     await service.idp.tenant(globex).linking.unlink(child.oid, parent.oid);
     expect((await over(began)).endedBy).toBe('permission');
   });
@@ -150,7 +150,7 @@ describe('G8: it ends by itself, once and with its cause, when', () => {
         metadata: { redirect_uris: [redirectUri], backchannel_logout_uri: receiver.url },
       });
       const at = impersonatingAt(service);
-      const began = await acting(await support(), await person(acme));
+      const began = await impersonation(await support(), await person(acme));
       expect(codeIn(await at.silently(began.agent, { client_id: 'told' }))).toBeDefined();
       await root.post(`/tenants/${acme}/impersonations/${began.id}/end`);
       expect(await isActive(service.issuer, began.token)).toBe(false);
@@ -270,7 +270,7 @@ describe('G8: forms and addresses that are not as they were shown', () => {
 
 /** The last, since nobody acts as anybody from then on. */
 test('G8: without the permission in the catalogue nobody acts as anybody, and what went on ends', async () => {
-  const began = await acting(await support(), await person(acme));
+  const began = await impersonation(await support(), await person(acme));
   await service.idp.directory.permissions.remove(permission);
   expect((await over(began)).endedBy).toBe('permission');
   const { page } = await impersonatingAt(service).chooser((await person(acme, ['Support'])).name);

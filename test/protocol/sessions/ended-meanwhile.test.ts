@@ -5,7 +5,7 @@ import type { ArtifactWrite } from '../../../lib/store/artifact-store.js';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { useIdp } from '../../support/service/use-idp.js';
-import { actAs } from '../../support/sign-in/acting.js';
+import { actAs } from '../../support/sign-in/impersonation.js';
 import { heldCommits } from '../../support/stores/held-commits.js';
 import { tabOf } from '../../support/time/rounds.js';
 

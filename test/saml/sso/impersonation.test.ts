@@ -4,12 +4,12 @@ import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/ag
 import { alice, bob, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { requestUrl, statusFrom } from '../../support/saml/service-providers/asked.js';
 import { travel } from '../../support/saml/service-providers/travel.js';
-import { actAs } from '../../support/sign-in/acting.js';
+import { actAs } from '../../support/sign-in/impersonation.js';
 
 const service = useSamlService({ extensions: [actAs({ lasts: 600_000 })], lifetimes: { impersonation: 900 } });
 const allow = { impersonation: 'allow', requireSignedRequests: false };
 /** Alice, who acts as Bob from then on. */
-async function acting(agent = new Agent()): Promise<Agent> {
+async function impersonation(agent = new Agent()): Promise<Agent> {
   const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
   const asked = authorizeUrl(service.issuer, { acr_values: 'impersonate', ...pkce });
   const first = await agent.follow(await agent.get(asked));
@@ -17,12 +17,13 @@ async function acting(agent = new Agent()): Promise<Agent> {
   await agent.follow(await agent.submit(page, { user: bob.userName }));
   return agent;
 }
-const endActing = async (agent: Agent): Promise<string> => JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body).next;
+const endImpersonation = async (agent: Agent): Promise<string> =>
+  JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body).next;
 
 describe('impersonation', () => {
   test('is refused unless the service provider allows it', async () => {
     const sp = await service.add({ record: { requireSignedRequests: false } });
-    expect(await statusFrom(await acting(), sp, requestUrl(sp))).toEqual(['Responder', 'RequestDenied']);
+    expect(await statusFrom(await impersonation(), sp, requestUrl(sp))).toEqual(['Responder', 'RequestDenied']);
     expect(sp.sessions.size).toBe(0);
   });
 
@@ -36,7 +37,7 @@ describe('impersonation', () => {
         ],
       },
     });
-    const agent = await acting();
+    const agent = await impersonation();
     expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
     const [profile] = [...sp.sessions.values()];
     const [oid, user] = [await service.oid(alice.userName), await service.oid(bob.userName)];
@@ -51,7 +52,7 @@ describe('impersonation', () => {
 
   test('who registers that it is refused meanwhile gets nobody', async () => {
     const sp = await service.add({ record: allow });
-    const agent = await acting();
+    const agent = await impersonation();
     const late = await travel(agent, requestUrl(sp), ({ location }) => location?.includes('/idp/saml/sso/answer') ?? false);
     await sp.register({ impersonation: 'refuse' });
     expect(await statusFrom(agent, sp, late)).toEqual(['Responder', 'RequestDenied']);
@@ -60,10 +61,10 @@ describe('impersonation', () => {
   test('when acting ends, service providers of the user hear of it, and those of who acted do not', async () => {
     const own = await service.add();
     const sp = await service.add({ record: allow });
-    const agent = await acting(await signedInAt([own], alice));
+    const agent = await impersonation(await signedInAt([own], alice));
     await travel(agent, sp.loginUrl);
     expect([own.sessions.size, sp.sessions.size]).toEqual([1, 1]);
-    const end = await travel(agent, await endActing(agent), ({ location }) => location === 'https://app.test/');
+    const end = await travel(agent, await endImpersonation(agent), ({ location }) => location === 'https://app.test/');
     expect(end.location).toBe('https://app.test/');
     expect([own.sessions.size, sp.sessions.size]).toEqual([1, 0]);
     expect((await travel(agent, own.loginUrl)).body).toContain('<h1>signed in as');
@@ -72,7 +73,7 @@ describe('impersonation', () => {
   test('a sign-out ends both, and goes by the service providers of both', async () => {
     const own = await service.add();
     const sp = await service.add({ record: allow });
-    const agent = await acting(await signedInAt([own], alice));
+    const agent = await impersonation(await signedInAt([own], alice));
     await travel(agent, sp.loginUrl);
     await travel(agent, sp.logoutUrl);
     expect(sp.loggedOut).toEqual([['Success']]);

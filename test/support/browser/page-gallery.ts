@@ -316,20 +316,20 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'expired-dead-end', view: { page: 'expired' }, frame: { locale: 'en' } },
   { name: 'wrong-link', view: { page: 'wrong-link' }, frame: { locale: 'sv', languages: frame.languages as LanguageMenu } },
   {
-    name: 'acting',
-    view: { page: 'acting' },
+    name: 'impersonation',
+    view: { page: 'impersonation' },
     frame: {
       ...frame,
-      acting: { actor: 'Sue Support (sue@acme.test)', user: 'Alice Andersen (alice@acme.test)', endAt: '/end' },
+      impersonation: { actor: 'Sue Support (sue@acme.test)', user: 'Alice Andersen (alice@acme.test)', endAt: '/end' },
     },
   },
-  { name: 'acting-plain', view: { page: 'acting' }, frame: { locale: 'fi' } },
+  { name: 'acting-plain', view: { page: 'impersonation' }, frame: { locale: 'fi' } },
   {
     name: 'acting-elsewhere',
     view: { page: 'signed-out' },
     frame: {
       ...long,
-      acting: { actor: `Sue (${longUserName})`, user: `Maximiliane (${longUserName})`, endAt: '/end' },
+      impersonation: { actor: `Sue (${longUserName})`, user: `Maximiliane (${longUserName})`, endAt: '/end' },
     },
   },
   ...galleryOfExtensions,

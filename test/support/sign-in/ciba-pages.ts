@@ -6,9 +6,9 @@ import { testSeed } from '../service/seed.js';
 import { useIdp } from '../service/use-idp.js';
 import { backToPresent } from '../time/clock.js';
 import { until } from '../time/until.js';
-import { actAs } from './acting.js';
 import { askedPeople, cibaClient, createAsking } from './ciba.js';
 import { submit } from './factors.js';
+import { actAs } from './impersonation.js';
 import { type Upstream, upstreamMethod } from './upstream-method.js';
 
 const names = Array.from({ length: 15 }, (_, index) => `person${index}`);

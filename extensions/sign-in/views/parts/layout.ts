@@ -101,10 +101,10 @@ export function scriptOf({ hasPassword = false, script }: PageContent): string |
 }
 
 /** Who acts as whom, on top of everything. */
-const actingBanner = ({ text, frame: { acting } }: PageContext): Html | false =>
-  acting !== undefined &&
-  html`<header class="acting"><p>${text('acting.banner', { actor: acting.actor, user: acting.user })}</p>${
-    acting.endAt !== undefined && html`<a href="${acting.endAt}">${text('acting.end')}</a>`
+const impersonationBanner = ({ text, frame: { impersonation } }: PageContext): Html | false =>
+  impersonation !== undefined &&
+  html`<header class="acting"><p>${text('acting.banner', { actor: impersonation.actor, user: impersonation.user })}</p>${
+    impersonation.endAt !== undefined && html`<a href="${impersonation.endAt}">${text('acting.end')}</a>`
   }</header>
 `;
 
@@ -132,7 +132,7 @@ ${
 <style>${new Html(brandStyle(frame.branding).css)}</style>
 </head>
 <body>
-${actingBanner(context)}<main>
+${impersonationBanner(context)}<main>
 <div class="intro">
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>

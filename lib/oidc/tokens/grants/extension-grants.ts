@@ -9,7 +9,7 @@ import type { Client } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../../times/node-time.js';
 import type { Accounts } from '../../accounts/account.js';
-import { boundActing } from '../../accounts/impersonation.js';
+import { boundImpersonation } from '../../accounts/impersonation.js';
 import type { PinnedLogin } from '../../accounts/login-context.js';
 import { getsRefreshToken, grantEnd, mayBeOffline, withoutOffline } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
@@ -53,7 +53,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, given: GrantedSignIn, levels: readonly string[]): Promise<Made> {
-    const signIn = boundActing(given, parts);
+    const signIn = boundImpersonation(given, parts);
     const { oid, amr, idp, authTime, method, used, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;

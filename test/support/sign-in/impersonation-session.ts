@@ -7,13 +7,13 @@ import type { IdpInUse } from '../service/use-idp.js';
 
 type Parameters = Record<string, string>;
 
-interface ActingSession {
+interface ImpersonatedSession {
   readonly agent: Agent;
   /** To the request that the acting began with. */
   readonly response: Answer;
 }
 
-export function actingIn(service: IdpInUse) {
+export function impersonationIn(service: IdpInUse) {
   const pkce = createPkce();
   const url = (parameters: Parameters = {}): string =>
     authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
@@ -28,7 +28,7 @@ export function actingIn(service: IdpInUse) {
     },
 
     /** Alice, who acts as Bob from then on. */
-    async act(parameters: Parameters = {}, agent: Agent = new Browser(), user = 'bob@globex.test'): Promise<ActingSession> {
+    async act(parameters: Parameters = {}, agent: Agent = new Browser(), user = 'bob@globex.test'): Promise<ImpersonatedSession> {
       const asked = url({ acr_values: 'impersonate', ...parameters });
       const first = await agent.follow(await agent.get(asked));
       const page = isSignInPage(first) ? await signIn(agent, asked) : first;

@@ -7,10 +7,10 @@ import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect, userinfo } from '../support/client/steps.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { type ActingOptions, actAs } from '../support/sign-in/acting.js';
+import { actAs, type ImpersonatingOptions } from '../support/sign-in/impersonation.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
-const options: ActingOptions = { lasts: 600_000 };
+const options: ImpersonatingOptions = { lasts: 600_000 };
 const service = useIdp({ extensions: [actAs(options)] });
 
 let alice: { oid: string; sub: string; tid: string };
@@ -35,7 +35,7 @@ const redeemed = async (response: Answer, client = 'web') => {
 };
 const offline = 'openid offline_access profile';
 /** Alice, who acts as Bob from then on. */
-async function acting(parameters: Record<string, string> = {}, agent = new Agent()) {
+async function impersonation(parameters: Record<string, string> = {}, agent = new Agent()) {
   const asked = url({ scope: offline, acr_values: 'impersonate', ...parameters });
   const first = await agent.follow(await agent.get(asked));
   const page = isSignInPage(first) ? await signIn(agent, asked) : first;
@@ -47,17 +47,17 @@ const subjectNow = async (agent: Agent) => decodeJwt((await redeemed(await silen
 
 describe('4.2 act: who acts as the user', () => {
   test('is in the ID token, userinfo, introspection and JWT access tokens, all three members of it', async () => {
-    const { tokens } = await acting();
+    const { tokens } = await impersonation();
     const act = { oid: alice.oid, sub: alice.sub, tid: alice.tid };
     expect(decodeJwt(tokens.id_token)).toMatchObject({ sub: bob.oid, tid: bob.tid, amr: ['pwd', 'imp'], act });
     expect((await userinfo(service.issuer, tokens.access_token)).json).toMatchObject({ sub: bob.oid, act });
     expect((await introspect(service.issuer, tokens.access_token)).json).toMatchObject({ active: true, sub: bob.oid, act });
-    const signed = (await acting({ client_id: 'jwt' })).tokens;
+    const signed = (await impersonation({ client_id: 'jwt' })).tokens;
     expect(decodeJwt(signed.access_token)).toMatchObject({ sub: bob.oid, act });
   });
 
   test('goes on for single sign-on as the user, and says so', async () => {
-    const { agent } = await acting();
+    const { agent } = await impersonation();
     const { id_token: token } = await redeemed(await silently(agent));
     expect(decodeJwt(token)).toMatchObject({ sub: bob.oid, act: { oid: alice.oid } });
     expect(await service.idp.sessions.list({ tid: bob.tid, userId: bob.oid })).toContainEqual(
@@ -66,7 +66,7 @@ describe('4.2 act: who acts as the user', () => {
   });
 
   test('cannot be nested, nor be of somebody who is not signed in', async () => {
-    const { agent } = await acting();
+    const { agent } = await impersonation();
     const page = await agent.follow(await agent.get(url({ acr_values: 'impersonate', prompt: 'login' })));
     const { action, fields } = formOf(page);
     const step = (as: Agent, more: Record<string, string>) => as.post(action.replace('/identifier', '/act-as'), { ...fields, ...more });
@@ -75,7 +75,7 @@ describe('4.2 act: who acts as the user', () => {
     const asked = await signIn(honest, url({ acr_values: 'impersonate' }));
     expect((await honest.submit(asked, { user: 'bob@globex.test', actor: 'carol@acme.test' })).status).toBe(409);
     expect(membersOf(await honest.follow(await honest.submit(asked, { user: 'bob@globex.test' })))).toHaveProperty('code');
-    const other = await acting();
+    const other = await impersonation();
     // Met already: whom else to act as is for the extension to ask.
     expect(membersOf(await silently(other.agent, { acr_values: 'impersonate' }))).toHaveProperty('code');
     expect(membersOf(await silently(new Agent(), { acr_values: 'impersonate' }))).toMatchObject({ error: 'login_required' });
@@ -94,7 +94,7 @@ describe('house §5: an end, and nothing offline', () => {
       allowedScopes: ['openid'],
     });
     try {
-      const { agent, tokens, response } = await acting();
+      const { agent, tokens, response } = await impersonation();
       const end = Math.ceil((Date.now() + options.lasts) / 1000);
       expect(tokens).not.toHaveProperty('refresh_token');
       expect(tokens.scope).not.toContain('offline_access');
@@ -114,7 +114,7 @@ describe('house §5: an end, and nothing offline', () => {
   test('ends on demand: tokens are dead, clients are signed out of, and who acted is themself again', async () => {
     const { agent } = await obtainTokens(service.issuer);
     const before = await subjectNow(agent);
-    const { tokens } = await acting({}, agent);
+    const { tokens } = await impersonation({}, agent);
     expect(await subjectNow(agent)).toBe(bob.oid);
     expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({ next: 'https://app.test/' });
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
@@ -127,7 +127,7 @@ describe('house §5: an end, and nothing offline', () => {
     const logout = redirectUri.replace('/callback', '/logout');
     const metadata = { redirect_uris: [redirectUri], frontchannel_logout_uri: logout };
     await service.idp.directory.clients.create({ id: 'framed', name: 'F', secret: 'framed-secret', metadata, allowedScopes: ['openid'] });
-    const { agent } = await acting();
+    const { agent } = await impersonation();
     expect(membersOf(await silently(agent, { client_id: 'framed' }))).toHaveProperty('code');
     const { next } = JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body);
     const page = await agent.get(next);
@@ -141,7 +141,7 @@ describe('house §5: an end, and nothing offline', () => {
   test('ends by time, and who acted is themself again', async () => {
     options.lasts = 120_000;
     try {
-      const { agent, tokens } = await acting();
+      const { agent, tokens } = await impersonation();
       expect(decodeJwt(tokens.id_token).exp).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 120);
       passTime(121);
       expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
@@ -157,14 +157,14 @@ describe('house §5: an end, and nothing offline', () => {
   });
 
   test('ends when the user is signed out everywhere, and who acted is themself again', async () => {
-    const { agent, tokens } = await acting();
+    const { agent, tokens } = await impersonation();
     await service.idp.sessions.endAll({ tid: bob.tid, userId: bob.oid });
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
     expect(await subjectNow(agent)).toBe(alice.oid);
   });
 
   test('ends when who acts cannot sign in any more', async () => {
-    const { agent, tokens } = await acting();
+    const { agent, tokens } = await impersonation();
     await service.idp.sessions.endAll({ tid: alice.tid, userId: alice.oid });
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
     expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(401);
@@ -172,7 +172,7 @@ describe('house §5: an end, and nothing offline', () => {
   });
 
   test('a sign-out ends both', async () => {
-    const { agent, tokens } = await acting();
+    const { agent, tokens } = await impersonation();
     const query = new URLSearchParams({ id_token_hint: tokens.id_token });
     await agent.follow(await agent.get(`${service.issuer}/connect/endsession?${query}`));
     expect(membersOf(await silently(agent))).toMatchObject({ error: 'login_required' });
@@ -180,7 +180,7 @@ describe('house §5: an end, and nothing offline', () => {
   });
 
   test('another sign-in in the browser ends both', async () => {
-    const { agent, tokens } = await acting();
+    const { agent, tokens } = await impersonation();
     const answer = await signIn(agent, url({ prompt: 'login' }), 'carol@acme.test', 'carol');
     expect(membersOf(answer)).toHaveProperty('code');
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
@@ -189,7 +189,7 @@ describe('house §5: an end, and nothing offline', () => {
   });
 
   test('the set-aside session comes back in no other browser', async () => {
-    const { agent } = await acting();
+    const { agent } = await impersonation();
     const thief = new Agent();
     for (const [key, value] of agent.cookies) if (key.startsWith('idp.session')) thief.cookies.set(key, value);
     await thief.post(`${service.issuer}/idp/end-acting`, {});
@@ -198,6 +198,6 @@ describe('house §5: an end, and nothing offline', () => {
 });
 
 test('house §5: nobody allows a client anything in the name of somebody else', async () => {
-  const { agent } = await acting();
+  const { agent } = await impersonation();
   expect(membersOf(await agent.follow(await agent.get(url({ client_id: 'third-party' }))))).toMatchObject({ error: 'access_denied' });
 });

@@ -5,7 +5,7 @@ import type { Attribution } from '../../events.js';
 import { present } from '../../present.js';
 import type { SignedIn } from './requirement.js';
 
-export interface ActingHere {
+export interface CurrentImpersonation {
   /** The user that the browser is signed in as. */
   readonly account: Account;
   /** Who acts as that user. */

@@ -3,8 +3,8 @@ import type { Awaitable } from '../../awaitable.js';
 import type { SignIn } from './interaction.js';
 
 /** A sign-in with `act`, as a session or a grant keeps it. */
-export interface ActingSignIn {
-  /** As in `acting` of the {@link SignIn}. */
+export interface ImpersonationSignIn {
+  /** As in `impersonation` of the {@link SignIn}. */
   readonly name: string;
   /** The user. */
   readonly oid: string;
@@ -12,19 +12,19 @@ export interface ActingSignIn {
 }
 
 /** How a sign-in with `act` comes to its end. */
-export interface ActingEnd {
-  /** Whether who acts asked for it: `endActing`. */
+export interface ImpersonationEnding {
+  /** Whether who acts asked for it: `endImpersonation`. */
   readonly isAsked: boolean;
   /** The request that asked. */
   readonly requestId?: string;
 }
 
-export interface ActingRule {
+export interface ImpersonationRule {
   /** Whether it may go on: asked at each use of its session, grants and tokens. Where it throws, the use fails with it. */
-  mayGoOn(acting: ActingSignIn): Awaitable<boolean>;
+  mayGoOn(impersonation: ImpersonationSignIn): Awaitable<boolean>;
   /**
    * The sign-in is about to end, or that of who acts: perhaps told twice, and by several nodes. Where it throws, nothing ends.
-   * @param name as in `acting` of the {@link SignIn}
+   * @param name as in `impersonation` of the {@link SignIn}
    */
-  ending(name: string, end: ActingEnd): Awaitable<void>;
+  ending(name: string, end: ImpersonationEnding): Awaitable<void>;
 }

@@ -1,12 +1,12 @@
 /**
- * Sign-ins that act as somebody else, or that end at a time. The session of who acts is set aside with its own grants, and comes back when the acting
+ * Sign-ins that act as somebody else, or that end at a time. The session of who acts is set aside with its own grants, and comes back when the impersonation
  * ends: on demand, by time, or because the sign-in was cut off. One browser, two sessions: the cookie names the one in use, its record the other.
  */
 
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
-import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
+import type { ImpersonationEnding } from '../../contract/sign-in/impersonation-rule.js';
 import type { SignIn } from '../../contract/sign-in/interaction.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { subOf } from '../../directory/index.js';
@@ -25,16 +25,16 @@ import { readStored } from '../artifacts/stored-records.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { SessionHooks } from '../upstream/session.js';
-import { createActingHint, createSessionCookie } from './cookies.js';
+import { createImpersonationHint, createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { changeSession, endSignIn, isSameSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** A sign-in as somebody else, as it begins. */
-type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;
+type BegunImpersonation = Pick<SignIn, 'impersonation' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;
 
-export interface Acting {
+export interface Impersonations {
   /**
    * Sets the session of the impersonator aside. The browser has no session until the sign-in is complete. Undefined if the impersonator is not signed in, already
    * impersonates somebody, or still has an open requirement, for the signed-in account or for the one that acts.
@@ -43,29 +43,29 @@ export interface Acting {
   begin(
     ctx: Context,
     details: ProviderInteraction,
-    signIn: ActingBegun,
+    signIn: BegunImpersonation,
   ): Promise<{ readonly session: Aside; readonly owner: string; readonly used: string | undefined } | undefined>;
   /**
-   * Ends the acting of this browser, tells the clients, and signs in again who acted.
+   * Ends the impersonation of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
    */
   end(ctx: Context, next: string): Promise<string | undefined>;
-  /** Ends the acting of this name wherever it is, and tells the clients. */
+  /** Ends the impersonation of this name wherever it is, and tells the clients. */
   endOf(oid: string, name: string): Promise<void>;
   readonly hooks: SessionHooks;
 }
 
-export function createActing(parts: OidcParts, provider: () => Provider, isComplete: IsComplete): Acting {
-  const { actings, artifacts, directory, browsers, browserState, now, options } = parts;
-  const hint = createActingHint(options);
+export function createImpersonations(parts: OidcParts, provider: () => Provider, isComplete: IsComplete): Impersonations {
+  const { impersonationRules, artifacts, directory, browsers, browserState, now, options } = parts;
+  const hint = createImpersonationHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const setCookie = createSessionCookie(options, provider);
 
-  const isOver = ({ endsAt, aside, accountId, act, acting }: OurSession): boolean | Promise<boolean> => {
+  const isOver = ({ endsAt, aside, accountId, act, impersonation }: OurSession): boolean | Promise<boolean> => {
     if ((endsAt !== undefined && endsAt <= epochSeconds(now())) || (aside !== undefined && accountId === undefined)) return true;
-    if (!act || acting === undefined || accountId === undefined) return false;
-    return Promise.resolve(actings.mayGoOn({ name: acting, oid: accountId, act })).then((may) => !may);
+    if (!act || impersonation === undefined || accountId === undefined) return false;
+    return Promise.resolve(impersonationRules.mayGoOn({ name: impersonation, oid: accountId, act })).then((may) => !may);
   };
 
   /** The session of who acted, under a new secret; undefined when it ended meanwhile, or in another browser. */
@@ -81,7 +81,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
   /** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
   async function endFor(
     { uid, exp }: OurSession,
-    asked?: ActingEnd,
+    asked?: ImpersonationEnding,
   ): Promise<{ readonly notices: LogoutNotices; readonly ended: readonly EndedSignIn[] }> {
     const key = keyOf('Session', uid);
     const notices = new LogoutNotices(parts, asked);
@@ -92,7 +92,7 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
   }
 
   return {
-    async begin(ctx, details, { act: { oid, sub, tid }, acting: name, endsAt }) {
+    async begin(ctx, details, { act: { oid, sub, tid }, impersonation: name, endsAt }) {
       const session = (await provider().Session.get(ctx)) as OurSession;
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
@@ -141,10 +141,10 @@ export function createActing(parts: OidcParts, provider: () => Provider, isCompl
             artifacts,
             key,
             (before, of) => notices.enqueue(before, of),
-            ({ acting }) => acting === name,
+            ({ impersonation }) => impersonation === name,
           );
         // One that its session does not know of.
-        else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.acting === name)
+        else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
           await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
       }
       notices.release();

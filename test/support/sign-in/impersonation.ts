@@ -1,12 +1,12 @@
 /** Signing in as somebody else, as an extension of tests does it: whoever asks for it may. */
 import { type Extension, form, parametersOf } from 'tenant-idp/extension';
 
-export interface ActingOptions {
+export interface ImpersonatingOptions {
   /** Milliseconds that it lasts. */
   lasts: number;
 }
 
-export const actAs = (options: ActingOptions): Extension => ({
+export const actAs = (options: ImpersonatingOptions): Extension => ({
   name: 'act-as',
   requirements: ({ service: { url, own }, http: { csrf } }) => [
     {
@@ -23,7 +23,7 @@ export const actAs = (options: ActingOptions): Extension => ({
       },
     },
   ],
-  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation: { end: endActing } }) {
+  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation: { end: endImpersonation } }) {
     router.post(`${own}/interaction/:uid/act-as`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
@@ -48,7 +48,7 @@ export const actAs = (options: ActingOptions): Extension => ({
       ctx.redirect(next);
     });
     router.post('/idp/end-acting', async (ctx) => {
-      ctx.body = { next: await endActing(ctx, 'https://app.test/') };
+      ctx.body = { next: await endImpersonation(ctx, 'https://app.test/') };
     });
   },
 });
