@@ -13,6 +13,7 @@ const categories = [
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
   [/^lib\/(display|text|times)\//, 'Extensions'],
+  [/^lib\/present\./, 'Extensions'],
   [/^lib\/logger\./, 'The service'],
   [/^lib\/admin-client\//, 'Administration'],
   [/^lib\/store\/records\/records\./, 'Records'],

@@ -12,13 +12,30 @@ import { type SchemaOptions, Type } from '@sinclair/typebox';
  */
 export const strict = { additionalProperties: false } as const;
 
-/** Returns the schema of a text that is one of these. The type of its value is the union of the texts. */
+/**
+ * Returns the schema of a text that is one of these. The type of its value is the union of the texts.
+ * @example
+ * ```ts
+ * import { oneOf } from 'tenant-idp/extension';
+ *
+ * export const state = oneOf(['open', 'closed'], { description: 'Whether the ticket is open' });
+ * ```
+ */
 export const oneOf = <const Values extends readonly string[]>(values: Values, options: SchemaOptions = {}) =>
   Type.Union(
     values.map((value) => Type.Literal(value as Values[number])),
     options,
   );
 
-/** Returns the schema of an instant as text, such as `2026-01-31T12:00:00.000Z`. @see RFC 3339 §5.6 */
+/**
+ * Returns the schema of an instant as text, such as `2026-01-31T12:00:00.000Z`.
+ * @see RFC 3339 §5.6
+ * @example
+ * ```ts
+ * import { instant } from 'tenant-idp/extension';
+ *
+ * export const openedAt = instant('When the ticket was opened');
+ * ```
+ */
 export const instant = (description?: string) =>
   Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });
