@@ -7,17 +7,14 @@ export {
   type ClaimContext,
   type ClaimRecords,
   type ClaimSet,
-  type ClaimTarget,
   type DeclaredClaim,
   defineClaims,
   type LinkedAccount,
-  type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
 export { type BrowserRecords, recordsOfBrowsers } from './contract/browser-records.js';
 export type { AccountClaims, ExtensionPseudonyms } from './contract/clients/account-claims.js';
 export type {
-  Approver,
   AuthenticationRequest,
   AuthenticationRequests,
   CibaNotification,
@@ -44,7 +41,7 @@ export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.j
 export type { ExtensionContext } from './contract/extension-context.js';
 export { createOwnPage, type OwnPage, type OwnPageState } from './contract/own-page.js';
 export type { AccountSection } from './contract/pages/account-section.js';
-export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
+export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
@@ -126,7 +123,6 @@ export type {
   InvitationView,
   KeyState,
   LinkRef,
-  LinkState,
   OpenedEmailProof,
   OpenedInvitation,
   OpenedReset,
@@ -141,7 +137,6 @@ export type {
   SeededCollection,
   SeedPart,
   SeedPiece,
-  TenantDirectory,
 } from './directory/index.js';
 export { answerProblem, type InputProblem, line, problemsOf, writeJudged } from './directory/input.js';
 export { knownPart } from './directory/lists/known-part.js';
@@ -153,20 +148,14 @@ export { type Means, raised, type VouchedMeans, weaker } from './directory/vouch
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';
-export {
-  ConfigError,
-  type ConfigProblem,
-  defineErrors,
-  type ErrorCode,
-  type ErrorEntry,
-  type ExtensionErrors,
-  IdpError,
-} from './errors.js';
+export { ConfigError, defineErrors, type ErrorEntry, type ExtensionErrors, IdpError } from './errors.js';
 export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, WriteOnce } from './events.js';
+export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock, turnsOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
+export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export { type LinkPage, linkPageRoutes } from './http/link-page.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
@@ -179,7 +168,7 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { type KeptFor, mayBeKept } from './http/requests/kept.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
-export { type Logger, mismatchIn } from './logger.js';
+export { mismatchIn } from './logger.js';
 export { present } from './present.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';

@@ -1,40 +1,21 @@
 /** The public door. */
 
-export type { Awaitable } from './awaitable.js';
 export {
-  type ClaimContext,
   type ClaimDeclaration,
   type ClaimLookups,
   type ClaimNeed,
-  type ClaimRecords,
   type ClaimSet,
   type ClaimSetDefinition,
   type ClaimTarget,
   type ClaimTypes,
   claimTargets,
   defineClaims,
-  type LinkedAccount,
   type LoginContext,
 } from './claims/contract.js';
-export type { AccountClaims } from './contract/clients/account-claims.js';
-export type {
-  Approver,
-  AuthenticationRequest,
-  AuthenticationRequests,
-  CibaNotification,
-  DenialReason,
-  RequestDecision,
-} from './contract/clients/authentication-requests.js';
-export type { Caller, CallerState } from './contract/clients/caller.js';
+export type { Approver, CibaNotification, RequestDecision } from './contract/clients/authentication-requests.js';
 export type { Extension } from './contract/extension.js';
-export type { ExtensionContext } from './contract/extension-context.js';
 export type { MailMessage } from './contract/pages/letter.js';
-export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
-export type { Interaction, KnownAccount, SignIn } from './contract/sign-in/interaction.js';
-export type { Interactions } from './contract/sign-in/interactions.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { Sessions, UserRef, UserSession } from './contract/sign-in/sessions.js';
-export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   Acceptance,
   AcceptedAccount,
@@ -54,10 +35,7 @@ export type {
   Deliveries,
   Directory,
   DueEmailProof,
-  DueInvitation,
-  DueLink,
   EmailProofRequest,
-  EmailProofState,
   EmailProofs,
   Enqueued,
   EventFeed,
@@ -71,12 +49,9 @@ export type {
   Groups,
   InvitationInput,
   InvitationQuery,
-  InvitationState,
   Invitations,
-  InvitationView,
   JudgeChild,
   Linking,
-  LinkRef,
   LinkState,
   Listed,
   ListQuery,
@@ -84,9 +59,6 @@ export type {
   Narrowed,
   NewDelivery,
   OnInvitationDue,
-  OpenedEmailProof,
-  OpenedInvitation,
-  OpenedReset,
   Outbox,
   ParentRef,
   PasswordAttempt,
@@ -104,17 +76,12 @@ export type {
   PersonPatch,
   PersonQuery,
   Persons,
-  PreparedRegistration,
-  Proof,
   PruneOptions,
   RecordName,
   RecordProblem,
   RefusedPasswords,
   Registration,
-  RegistrationInput,
-  RegistrationProblem,
   ResetRequest,
-  ResetState,
   Seed,
   StatusQuery,
   Subsidiaries,
@@ -134,9 +101,7 @@ export type {
 } from './directory/index.js';
 export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
-export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, WriteOnce } from './events.js';
-export type { FetchProblem } from './fetch/fetch-rules.js';
-export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
+export type { Attribution, EventListener, EventMap, EventName, IdpEvent } from './events.js';
 export { createDrain, type DrainableServer } from './http/drain.js';
 export type { LogFields, Logger } from './logger.js';
 export type {
@@ -157,45 +122,19 @@ export type {
 } from './options/options.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './service/identity-provider.js';
 export { createIdentityProvider } from './service/on-first-use.js';
-export type {
-  Artifact,
-  ArtifactKey,
-  ArtifactStore,
-  ArtifactWrite,
-  CommitResult,
-  Condition,
-  Counter,
-  Put,
-  ReadRequest,
-  Remove,
-} from './store/artifact-store.js';
-export type {
-  Collection,
-  CollectionSpec,
-  DirectoryStore,
-  IndexSpec,
-  Order,
-  Ordered,
-  Page,
-  Position,
-  Range,
-  Row,
-  Unsaved,
-  Where,
-} from './store/directory-store.js';
+export type { ArtifactStore } from './store/artifact-store.js';
+export type { DirectoryStore } from './store/directory-store.js';
 export type { Health, HealthProblem, StoreHealth } from './store/outages/health.js';
 export type { LeftOutRow } from './store/records/left-out.js';
 export type { DamagedRow } from './store/records/readable-part.js';
 export type {
   AcceptedInvitation,
   ApiResource,
-  Branding,
   Client,
   Consent,
   CredentialVoucher,
   Delivery,
   EmailProof,
-  ExternalIdentity,
   Group,
   HashedSecret,
   Invitation,

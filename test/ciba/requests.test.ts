@@ -1,6 +1,7 @@
 /** Issue 16: one record for each authentication request; each transition is a compare-and-swap. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Approver, Extension, ExtensionContext } from 'tenant-idp/extension';
+import type { Approver } from 'tenant-idp';
+import type { Extension, ExtensionContext } from 'tenant-idp/extension';
 import type { Asked } from '../../extensions/ciba/requests/record.js';
 import { createRequests, type Requests } from '../../extensions/ciba/requests/requests.js';
 import { testSeed } from '../support/service/seed.js';

@@ -1,7 +1,8 @@
 /** design §2: an extension is one plain object. */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { CallerState, ConfigError, Extension, ExtensionContext } from 'tenant-idp';
+import type { ConfigError, Extension } from 'tenant-idp';
+import type { CallerState, ExtensionContext } from 'tenant-idp/extension';
 import { type Account, addressBlock, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
 import { basic, postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';

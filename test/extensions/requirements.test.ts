@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { Extension, Requirement } from 'tenant-idp';
+import type { Extension } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { Requirement } from 'tenant-idp/extension';
 import { terms as exampleTerms } from '../../examples/custom-extension/terms.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';

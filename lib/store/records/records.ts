@@ -231,7 +231,7 @@ export interface UserInvitation {
   readonly fetches?: number;
   /** The delivery that mails the link, by the id that its data has. */
   readonly mailing?: string;
-  /** The request that had the link sent again, as {@link WriteOnce} names it. */
+  /** The request that had the link sent again, as `WriteOnce` names it. */
   readonly once?: string;
   /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
   readonly vouchedBy?: Voucher;

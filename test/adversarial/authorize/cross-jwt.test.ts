@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
-import type { ExtensionContext } from 'tenant-idp';
+import type { ExtensionContext } from 'tenant-idp/extension';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../../support/client/assertions.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';

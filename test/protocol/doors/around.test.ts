@@ -1,6 +1,7 @@
 /** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each. */
 import { describe, expect, test } from '@jest/globals';
-import type { CallerState, Extension, IdentityProviderOptions } from 'tenant-idp';
+import type { Extension, IdentityProviderOptions } from 'tenant-idp';
+import type { CallerState } from 'tenant-idp/extension';
 import { featureStandings } from '../../../lib/options/features.js';
 import { obtainTokens, postForm } from '../../support/client/agent.js';
 import { credentialsOf } from '../../support/client/endpoints.js';

@@ -2,9 +2,10 @@
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { createIdentityProvider, type ExtensionContext, type IdentityProvider } from 'tenant-idp';
+import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import type { ExtensionContext } from 'tenant-idp/extension';
 import type { KeyRing } from '../../../lib/store/records/records.js';
 import { createSealer } from '../../../lib/store/sealer.js';
 import { Agent, authorizeUrl, type Json, obtainTokens } from '../../support/client/agent.js';

@@ -1,6 +1,7 @@
 /** Requirements as extensions of tests bring them: terms that are accepted, a second factor that is a word. */
 import type { Context } from 'koa';
-import type { Extension, ExtensionContext, Interaction, Requirement } from 'tenant-idp';
+import type { Extension } from 'tenant-idp';
+import type { ExtensionContext, Interaction, Requirement } from 'tenant-idp/extension';
 
 /** The posted form, read without a parser. */
 async function fieldsOf(ctx: Context): Promise<URLSearchParams> {

@@ -1,7 +1,8 @@
 /** A sign-in method of tests: another provider, played by a route of its own that asks nobody anything. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
-import { type Extension, locales, type SignInMethod } from 'tenant-idp';
+import { type Extension, locales } from 'tenant-idp';
+import type { SignInMethod } from 'tenant-idp/extension';
 
 /** Who the provider says it is. */
 export interface Upstream {
