@@ -6,7 +6,7 @@ const Sequencer = imported as unknown as (typeof imported)['default'];
 type Test = Parameters<InstanceType<typeof Sequencer>['sort']>[0][number];
 
 /** What takes long for its size, longest first: browsers, compilers and several processes. */
-const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'adversarial/', 'adapters/'];
+const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'faults/', 'tenants/', 'requests/', 'sign-in/', 'adapters/'];
 
 export default class LongestFirst extends Sequencer {
   /** Files with the time of an earlier run go by it. The others come before them if their folder is of the long ones, and after them if not. */

@@ -1,4 +1,4 @@
-/** A node that makes persons, hears of them, and is killed on the way. Started by `adversarial/faults/events-killed.test.ts`; ends when that process does. */
+/** A node that makes persons, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { MongoClient } from 'mongodb';

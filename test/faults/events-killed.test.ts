@@ -1,0 +1,81 @@
+/**
+ * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the removal of an event; the next node
+ * tells it.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { IdpEvent } from 'tenant-idp';
+import type { KillPoint, ToEventNode } from '../support/administration/event-node.js';
+import { startEventNode } from '../support/administration/event-nodes.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { until } from '../support/time/until.js';
+
+const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
+const KILLS = process.env.PROVE ? 100 : 1;
+
+withMongo('MONGODB_URL', (mongo) =>
+  describe('design §8: a node is killed while it tells an event', () => {
+    const heard: IdpEvent[] = [];
+    const about = (personId: string) => heard.filter(({ subject }) => subject === personId);
+    let node: ChildProcess | undefined;
+    afterAll(() => void node?.kill('SIGKILL'));
+
+    const start = async (personId: string, killAt: KillPoint): Promise<ChildProcess> => {
+      const started = await startEventNode({ url: mongo.url, database: mongo.database, personId, killAt }, (message) => {
+        if ('heard' in message) heard.push(message.heard);
+      });
+      node = started.node;
+      return node;
+    };
+    const untilHeard = async (personId: string, times: number): Promise<void> => {
+      await until(
+        () => about(personId).length,
+        (heard) => heard >= times,
+      );
+      // A kill before it is removed would have it told once more.
+      await until(async () => (await mongo.db.collection('idp_persons').countDocuments({ outbox: 'yes' })) === 0);
+    };
+
+    test(`${KILLS} times at each point: no event is lost, its id and number stay the same, none is told again but for a kill after it was told`, async () => {
+      const made: { readonly personId: string; readonly killAt: KillPoint }[] = [];
+      for (let kill = 0; kill < KILLS * killPoints.length; kill += 1) {
+        const [personId, killAt] = [randomUUID(), killPoints[kill % killPoints.length] as KillPoint];
+        const doomed = await start(personId, killAt);
+        const last = made.at(-1);
+        if (last) await untilHeard(last.personId, last.killAt === 'told' ? 2 : 1);
+        const ended = once(doomed, 'exit');
+        doomed.send({ create: 1 } satisfies ToEventNode);
+        expect(await ended).toEqual([null, 'SIGKILL']);
+        expect([killAt, about(personId).length]).toEqual([killAt, killAt === 'told' ? 1 : 0]);
+        made.push({ personId, killAt });
+      }
+      await start(randomUUID(), 'told');
+      await untilHeard(made.at(-1)?.personId ?? '', 2);
+
+      const [persons, events] = [mongo.db.collection('idp_persons'), mongo.db.collection<{ readonly _id: string }>('idp_events')];
+      for (const { personId, killAt } of made) {
+        const told = about(personId);
+        expect([killAt, told.length]).toEqual([killAt, killAt === 'told' ? 2 : 1]);
+        expect(new Set(told.map(({ id, sequence }) => `${id} ${sequence}`)).size).toBe(1);
+      }
+      const numbers = [...new Map(heard.map(({ id, sequence }) => [id, sequence])).values()];
+      expect(numbers).toEqual(numbers.toSorted());
+      expect(new Set(numbers).size).toBe(made.length);
+      // As many changes as were made, each with its event, and no event besides: the collections are those that the nodes write.
+      const kept = await persons.find({}, { projection: { _id: 1 } }).toArray();
+      expect(kept.map(({ _id }) => String(_id)).sort()).toEqual(made.map(({ personId }) => personId).sort());
+      const recorded = await events.find({ type: 'PersonCreated' } as object, { projection: { subject: 1 } }).toArray();
+      expect(recorded.map((event) => (event as unknown as { subject: string }).subject).sort()).toEqual(
+        made.map(({ personId }) => personId).sort(),
+      );
+      const all = await events
+        .find({}, { projection: { _id: 1 } })
+        .sort({ _id: 1 })
+        .toArray();
+      expect(all.map(({ _id }) => _id)).toEqual(all.map((_, index) => String(index + 1).padStart(16, '0')));
+      if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, heard: heard.length })}\n`);
+    });
+  }),
+);

@@ -1,0 +1,212 @@
+/** A store that fails while a person registers, forgets a password or sets a new one: nothing is half done, the next try works, and the mails arrive. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Row } from '../../lib/store/directory-store.js';
+import { storesThatFailOnce, type Way } from '../admin/retries/stores-that-fail-once.js';
+import { captureMail, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, formOf, signIn, titleOf } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
+
+const { artifacts, directory, plan: planned, host, rows } = storesThatFailOnce();
+const captured = captureMail();
+const service = useIdp({
+  artifacts,
+  directory,
+  host: (idp) => host(idp.callback()),
+  mail: captured.mail,
+  limits: { signInFailuresPerAddress: 100_000 },
+});
+let acme = '';
+beforeAll(async () => {
+  acme = await tenantNamed(service.idp, 'Acme');
+  await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
+});
+let passed = 0;
+/** The clock stands still between two calls. */
+function later(seconds: number): void {
+  passed += seconds;
+  passTime(passed);
+}
+// The clock goes back after the last test alone, because what one test leaves behind would be due in the future of the next.
+afterAll(backToPresent);
+
+interface PersonRow extends Row {
+  readonly email?: string;
+  readonly user?: { readonly passwordReset?: { readonly usedAt?: Date } };
+}
+const personsWith = async (address: string): Promise<readonly PersonRow[]> =>
+  (await rows.collection<PersonRow>('persons').find({})).filter(({ email }) => email === address);
+const signsIn = async (name: string, password: string): Promise<boolean> =>
+  (await signIn(new Agent(), authorizeUrl(service.issuer, pkce), name, password)).location?.includes('code=') ?? false;
+const mailsTo = (address: string, kind: string) => captured.mails.filter((mail) => mail.to === address && mail.kind === kind);
+
+type Send = (headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+/** What one person does at a door. */
+interface Visit {
+  /** Posts the form; each time the same. */
+  readonly send: Send;
+  readonly isDone: (answer: Answer) => boolean;
+  /** What holds after the outage, before the person tries again. */
+  readonly holds?: (answer: Answer) => Promise<void>;
+  /** The person tries again. Undefined: with the same form. */
+  readonly again?: () => Promise<void>;
+  readonly address: string;
+  /** Of the mail that the person gets. */
+  readonly kind: string;
+  /** What holds once the mails arrived. */
+  readonly end: () => Promise<void>;
+}
+const posting = (agent: Agent, page: Answer, typed: Record<string, string> = {}): Send => {
+  const { action, fields } = formOf(page);
+  return (headers) => agent.post(action, { ...fields, ...typed }, headers);
+};
+
+let count = 0;
+const fresh = (): string => {
+  count += 1;
+  return `person-${count}@outage.test`;
+};
+async function withPassword(): Promise<string> {
+  const email = fresh();
+  const user = { userName: email, status: 'active' as const };
+  const made = await service.idp.tenant(acme).persons.create({ givenName: 'F', familyName: 'F', email, user });
+  await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'old');
+  return email;
+}
+/** Sets the password by the last link that was mailed. */
+async function reset(address: string): Promise<void> {
+  const agent = new Agent();
+  const page = await agent.get(linkIn(mailsTo(address, 'password-reset').at(-1) ?? { text: '' }));
+  const done = await agent.follow(await agent.submit(page, { password: NEW_PASSWORD }));
+  expect(titleOf(done)).toBe('Your password is changed');
+  expect([await signsIn(address, 'old'), await signsIn(address, NEW_PASSWORD)]).toEqual([false, true]);
+}
+
+const doors: Readonly<Record<string, () => Promise<Visit>>> = {
+  async registration() {
+    const [address, agent] = [fresh(), new Agent()];
+    const asked = authorizeUrl(service.issuer, { ...pkce, prompt: 'create', acr_values: `tenant:${acme}` });
+    const page = await agent.follow(await agent.get(asked));
+    return {
+      send: posting(agent, page, { givenName: 'N', familyName: 'N', email: address, password: NEW_PASSWORD }),
+      isDone: (answer) => titleOf(answer) === 'Check your e-mail to go on',
+      holds: async () => expect(await personsWith(address)).toEqual([]),
+      address,
+      kind: 'registration',
+      async end() {
+        // A link that an attempt without an answer led to is a link too.
+        for (const link of new Set(mailsTo(address, 'registration').map(linkIn))) {
+          await agent.follow(await agent.submit(await agent.get(link), {}));
+          expect(await personsWith(address)).toHaveLength(1);
+        }
+        expect(await signsIn(address, NEW_PASSWORD)).toBe(true);
+      },
+    };
+  },
+  async 'forgotten password'() {
+    const [address, agent] = [await withPassword(), new Agent()];
+    const page = await pressForgotten(agent, await passwordPage(service.issuer, agent, address));
+    return {
+      send: posting(agent, page),
+      isDone: (answer) => titleOf(answer) === 'Check your e-mail',
+      address,
+      kind: 'password-reset',
+      end: () => reset(address),
+    };
+  },
+  async 'reset link'() {
+    const [address, agent] = [await withPassword(), new Agent()];
+    await forget(service.issuer, address);
+    const page = await agent.get(linkIn(await mailTo(captured, address, 'password-reset')));
+    const send = posting(agent, page, { password: NEW_PASSWORD });
+    const isSpent = async () => (await personsWith(address))[0]?.user?.passwordReset?.usedAt !== undefined;
+    return {
+      send,
+      isDone: ({ status }) => status === 303,
+      async holds(answer) {
+        const spent = await isSpent();
+        if (answer.status === 303) expect(spent).toBe(true);
+        // A password whose link is spent may be set a moment later.
+        if (!spent) expect([await signsIn(address, 'old'), await signsIn(address, NEW_PASSWORD)]).toEqual([true, false]);
+      },
+      async again() {
+        const spent = await isSpent();
+        const title = titleOf(await agent.follow(await send()));
+        expect(['Your password is changed', ...(spent ? ['This link was used'] : [])]).toContain(title);
+      },
+      address,
+      kind: 'account-changed',
+      async end() {
+        expect([await isSpent(), await signsIn(address, 'old'), await signsIn(address, NEW_PASSWORD)]).toEqual([true, false, true]);
+      },
+    };
+  },
+};
+
+/** Nothing waits to be sent, or to be told to who sends it. */
+async function isQuiet(): Promise<boolean> {
+  const waiting = await rows.collection('deliveries').find({ byState: ['waiting'] });
+  return waiting.length === 0 && (await rows.collection('persons').find({ byOutbox: ['yes'] })).length === 0;
+}
+const isSettled = async ({ address, kind }: Visit): Promise<boolean> => mailsTo(address, kind).length > 0 && (await isQuiet());
+const laterUntil = (isMeant: () => boolean | Promise<boolean>): Promise<boolean> =>
+  until(async () => {
+    const found = await isMeant();
+    if (!found) later(5);
+    return found;
+  });
+
+const ways: readonly Way[] = ['before', 'after', 'from'];
+
+test.each(Object.keys(doors))('a store that fails once leaves nothing half done, and the mails arrive: %s', async (name) => {
+  const door = doors[name] as () => Promise<Visit>;
+  const wrong: unknown[] = [];
+  const visits: { readonly visit: Visit; readonly about: readonly unknown[] }[] = [];
+  const checked = async (about: readonly unknown[], check: () => Promise<void>): Promise<void> => {
+    await check().catch((error: Error) => wrong.push([...about, error.message]));
+  };
+
+  async function attempt(call: number, way: Way): Promise<void> {
+    const visit = await door();
+    const { plan, headers } = planned({ call, way });
+    const answer = await visit.send(headers);
+    // The store stays unavailable until it refused the call, which may follow the answer.
+    if (way === 'from' && visit.isDone(answer)) await laterUntil(async () => plan.calls.length >= call || (await isSettled(visit)));
+    plan.isOver = true;
+    const about = [call, way, plan.calls.at(call - 1), answer.status];
+    visits.push({ visit, about });
+    await checked(about, async () => {
+      expect(visit.isDone(answer) || answer.status === 503).toBe(true);
+      await visit.holds?.(answer);
+      if (visit.isDone(answer)) return;
+      // An attempt that could not give back the turn of its form has it for 20 seconds.
+      later(21);
+      if (visit.again) await visit.again();
+      else expect(visit.isDone(await visit.send())).toBe(true);
+    });
+  }
+
+  // No call fails, and the calls after the answer are seen too.
+  const first = await door();
+  const { plan, headers } = planned({ call: 1000, way: 'from' });
+  const answer = await first.send(headers);
+  expect([answer.status, first.isDone(answer)]).toEqual([answer.status, true]);
+  const inRequest = plan.calls.length;
+  await laterUntil(() => isSettled(first));
+  plan.isOver = true;
+  const calls = [...plan.calls];
+  visits.push({ visit: first, about: ['no failure'] });
+  for (const [index] of calls.entries()) {
+    if (index >= inRequest) await attempt(index + 1, 'from');
+    else for (const way of process.env.PROVE ? ways : [ways[index % 3] as Way]) await attempt(index + 1, way);
+  }
+  await laterUntil(isQuiet);
+  for (const { visit, about } of visits)
+    await checked([...about, 'later'], async () => {
+      expect(mailsTo(visit.address, visit.kind).length).toBeGreaterThan(0);
+      await visit.end();
+    });
+  expect([calls.length, inRequest, wrong]).toEqual([calls.length, inRequest, []]);
+});
