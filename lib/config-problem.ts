@@ -1,6 +1,6 @@
 /** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. Checks ask here what a value is. */
 import type { ConfigProblem } from './errors.js';
-import { nearest } from './nearest.js';
+import { nearestName } from './nearest-name.js';
 
 /** A place in the options: property names and array positions. */
 export type OptionPath = readonly (string | number)[];
@@ -65,7 +65,7 @@ export function unknownName(path: OptionPath, name: string, names: readonly stri
 
 /** The problem, with the entry of `names` that was probably meant by `name`. */
 export function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
-  const didYouMean = nearest(name, names);
+  const didYouMean = nearestName(name, names);
   return didYouMean === undefined ? problem : { ...problem, didYouMean };
 }
 

@@ -153,7 +153,7 @@ export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, Imperso
 export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
-export { addressBlock, turnsOf } from './http/clients/client-address.js';
+export { addressBlock, hashingQueuesOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export { type LinkPage, linkPageRoutes } from './http/link-page.js';

@@ -11,10 +11,10 @@ import {
   secondsUntil,
 } from '../../lib/extension-door.js';
 import { createHints, tenantsOf } from './hints.js';
+import type { createTellBegun } from './notifications/events.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
 import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
-import type { createTellBegun } from './telling/events.js';
 
 const MINUTE_MS = 60_000;
 

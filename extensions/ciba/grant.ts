@@ -2,10 +2,10 @@
 
 import type { ExtensionContext, GrantRefusal, GrantType } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';
+import { createAnnounce } from './notifications/events.js';
 import { createCountPoll } from './polling.js';
 import { isOver, type KeptRequest } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
-import { createAnnounce } from './telling/events.js';
 
 const revoked: GrantRefusal = {
   error: 'invalid_grant',

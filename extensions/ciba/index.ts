@@ -2,7 +2,7 @@
  * Decoupled sign-in (CIBA): an application asks for a person, who approves on a device of their own.
  *
  * `endpoint` takes the request, with `parameters` and `hints`; `requests/` keeps it and what becomes of it; `grant` gives the client its tokens, as often as
- * `polling` lets it ask; `clients` says what clients are registered with. `person/` are the pages of who is asked, `telling/` brings requests to them, and
+ * `polling` lets it ask; `clients` says what clients are registered with. `person/` are the pages of who is asked, `notifications/` brings requests to them, and
  * decisions to clients and listeners.
  * @see OpenID Connect Client-Initiated Backchannel Authentication Flow, Core 1.0
  */
@@ -10,13 +10,13 @@ import type { AuthenticationRequests, Extension, ExtensionContext } from '../../
 import { clientMetadata, clientProblems } from './clients.js';
 import { createEndpoint } from './endpoint.js';
 import { createCibaGrant } from './grant.js';
+import { createDeliveries } from './notifications/deliveries.js';
+import { createAnnounce, createTellBegun, eventTypes } from './notifications/events.js';
 import { inboxPath } from './person/pages.js';
 import { createPersonClients, personRoutes } from './person/routes.js';
 import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
 import { createRequests, GRANT_TYPE, type Requests } from './requests/requests.js';
-import { createDeliveries } from './telling/deliveries.js';
-import { createAnnounce, createTellBegun, eventTypes } from './telling/events.js';
 import { texts } from './texts/index.js';
 
 export const ciba = (): Extension => ({

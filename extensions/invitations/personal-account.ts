@@ -5,11 +5,11 @@ import {
   type ExtensionContext,
   form,
   formField,
+  hashingQueuesOf,
   IdpError,
   type PersonNames,
   type RegistrationProblem,
   type Text,
-  turnsOf,
   typedField,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
@@ -85,7 +85,7 @@ export function personalAccountRoutes(
     if ((await attempts(counter, DAY_MS)).count > limits.accounts) return refused({ status: 429, problem: 'invitations.create.often' });
     const createdAt = new Date(now());
     try {
-      const person = await registration.register(input, turnsOf(ctx.ip), 'invitation');
+      const person = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
       const account = await directory.accounts.findByOid(person.user.id);
       if (!account) return pages.lost(ctx);
       logger.info(

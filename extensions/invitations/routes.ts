@@ -5,12 +5,12 @@ import {
   accountName,
   type ExtensionContext,
   formField,
+  hashingQueuesOf,
   IdpError,
   type LinkRef,
   linkPageRoutes,
   type OpenedInvitation,
   type Proof,
-  turnsOf,
 } from '../../lib/extension-door.js';
 import { createFinish } from './finish.js';
 import { accepted, createPages, formSubject, nameOf, type Other, ofRules } from './pages.js';
@@ -87,7 +87,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const password = takes === 'password' ? formField(ctx, 'password') : undefined;
     if (password === '' && found.state === 'pending') return again('invitations.accept.missing', 400);
     try {
-      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx.ip), secondTime(ctx, ref));
+      const { proof } = await acceptance.accept(ref, password, hashingQueuesOf(ctx.ip), secondTime(ctx, ref));
       logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: found.tenant.id }, 'invitation accepted');
       await artifact(accepted).put(secondTime(ctx, ref), { ...(proof && { proof }) } satisfies JustAccepted);
       await finish.signInTo(ctx, found, proof);

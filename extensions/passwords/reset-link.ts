@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import {
   type ExtensionContext,
   formField,
+  hashingQueuesOf,
   IdpError,
   type LinkRef,
   linkPageRoutes,
@@ -14,7 +15,6 @@ import {
   recordsOfBrowsers,
   redirectByGet,
   type Text,
-  turnsOf,
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { createMessages } from './messages.js';
@@ -137,7 +137,7 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   async function accept(ctx: Context, found: OpenedReset, password: string): Promise<void> {
     const { ref, passwordLength, tenant } = found;
     try {
-      await passwordResets.accept(ref, password, turnsOf(ctx.ip));
+      await passwordResets.accept(ref, password, hashingQueuesOf(ctx.ip));
       logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'password reset');
       await usedHere.put(ctx, subjectOf(ref));
       redirectByGet(ctx, action(ctx));

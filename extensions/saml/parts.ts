@@ -10,15 +10,15 @@ import { createRefresh } from './registration/refresh.js';
 import { createRegistrar } from './registration/registrar.js';
 import { createWrites } from './registration/writes.js';
 import { createServiceProviderBook } from './service-providers/book.js';
-import { createChains } from './slo/chain.js';
 import { createIncoming } from './slo/incoming.js';
+import { createLogoutSequences } from './slo/logout-sequence.js';
 import { createSendLogout } from './slo/messages.js';
 import { createOutgoing } from './slo/outgoing.js';
 import { createParticipants } from './slo/participants.js';
 import { createAnswer } from './sso/answer.js';
-import { createBegin } from './sso/begin.js';
 import { createNameIds } from './sso/name-id.js';
 import { createResponses } from './sso/responses.js';
+import { createSignInStart } from './sso/sign-in-start.js';
 
 export function createParts(context: ExtensionContext, options: ResolvedSamlOptions) {
   const { entityId, tenantEntities } = options;
@@ -30,8 +30,8 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
   const writes = createWrites(context, book);
   const pages = createPages(context);
   const participants = createParticipants(context);
-  const chains = createChains(context);
-  const shared = { context, options, entities, tenantEntities, keys, settings, book, pages, participants, chains };
+  const logoutSequences = createLogoutSequences(context);
+  const shared = { context, options, entities, tenantEntities, keys, settings, book, pages, participants, logoutSequences };
   const nameIds = createNameIds(context);
   const responses = createResponses(shared);
   const send = createSendLogout(context, keys);
@@ -41,7 +41,7 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
     writes,
     refresh: createRefresh(context, registrar, writes),
     frontDoor: createFrontDoor(context, { book, settings, ...options }),
-    begin: createBegin({ ...shared, nameIds, responses }),
+    signInStart: createSignInStart({ ...shared, nameIds, responses }),
     answer: createAnswer({ ...shared, nameIds, responses }),
     incoming: createIncoming({ ...shared, send }),
     outgoing: createOutgoing({ ...shared, send }),

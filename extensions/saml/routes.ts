@@ -15,8 +15,8 @@ import { donePath, runPath } from './slo/incoming.js';
 import type { createOutgoing } from './slo/outgoing.js';
 import { nextPath } from './slo/participant.js';
 import type { createAnswer } from './sso/answer.js';
-import type { createBegin } from './sso/begin.js';
 import { returnPath } from './sso/clients.js';
+import type { createSignInStart } from './sso/sign-in-start.js';
 
 export interface RouteParts {
   readonly context: Pick<ExtensionContext, 'service' | 'records' | 'directory' | 'http'>;
@@ -25,7 +25,7 @@ export interface RouteParts {
   readonly keys: Pick<SamlKeys, 'published'>;
   readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly frontDoor: FrontDoor;
-  readonly begin: ReturnType<typeof createBegin>;
+  readonly signInStart: ReturnType<typeof createSignInStart>;
   readonly answer: ReturnType<typeof createAnswer>;
   readonly incoming: ReturnType<typeof createIncoming>;
   readonly outgoing: ReturnType<typeof createOutgoing>;
@@ -33,7 +33,7 @@ export interface RouteParts {
 }
 
 export function samlRoutes(router: Router, parts: RouteParts): void {
-  const { context, options, entities, keys, settings, frontDoor, begin, answer, incoming, outgoing, pages } = parts;
+  const { context, options, entities, keys, settings, frontDoor, signInStart, answer, incoming, outgoing, pages } = parts;
   const {
     service: { own, logger },
     records: { ofInstance },
@@ -66,7 +66,7 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
   async function singleSignOn(ctx: Context, entity: Entity): Promise<void> {
     const received = (await frontDoor.receive(ctx, entity, ['AuthnRequest'])) as ReceivedOf<AuthnRequest>;
     try {
-      await begin.requested(ctx, entity, received);
+      await signInStart.requested(ctx, entity, received);
     } catch (error) {
       if (error instanceof RefusedMessage) error.serviceProviderId = received.serviceProvider.id;
       throw error;
@@ -91,7 +91,7 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
     });
     router.get(`${base}/sso`, at(singleSignOn));
     router.post(`${base}/sso`, at(singleSignOn));
-    router.get(`${base}/init`, at(begin.initiated));
+    router.get(`${base}/init`, at(signInStart.initiated));
     router.get(`${base}/slo`, at(singleLogout));
     router.post(`${base}/slo`, at(singleLogout));
   }

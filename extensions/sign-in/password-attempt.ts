@@ -1,6 +1,6 @@
 /** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, IdpError, type Interaction, turnsOf } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, hashingQueuesOf, IdpError, type Interaction } from '../../lib/extension-door.js';
 import type { Attempt, Attempts } from './attempts.js';
 
 export interface PasswordForm {
@@ -56,7 +56,7 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
     const nobodies = Array.from({ length: Math.max(0, hashes - owners.length) }, (_, index) => `nobody ${index} ${name}`);
     const exceeded = await attempt.countOwners([...owners, ...nobodies]);
     const locked = new Set([...exceeded].filter((owner) => !exempt.has(owner)));
-    const fitting = await credentials.checkPassword(candidates, password, { hashes, locked, from: turnsOf(ctx.ip, name) });
+    const fitting = await credentials.checkPassword(candidates, password, { hashes, locked, from: hashingQueuesOf(ctx.ip, name) });
     if (fitting.length > 0) await attempt.succeeded(new Set(ownersOf(fitting)));
     return { accounts: fitting };
   }

@@ -2,7 +2,7 @@
  * Requests to addresses that others chose: logout URIs, request URIs, key sets. Nothing inside the operator's network is reached by them.
  *
  * Names are looked up apart from the threads that hash passwords (`name-lookups`), and only addresses of the Internet are called (`public-address`).
- * `remote-documents` reads a document once, however many strangers ask for it, and lets few reads run at a time (`turns`).
+ * `remote-documents` reads a document once, however many strangers ask for it, and lets few reads run at a time (`concurrency-limit`).
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

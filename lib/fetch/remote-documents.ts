@@ -4,8 +4,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import { nodeTime } from '../times/node-time.js';
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.js';
 import type { GuardedFetch, GuardedRequest, GuardedResponse } from './guarded-fetch.js';
-import { createTurns, type Turns } from './turns.js';
 
 /** Milliseconds that a URL is left alone after it failed. */
 const FAILED_FOR_MS = 60_000;
@@ -29,13 +29,13 @@ export interface RemoteDocuments {
 }
 
 export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
-  const calls = createTurns({ max: MAX_CALLS, maxWaiting: MAX_WAITING });
+  const calls = createConcurrencyLimit({ max: MAX_CALLS, maxWaiting: MAX_WAITING });
 
   return {
     reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T> {
       /** Made with the first, because its room takes milliseconds. */
       let failures: LRUCache<string, { readonly error: unknown; readonly until: number }> | undefined;
-      const turns = new Map<string, Turns>();
+      const turns = new Map<string, ConcurrencyLimit>();
       const reading = new Map<string, Promise<T>>();
 
       const failureOf = (url: string) => {
@@ -59,7 +59,7 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
 
       async function readAnew(url: string): Promise<T> {
         const key = withoutFragment(url);
-        const own = turns.get(key) ?? createTurns({ max: 1, maxWaiting: MAX_WAITING_FOR_URL });
+        const own = turns.get(key) ?? createConcurrencyLimit({ max: 1, maxWaiting: MAX_WAITING_FOR_URL });
         turns.set(key, own);
         try {
           return await own.run(request.timeoutMs, () => call(url));

@@ -137,7 +137,7 @@ const rooms: readonly Room[] = [
       'lib/events.ts',
       'lib/errors.ts',
       'lib/logger.ts',
-      'lib/nearest.ts',
+      'lib/nearest-name.ts',
     ],
   },
   {

@@ -6,10 +6,10 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createPasswords } from '../../lib/directory/index.js';
+import { createConcurrencyLimit } from '../../lib/fetch/concurrency-limit.js';
 import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.js';
 import { createNameLookups } from '../../lib/fetch/name-lookups.js';
 import { isPublicAddress } from '../../lib/fetch/public-address.js';
-import { createTurns } from '../../lib/fetch/turns.js';
 
 let answer: RequestListener;
 let hits: string[];
@@ -111,7 +111,7 @@ describe('F8 K4 C3: addresses that others chose', () => {
   });
 
   test('M18: so does a call that waits in the queue', async () => {
-    const turns = createTurns({ max: 1, maxWaiting: 9 });
+    const turns = createConcurrencyLimit({ max: 1, maxWaiting: 9 });
     let end = (): void => {};
     const first = turns.run(
       600,

@@ -10,7 +10,7 @@ import { type Status, unknownPrincipal } from '../messages/status.js';
 import type { Pages } from '../pages.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
 import type { ServiceProvider } from '../service-providers/records.js';
-import type { Chains } from './chain.js';
+import type { LogoutSequences } from './logout-sequence.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import type { Participants } from './participants.js';
 
@@ -37,12 +37,12 @@ export interface IncomingParts {
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
   readonly participants: Participants;
-  readonly chains: Chains;
+  readonly logoutSequences: LogoutSequences;
   readonly send: SendLogout;
   readonly pages: Pages;
 }
 
-export function createIncoming({ context, book, entities, participants, chains, send, pages }: IncomingParts) {
+export function createIncoming({ context, book, entities, participants, logoutSequences, send, pages }: IncomingParts) {
   const {
     records: { artifact },
     service: { now, own, url, logger },
@@ -96,7 +96,7 @@ export function createIncoming({ context, book, entities, participants, chains, 
   /** Whether others were asked that did not do it, or may still. */
   async function isPartial(session: string | undefined): Promise<boolean> {
     const { logout } = (session === undefined ? undefined : await participants.read(session)) ?? {};
-    return logout !== undefined && (await chains.unanswered(logout))?.length !== 0;
+    return logout !== undefined && (await logoutSequences.unanswered(logout))?.length !== 0;
   }
 
   return {

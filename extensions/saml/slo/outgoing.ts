@@ -8,8 +8,8 @@ import { RefusedMessage } from '../messages/refused.js';
 import { statusUri } from '../messages/status.js';
 import type { Pages } from '../pages.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
-import type { Chains } from './chain.js';
-import { createChainCookie } from './chain-cookie.js';
+import type { LogoutSequences } from './logout-sequence.js';
+import { createLogoutSequenceCookie } from './logout-sequence-cookie.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import { nextPath } from './participant.js';
 
@@ -20,17 +20,17 @@ export interface OutgoingParts {
   readonly context: Pick<ExtensionContext, 'http' | 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly entities: Entities;
-  readonly chains: Chains;
+  readonly logoutSequences: LogoutSequences;
   readonly send: SendLogout;
   readonly pages: Pages;
 }
 
-export function createOutgoing({ context, book, entities, chains, send, pages }: OutgoingParts) {
+export function createOutgoing({ context, book, entities, logoutSequences, send, pages }: OutgoingParts) {
   const {
     service: { now, own, url, logger },
     http: { requestId },
   } = context;
-  const cookie = createChainCookie(context);
+  const cookie = createLogoutSequenceCookie(context);
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 
   return {
@@ -40,7 +40,7 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
       if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
       let secrets = cookie.read(ctx, handle);
       for (;;) {
-        const found = await chains.advance(handle, secrets);
+        const found = await logoutSequences.advance(handle, secrets);
         if (!found) return pages.expired(ctx);
         const { step, next, newSecret } = found;
         if (newSecret !== undefined) {
@@ -65,7 +65,7 @@ export function createOutgoing({ context, book, entities, chains, send, pages }:
     async answered(ctx: Context, { message, serviceProvider }: ReceivedOf<LogoutResponse>): Promise<void> {
       const { inResponseTo, status, subStatus } = message;
       const isDone = status === statusUri('Success') && subStatus !== statusUri('PartialLogout');
-      const answered = await chains.answered(inResponseTo, serviceProvider.id, isDone);
+      const answered = await logoutSequences.answered(inResponseTo, serviceProvider.id, isDone);
       if (!answered) throw new RefusedMessage('not_pending');
       const { handle, user, session } = answered;
       const about = { user, session, inResponseTo };

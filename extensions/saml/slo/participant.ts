@@ -1,7 +1,7 @@
 /** Service providers among those that hear of the end of a sign-in, by the browser alone: an administrator who ends one reaches none of them. */
 import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
 import type { ServiceProviderBook } from '../service-providers/book.js';
-import type { Chains } from './chain.js';
+import type { LogoutSequences } from './logout-sequence.js';
 import { logoutServiceOf } from './messages.js';
 import type { Participants } from './participants.js';
 
@@ -11,7 +11,7 @@ export interface LogoutParts {
   readonly context: Pick<ExtensionContext, 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get'>;
   readonly participants: Participants;
-  readonly chains: Chains;
+  readonly logoutSequences: LogoutSequences;
 }
 
 export function createLogoutParticipant({
@@ -20,7 +20,7 @@ export function createLogoutParticipant({
   },
   book,
   participants,
-  chains,
+  logoutSequences,
 }: LogoutParts): LogoutParticipant {
   return {
     async visit({ session }, next) {
@@ -31,14 +31,16 @@ export function createLogoutParticipant({
         const serviceProvider = await book.get(id);
         if (serviceProvider && logoutServiceOf(serviceProvider)) reachable.add(id);
       }
-      const handle = await chains.begin({ session, participants: staying }, next, ({ serviceProvider }) => reachable.has(serviceProvider));
+      const handle = await logoutSequences.begin({ session, participants: staying }, next, ({ serviceProvider }) =>
+        reachable.has(serviceProvider),
+      );
       await participants.ended(session, handle);
       return reachable.size === 0 ? undefined : `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
     },
 
     async unanswered({ session }) {
       const { logout } = (await participants.read(session)) ?? {};
-      return logout === undefined ? [] : ((await chains.unanswered(logout)) ?? []);
+      return logout === undefined ? [] : ((await logoutSequences.unanswered(logout)) ?? []);
     },
   };
 }

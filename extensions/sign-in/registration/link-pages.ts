@@ -7,6 +7,7 @@ import type { Context } from 'koa';
 import {
   type ExtensionContext,
   formField,
+  hashingQueuesOf,
   IdpError,
   type InternalClients,
   linkPageRoutes,
@@ -15,7 +16,6 @@ import {
   redirectByGet,
   secondsUntil,
   type Text,
-  turnsOf,
   typedField,
   type ViewPart,
 } from '../../../lib/extension-door.js';
@@ -185,10 +185,12 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
         return await show(ctx, found, chosen, {}, 'sign-in.confirm.often', 429);
       }
       const registration = registrationIn(context, tid, found);
-      const { user } = await registration.complete(prepared, chosen, turnsOf(ctx.ip), throughOf(invited)).catch(async (error: unknown) => {
-        await countInvited(context, 'accounts', clientId, invited, -1);
-        throw error;
-      });
+      const { user } = await registration
+        .complete(prepared, chosen, hashingQueuesOf(ctx.ip), throughOf(invited))
+        .catch(async (error: unknown) => {
+          await countInvited(context, 'accounts', clientId, invited, -1);
+          throw error;
+        });
       const state: ReturnState = { tid, clientId, ...(began && { uid }), ...(invited && { isInvited: true }) };
       await createdHere.put(ctx, id, state);
       await artifact(waiting).remove(id);

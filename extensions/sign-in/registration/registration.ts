@@ -6,13 +6,13 @@ import {
   chosenLanguage,
   type ExtensionContext,
   formField,
+  hashingQueuesOf,
   IdpError,
   type Interaction,
   minutesUntil,
   type RegistrationInput,
   recordsOfBrowsers,
   redirectByGet,
-  turnsOf,
   typedField,
   wantedLocale,
 } from '../../../lib/extension-door.js';
@@ -119,8 +119,8 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
         const found = await service.problems(input, { hidesTaken });
         const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
         if (problems.length > 0) return await refused({ problems }, 400);
-        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name), through));
-        const person = await service.register(input, turnsOf(ctx.ip, name), through);
+        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, hashingQueuesOf(ctx.ip, name), through));
+        const person = await service.register(input, hashingQueuesOf(ctx.ip, name), through);
         const account = await directory.accounts.findByOid(person.user.id);
         if (!account) return redirectByGet(ctx, url(interaction));
         await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));

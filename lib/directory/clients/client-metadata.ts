@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
-import { nearest } from '../../nearest.js';
+import { nearestName } from '../../nearest-name.js';
 import type { Client } from '../../store/records/records.js';
 import { canParseUrl } from '../../text/can-parse-url.js';
 import { ownMember } from '../../text/own-member.js';
@@ -158,7 +158,7 @@ function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadat
   const names = [...known, ...(addedMetadata?.keys() ?? [])];
   const reason = ownMember(refused, name) ?? ownMember(refused, spellingsOf(Object.keys(refused))(name) ?? name);
   if (reason !== undefined) return { path, expected: reason };
-  const didYouMean = spellingsOf(names)(name) ?? nearest(name, names);
+  const didYouMean = spellingsOf(names)(name) ?? nearestName(name, names);
   if (didYouMean !== undefined) return { path, expected: 'the name of client metadata', didYouMean };
   return ownMetadata ? undefined : { path, expected: 'the name of client metadata' };
 }

@@ -1,5 +1,5 @@
 /** Scopes that a client may be allowed: those that exist when it gets them. A scope that is removed later may stay, because it grants nothing. */
-import { nearest } from '../../nearest.js';
+import { nearestName } from '../../nearest-name.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
@@ -23,7 +23,7 @@ export const existingScopesFor = async (wanted: readonly string[], context: Dire
 export const findScopeProblems = (allowedScopes: readonly string[], known: ReadonlySet<string>): readonly RecordProblem[] =>
   allowedScopes.flatMap((scope, index) => {
     if (known.has(scope)) return [];
-    const didYouMean = nearest(scope, [...known]);
+    const didYouMean = nearestName(scope, [...known]);
     const problem = { path: `/allowedScopes/${index}`, expected: 'a scope of a claim set or of an API resource' };
     return [didYouMean === undefined ? problem : { ...problem, didYouMean }];
   });

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
-import { nearest } from '../../nearest.js';
+import { nearestName } from '../../nearest-name.js';
 import { present } from '../../present.js';
 import { shownName } from '../../text/person-name.js';
 import { apiResourceInput } from '../clients/api-resources.js';
@@ -119,7 +119,7 @@ function toProblem({ type, path, message, schema }: ValueError, within: readonly
       expected: expectedOf(message),
     };
   const names = Object.keys(schema.properties as object);
-  const didYouMean = nearest(parts.at(-1) ?? '', names);
+  const didYouMean = nearestName(parts.at(-1) ?? '', names);
   const expected = didYouMean === undefined ? `a member that exists: ${names.join(', ')}` : 'a member that exists';
   return { path: seedPath(...parts), expected, ...present({ didYouMean }) };
 }

@@ -74,12 +74,12 @@ export function addressBlock(address: string): string {
  * Whom a password is hashed for, by the address and the name behind the request: each waits behind itself when there is much to do.
  * @example
  * ```ts
- * import { turnsOf } from 'tenant-idp/extension';
+ * import { hashingQueuesOf } from 'tenant-idp/extension';
  *
- * console.log(turnsOf('192.0.2.7', 'alice')); // [ 'address 192.0.2.7', 'name alice' ]
+ * console.log(hashingQueuesOf('192.0.2.7', 'alice')); // [ 'address 192.0.2.7', 'name alice' ]
  * ```
  */
-export const turnsOf = (address: string, name?: string): readonly string[] => [
+export const hashingQueuesOf = (address: string, name?: string): readonly string[] => [
   `address ${addressBlock(address)}`,
   ...(name === undefined ? [] : [`name ${name}`]),
 ];

@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Class, Payload } from './base-model.js';
-import { createShapes } from './params.js';
+import { createShapes } from './request-parameters.js';
 
 export type Query = Record<string, string | string[] | undefined>;
 

@@ -2,9 +2,9 @@
 
 import type { IdentityProvider } from 'tenant-idp';
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
+import { createAnnounce, createTellBegun } from '../../../extensions/ciba/notifications/events.js';
 import type { Asked } from '../../../extensions/ciba/requests/record.js';
 import { createRequests, type Requests, type StartedRequest } from '../../../extensions/ciba/requests/requests.js';
-import { createAnnounce, createTellBegun } from '../../../extensions/ciba/telling/events.js';
 import { present } from '../../../lib/present.js';
 import { basic, postForm } from '../client/agent.js';
 

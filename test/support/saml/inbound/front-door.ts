@@ -99,7 +99,7 @@ export function receivingExtension(options: SamlOptions, registered: () => reado
       samlRoutes(router, {
         ...parts,
         frontDoor: { receive: noting(parts.frontDoor.receive) },
-        begin: { ...parts.begin, requested: (ctx, _entity, received) => show(ctx, received) },
+        signInStart: { ...parts.signInStart, requested: (ctx, _entity, received) => show(ctx, received) },
         incoming: { ...parts.incoming, requested: show },
         outgoing: { ...parts.outgoing, answered: show },
       });

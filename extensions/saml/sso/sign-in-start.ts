@@ -18,14 +18,14 @@ import { formatFor } from './name-id-policy.js';
 import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
 
-export interface BeginParts {
+export interface SignInStartParts {
   readonly context: Pick<ExtensionContext, 'records' | 'signIn' | 'service'>;
   readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
   readonly nameIds: NameIds;
   readonly responses: Responses;
 }
 
-export function createBegin({ context, book, nameIds, responses }: BeginParts) {
+export function createSignInStart({ context, book, nameIds, responses }: SignInStartParts) {
   /** Nothing here reads a cookie: a page of another site that posts brings none. */
   async function signIn(ctx: Context, { tid }: Entity, serviceProvider: ServiceProvider, request: KeptRequest, hint = ''): Promise<void> {
     const { mfa = false } = wantedContext(request.wantedContext) ?? {};

@@ -20,7 +20,7 @@ export interface Step {
   readonly state: 'waiting' | 'asked' | 'done' | 'silent';
 }
 
-export interface Chain {
+export interface LogoutSequence {
   /** The name of the session that ended. */
   readonly session: string;
   readonly steps: readonly Step[];
@@ -54,21 +54,22 @@ export interface Answered {
   readonly session: string | undefined;
 }
 
-export const chains: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
+export const logoutSequences: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
 /** By the ID of the request. */
 export const asked: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
 
 const digestOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
-export type Chains = ReturnType<typeof createChains>;
+export type LogoutSequences = ReturnType<typeof createLogoutSequences>;
 
-export function createChains({ records: { artifact } }: Pick<ExtensionContext, 'records'>) {
-  const read = async (handle: string): Promise<Chain | undefined> => (await artifact(chains).read(handle)) as Chain | undefined;
-  const change = async (handle: string, of: (before: Chain) => Chain): Promise<Chain | undefined> =>
-    (await artifact(chains).update(handle, (before) => before && of(before as Chain))) as Chain | undefined;
-  const withState = (chain: Chain, at: number, state: Step['state']): Chain => ({
-    ...chain,
-    steps: chain.steps.map((step, index) => (index === at ? { ...step, state } : step)),
+export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionContext, 'records'>) {
+  const read = async (handle: string): Promise<LogoutSequence | undefined> =>
+    (await artifact(logoutSequences).read(handle)) as LogoutSequence | undefined;
+  const change = async (handle: string, of: (before: LogoutSequence) => LogoutSequence): Promise<LogoutSequence | undefined> =>
+    (await artifact(logoutSequences).update(handle, (before) => before && of(before as LogoutSequence))) as LogoutSequence | undefined;
+  const withState = (sequence: LogoutSequence, at: number, state: Step['state']): LogoutSequence => ({
+    ...sequence,
+    steps: sequence.steps.map((step, index) => (index === at ? { ...step, state } : step)),
   });
 
   return {
@@ -83,7 +84,7 @@ export function createChains({ records: { artifact } }: Pick<ExtensionContext, '
         const { serviceProvider, name, oid, nameId, sessionIndex } = participant;
         return { serviceProvider, name, oid, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
       });
-      await artifact(chains).put(handle, { session, steps, next } satisfies Chain);
+      await artifact(logoutSequences).put(handle, { session, steps, next } satisfies LogoutSequence);
       return handle;
     },
 
@@ -117,14 +118,14 @@ export function createChains({ records: { artifact } }: Pick<ExtensionContext, '
     async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
       const waiting = (await artifact(asked).read(requestId)) as Asked | undefined;
       if (waiting?.serviceProvider !== serviceProvider || !(await artifact(asked).take(requestId))) return undefined;
-      const chain = await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
-      return { handle: waiting.handle, user: chain?.steps[waiting.at]?.oid, session: chain?.session };
+      const sequence = await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
+      return { handle: waiting.handle, user: sequence?.steps[waiting.at]?.oid, session: sequence?.session };
     },
 
     /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */
     async unanswered(handle: string): Promise<readonly string[] | undefined> {
-      const chain = await read(handle);
-      return chain && [...new Set(chain.steps.flatMap(({ name, state }) => (state === 'done' ? [] : [name])))];
+      const sequence = await read(handle);
+      return sequence && [...new Set(sequence.steps.flatMap(({ name, state }) => (state === 'done' ? [] : [name])))];
     },
   };
 }

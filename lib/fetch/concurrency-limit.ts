@@ -1,14 +1,14 @@
 import { deadlineAfter, leave } from '../times/free-time.js';
 
 /** Lets at most so many run at once; the others wait for their turn, in the order they came, and not for long. */
-export interface Turns {
+export interface ConcurrencyLimit {
   /** @throws Error when too many calls wait, or when this one waited `patienceMs`. Time counts only while this process is free. */
   run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
   /** Nothing runs or waits. */
   isIdle(): boolean;
 }
 
-export function createTurns({ max, maxWaiting }: { readonly max: number; readonly maxWaiting: number }): Turns {
+export function createConcurrencyLimit({ max, maxWaiting }: { readonly max: number; readonly maxWaiting: number }): ConcurrencyLimit {
   const waiting: (() => void)[] = [];
   let running = 0;
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
 import Params from 'oidc-provider/lib/helpers/params.js';
-import { createShapes } from '../../../lib/oidc/upstream/params.js';
+import { createShapes } from '../../../lib/oidc/upstream/request-parameters.js';
 import { expectInOrder, hooked, type Untyped } from './pinned.js';
 
 setFlagsFromString('--allow-natives-syntax');

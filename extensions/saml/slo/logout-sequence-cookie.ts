@@ -4,10 +4,10 @@
  */
 import { hash } from 'node:crypto';
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
-import { chains } from './chain.js';
+import { logoutSequences } from './logout-sequence.js';
 import { nextPath } from './participant.js';
 
-export function createChainCookie({ service: { own, url }, http: { cookieName } }: Pick<ExtensionContext, 'service' | 'http'>) {
+export function createLogoutSequenceCookie({ service: { own, url }, http: { cookieName } }: Pick<ExtensionContext, 'service' | 'http'>) {
   const path = new URL(url(nextPath(own))).pathname;
   // A name for each logout, because a browser can be on the way of several.
   const nameOf = (handle: string): string => cookieName(`saml-logout.${hash('sha256', handle, 'base64url').slice(0, 22)}`);
@@ -21,7 +21,7 @@ export function createChainCookie({ service: { own, url }, http: { cookieName } 
     },
 
     write(ctx: Context, handle: string, secret: string): void {
-      const maxAge = chains.lifetimeSeconds * 1000;
+      const maxAge = logoutSequences.lifetimeSeconds * 1000;
       ctx.cookies.set(nameOf(handle), secret, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge, overwrite: true });
     },
   };

@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /** The entry of `names` that was probably meant by `name`. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const [lower, candidates] = [name.toLowerCase(), names.map((candidate) => candidate.toLowerCase())];
   const best = closest(lower, candidates);
