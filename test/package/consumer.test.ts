@@ -15,7 +15,7 @@ import { resolveClaims } from 'tenant-idp/testing';
 
 export const page: Extension = {
   name: 'page',
-  routes(router, { url }) {
+  routes(router, { service: { url } }) {
     router.get('/page', (ctx) => {
       ctx.body = String(html\`<a href="\${url('/')}">home</a>\`);
     });
