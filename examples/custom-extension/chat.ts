@@ -7,9 +7,9 @@ import type { Extension } from 'tenant-idp/extension';
  */
 export const chat = (hook: string): Extension => ({
   name: 'chat',
-  routes(router, { signIn: { current: signedIn } }) {
+  routes(router, { signIn }) {
     router.get('/chat/me', async (ctx) => {
-      const here = await signedIn(ctx);
+      const here = await signIn.current(ctx);
       ctx.set('Cache-Control', 'no-store');
       ctx.body = here ? { user: here.oid, name: here.account.person.givenName, session: here.session } : { user: null };
     });

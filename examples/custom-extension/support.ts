@@ -46,22 +46,12 @@ export const support = (group: string): Extension => ({
         }),
     },
   ],
-  routes(
-    router,
-    {
-      http: { csrf },
-      directory,
-      impersonation: { end: endImpersonation },
-      signIn: { interactions, current: signedIn },
-      service: { logger, own, url },
-      pages: { view },
-    },
-  ) {
+  routes(router, { http: { csrf }, directory, impersonation, signIn, service: { logger, own, url }, pages: { view } }) {
     const isSupport = async ({ person }: Account): Promise<boolean> =>
       (await directory.accounts.groups(person)).some(({ name }) => name === group);
 
     router.post(`${own}/interaction/:uid/support`, form, async (ctx) => {
-      const interaction = await interactions.load(ctx);
+      const interaction = await signIn.interactions.load(ctx);
       if (!interaction) return;
       const { csrf: token, user = '', reason = '' } = parametersOf(ctx, ['csrf', 'user', 'reason']);
       if (!csrf.check(ctx, interaction.uid, token)) ctx.throw(403);
@@ -69,13 +59,13 @@ export const support = (group: string): Extension => ({
       if (!actor || interaction.requirement !== 'support' || !(await isSupport(actor))) return ctx.throw(403);
       const [target] = await directory.accounts.candidates(user, { tids: [actor.tenant.id] });
       // Nobody acts as somebody with the same right, nor as themselves.
-      if (!target || reason.trim() === '' || (await isSupport(target))) return interactions.showRequirement(ctx, interaction);
+      if (!target || reason.trim() === '' || (await isSupport(target))) return signIn.interactions.showRequirement(ctx, interaction);
       const { id, parentUserId = id } = actor.person.user;
       const act = { oid: id, sub: parentUserId, tid: actor.tenant.id };
       const oid = target.person.user.id;
       // On the record before there is a token.
       logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'support signs in as a user');
-      const next = await interactions.signIn(ctx, interaction, {
+      const next = await signIn.interactions.signIn(ctx, interaction, {
         oid,
         amr: ['pwd', 'imp'],
         idp: 'local',
@@ -84,13 +74,13 @@ export const support = (group: string): Extension => ({
         endsAt: new Date(Date.now() + LASTS_MS),
         offline: false,
       });
-      if (next === undefined) return interactions.showRequirement(ctx, interaction);
+      if (next === undefined) return signIn.interactions.showRequirement(ctx, interaction);
       ctx.status = 303;
       ctx.redirect(next);
     });
 
     router.get('/support', async (ctx) => {
-      const here = await signedIn(ctx);
+      const here = await signIn.current(ctx);
       if (!here?.act) return ctx.throw(404);
       const form = { action: url('/support'), subject: 'support' };
       await view(ctx, { title: { plain: here.account.person.user.userName }, form, parts: [{ part: 'button', text: 'support.end' }] });
@@ -100,7 +90,7 @@ export const support = (group: string): Extension => ({
       if (!csrf.check(ctx, 'support', parametersOf(ctx, ['csrf']).csrf)) ctx.throw(403);
       const done = url('/support/done');
       ctx.status = 303;
-      ctx.redirect((await endImpersonation(ctx, done)) ?? done);
+      ctx.redirect((await impersonation.end(ctx, done)) ?? done);
     });
     router.get('/support/done', (ctx) => view(ctx, { title: 'support.done', parts: [] }));
   },

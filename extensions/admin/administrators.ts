@@ -66,10 +66,10 @@ export async function checkReach(
 
 /** Counts a request. @throws IdpError `rate_limited`. */
 export async function countRequest(
-  { limits: { attempts }, limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
+  { limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
   actor: string,
 ): Promise<void> {
-  const { count, resetsAt } = await attempts(`admin ${actor}`, WINDOW_MS);
+  const { count, resetsAt } = await limits.attempts(`admin ${actor}`, WINDOW_MS);
   if (count <= limits.adminRequestsPerMinute) return;
   throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt, now) });
 }

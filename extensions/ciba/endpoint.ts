@@ -33,7 +33,6 @@ export function createEndpoint(
   tellBegun: ReturnType<typeof createTellBegun>,
 ): ClientEndpoint {
   const {
-    limits: { attempts },
     service: { lifetimes, now },
     limits,
     http: { requestId },
@@ -42,7 +41,7 @@ export function createEndpoint(
 
   /** @throws IdpError `too_many_requests` */
   async function countRequest({ id }: Client): Promise<void> {
-    const { count, resetsAt } = await attempts(`ciba requests of ${id}`, MINUTE_MS);
+    const { count, resetsAt } = await limits.attempts(`ciba requests of ${id}`, MINUTE_MS);
     if (count <= limits.authenticationRequestsPerMinute) return;
     throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
   }

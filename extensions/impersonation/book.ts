@@ -65,7 +65,7 @@ export function createBook(context: Pick<ExtensionContext, 'records' | 'director
   const {
     records: { collection, collectionOfAllTenants },
     directory,
-    impersonation: { endOf: endImpersonationOf },
+    impersonation,
   } = context;
 
   async function require(tid: string, id: string): Promise<ImpersonationRow> {
@@ -125,7 +125,7 @@ export function createBook(context: Pick<ExtensionContext, 'records' | 'director
     async end(tid, id, endedBy, by) {
       const row = await close(tid, id, endedBy, by);
       if (row.open === undefined) return row;
-      await endImpersonationOf(row.targetOid, nameOf(row));
+      await impersonation.endOf(row.targetOid, nameOf(row));
       return collection(impersonations, tid).update(id, ({ open: _, ...rest }) => rest);
     },
   };

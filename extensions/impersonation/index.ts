@@ -32,7 +32,7 @@ export function impersonation(): Extension {
     artifacts: [told],
     texts,
     requirements: (context) => (context.impersonation.rules ? [partsOf(context).flow.requirement] : []),
-    endImpersonationAt: ({ impersonation: { rules: option }, service: { own, url } }) => (option ? url(`${own}/impersonation`) : undefined),
+    endImpersonationAt: ({ impersonation, service: { own, url } }) => (impersonation.rules ? url(`${own}/impersonation`) : undefined),
     impersonation: (context) => impersonationRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);
@@ -46,9 +46,9 @@ export function impersonation(): Extension {
       if (context.impersonation.rules?.notify) listenForStarts(context);
     },
     jobs: (context) => jobs(context, partsOf(context).book),
-    async health({ impersonation: { rules: option }, directory }) {
-      if (!option || (await directory.permissions.get(option.permission))) return [];
-      return [{ code: 'impersonation_permission_missing', id: option.permission }];
+    async health({ impersonation, directory }) {
+      if (!impersonation.rules || (await directory.permissions.get(impersonation.rules.permission))) return [];
+      return [{ code: 'impersonation_permission_missing', id: impersonation.rules.permission }];
     },
   };
 }

@@ -12,7 +12,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
   const {
     service: { own, url },
     http: { csrf },
-    signIn: { toEnd: signInToEnd },
+    signIn,
     directory,
     impersonation: { end: endImpersonation },
   } = context;
@@ -42,7 +42,7 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
 
   /** The impersonation of this browser. It can be ended even if a requirement of the user is open. */
   async function impersonation(ctx: Context) {
-    const here = await signInToEnd(ctx);
+    const here = await signIn.toEnd(ctx);
     const id = idOf(here?.impersonation);
     const row = id === undefined ? undefined : await book.find(id);
     const [operator, target] = row

@@ -31,7 +31,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
     directory,
     http: { csrf },
     records: { artifact },
-    signIn: { require: requireSignIn },
+    signIn,
   } = context;
 
   /** Returns the id of the record, which no other browser can find out. */
@@ -71,7 +71,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
     /** Sends the browser to the sign-in of the personal tenant. */
     async signInThere(ctx: Context, { ref, tenant, clientId, locale }: OpenedInvitation, more: object = {}): Promise<void> {
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }), linking: ref };
-      await requireSignIn(ctx, {
+      await signIn.require(ctx, {
         client: applicationOf(tenant.id, clientId),
         state: JSON.stringify(state),
         prompt: 'login',

@@ -28,7 +28,7 @@ interface Parts extends AdmissionParts {
 export function personalRoutes(router: Router, context: ExtensionContext, { base, pages, signInTo }: Parts) {
   const {
     directory,
-    signIn: { current: signedIn, isSufficient },
+    signIn,
     impersonation: { inPerson },
     service: { personalTenant, logger },
     http: { requestId },
@@ -41,7 +41,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
   async function personalIn(ctx: Context, found: Admitted): Promise<BrowserSignIn | undefined> {
     const { opened, at: admittedAt } = found;
-    const here = await signedIn(ctx);
+    const here = await signIn.current(ctx);
     const isPersonal = here?.account.tenant.id === personalTenant;
     // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
     const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
@@ -56,7 +56,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   async function parentOf(here: BrowserSignIn): Promise<Account | undefined> {
     const { id, parentUserId } = here.account.person.user;
     const parent = await accounts.findByOid(parentUserId ?? id);
-    return parent && (await isSufficient(parent, here)) ? parent : undefined;
+    return parent && (await signIn.isSufficient(parent, here)) ? parent : undefined;
   }
 
   /** Linking makes nobody a parent of who may do something in the admin API. */

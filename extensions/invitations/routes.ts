@@ -27,7 +27,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     directory,
     http: { csrf, requestId },
     records: { artifact },
-    signIn: { current: signedIn, toEnd: signInToEnd },
+    signIn,
   } = context;
   const { acceptance } = directory;
   const base = `${own}/invitations`;
@@ -41,9 +41,9 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
 
   /** Who else is signed in here: accepting signs them out. */
   async function otherIn(ctx: Context, { person, takes }: OpenedInvitation): Promise<Other | undefined> {
-    const ending = takes === 'link' ? undefined : await signInToEnd(ctx);
+    const ending = takes === 'link' ? undefined : await signIn.toEnd(ctx);
     if (!ending || ending.oid === person.user.id) return undefined;
-    const here = await signedIn(ctx);
+    const here = await signIn.current(ctx);
     // The page names nobody whose sign-in is incomplete.
     if (!here) return { oid: ending.oid };
     return { oid: here.oid, name: accountName(here.account.person) };

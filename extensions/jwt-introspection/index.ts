@@ -14,7 +14,7 @@ export const jwtIntrospection = (): Extension => ({
   name: 'jwt-introspection',
   around: { introspection: answerInJwt },
   // @see RFC 9701 §7
-  discovery: ({ keys: { algorithms: signingAlgorithms } }) => ({ introspection_signing_alg_values_supported: signingAlgorithms }),
+  discovery: ({ keys }) => ({ introspection_signing_alg_values_supported: keys.algorithms }),
 });
 
 /** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */

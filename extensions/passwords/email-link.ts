@@ -26,7 +26,7 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
   const {
     service: { own, url, logger },
     directory,
-    signIn: { current: signedIn },
+    signIn,
     pages: { view, brandingOf },
     http: { requestId },
   } = context;
@@ -59,7 +59,7 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
       const text = state === 'used' ? 'passwords.proven.already' : { key: `passwords.${name}.text`, values };
       return view(ctx, { ...look, title: `passwords.${name}.title`, status: statusOf(state), parts: [{ part: 'text', text }] });
     }
-    const here = await signedIn(ctx);
+    const here = await signIn.current(ctx);
     const parts: readonly ViewPart[] = (await isTheirs(ctx, found, here))
       ? [
           { part: 'text', text: { key: 'passwords.proof.text', values } },
@@ -84,7 +84,7 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
     async take(ctx, found) {
       const { ref, tenant } = found;
       if (found.state !== 'pending') return show(ctx, found);
-      const here = await signedIn(ctx);
+      const here = await signIn.current(ctx);
       if (!(await isTheirs(ctx, found, here))) {
         const ask = { acrValues: `tenant:${tenant.id}`, ...(here && { prompt: 'select_account' as const }) };
         return ownPage.signIn(ctx, pathOf(ctx), undefined, ask);

@@ -12,9 +12,9 @@ const HOUR_MS = 3_600_000;
 /** Links that one user gets in an hour. */
 const MOST_LINKS = 3;
 
-export function createThrottle({ limits: { attempts }, limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Throttle {
+export function createThrottle({ limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Throttle {
   const count = async (of: readonly string[], windowMs: number, limit: number): Promise<number | undefined> => {
-    const { count: counted, resetsAt } = await attempts(JSON.stringify(['link', ...of]), windowMs);
+    const { count: counted, resetsAt } = await limits.attempts(JSON.stringify(['link', ...of]), windowMs);
     return counted > limit ? minutesUntil(resetsAt, now) : undefined;
   };
   return {

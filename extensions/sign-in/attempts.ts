@@ -31,10 +31,10 @@ export interface Attempt {
 
 const HOUR_MS = 3_600_000;
 
-export function createAttempts({ limits: { attempts }, limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
+export function createAttempts({ limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
   const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
     const counter = JSON.stringify(name);
-    const counted = await attempts(counter, windowMs);
+    const counted = await limits.attempts(counter, windowMs);
     let isGivenBack = false;
     return {
       ...counted,
@@ -42,7 +42,7 @@ export function createAttempts({ limits: { attempts }, limits, service: { now } 
       async giveBack(by = 1) {
         if (isGivenBack) return;
         isGivenBack = true;
-        await attempts(counter, windowMs, -by);
+        await limits.attempts(counter, windowMs, -by);
       },
     };
   };

@@ -50,16 +50,16 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
     name: 'learning',
     around: {
       introspection:
-        ({ keys: { sign, algorithms: signingAlgorithms }, claims, directory }) =>
+        ({ keys, claims, directory }) =>
         async (ctx, next) => {
           await next();
           const { caller } = ctx.state as CallerState;
           const [account] = await directory.accounts.candidates('bob@globex.test');
           if (!caller || !account) return void learned.push('nobody');
-          const signed = await Promise.all(['RS256', 'ES256'].map((alg) => sign('learned+jwt', { by: alg }, alg as 'RS256')));
+          const signed = await Promise.all(['RS256', 'ES256'].map((alg) => keys.sign('learned+jwt', { by: alg }, alg as 'RS256')));
           learned.push(
             caller.id,
-            signingAlgorithms,
+            keys.algorithms,
             signed.map(decodeProtectedHeader),
             signed.map((jwt) => decodeJwt(jwt)),
           );

@@ -13,9 +13,9 @@ let answers = true;
 
 const watcher: Extension = {
   name: 'watcher',
-  routes(router, { signIn: { current: signedIn }, service: { url } }) {
+  routes(router, { signIn, service: { url } }) {
     router.get('/watcher/me', async (ctx) => {
-      here = await signedIn(ctx);
+      here = await signIn.current(ctx);
       ctx.body = {};
     });
     router.get('/watcher/chain', (ctx) => ctx.redirect(String(ctx.query.next)));

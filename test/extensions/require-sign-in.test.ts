@@ -12,17 +12,17 @@ const taken: unknown[] = [];
 const extension: Extension = {
   name: 'doors',
   clients: () => ({ find: (id) => doors.get(id) }),
-  routes(router, { signIn: { require: requireSignIn, answer: signInAnswer }, http: { postedForms }, pages: { sendForm } }) {
+  routes(router, { signIn, http: { postedForms }, pages: { sendForm } }) {
     router.get('/doors/send', (ctx) => sendForm(ctx, JSON.parse(String(ctx.query.form))));
     router.get('/doors/enter', (ctx) =>
-      requireSignIn(ctx, { client: 'doors:main', state: 'a state', ...(ctx.query as Partial<SignInAsk>) }),
+      signIn.require(ctx, { client: 'doors:main', state: 'a state', ...(ctx.query as Partial<SignInAsk>) }),
     );
     router.get('/doors/back', async (ctx) => {
-      answers.push(await signInAnswer(ctx));
+      answers.push(await signIn.answer(ctx));
       ctx.body = 'back';
     });
     router.get('/doors/elsewhere', async (ctx) => {
-      answers.push(await signInAnswer(ctx));
+      answers.push(await signIn.answer(ctx));
       ctx.body = 'elsewhere';
     });
     router.post('/doors/post', (ctx) => postedForms.sendOn(ctx, '/doors/form'));

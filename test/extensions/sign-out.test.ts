@@ -19,9 +19,9 @@ beforeEach(() => {
 
 const leave: Extension = {
   name: 'leave',
-  routes(router, { signIn: { current: signedIn }, sessions: { signOut } }) {
+  routes(router, { signIn, sessions: { signOut } }) {
     router.get('/leave/me', async (ctx) => {
-      ctx.body = (await signedIn(ctx)) ?? {};
+      ctx.body = (await signIn.current(ctx)) ?? {};
     });
     router.get('/leave', async (ctx) => {
       const next = await signOut(ctx, ctx.query as unknown as SignOutAsk);

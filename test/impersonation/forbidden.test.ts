@@ -22,10 +22,10 @@ const accepted = new Set<string>();
 /** A page of an extension on which whoever is signed in changes something, in person or not. */
 const changing: Extension = {
   name: 'changing',
-  routes(router, { directory, impersonation: { inPerson }, http: { requestId }, signIn: { current: signedIn } }) {
+  routes(router, { directory, impersonation: { inPerson }, http: { requestId }, signIn }) {
     for (const path of ['/changing', '/changing/in-person'])
       router.post(path, path === '/changing' ? (_ctx, next) => next() : inPerson, async (ctx) => {
-        const here = await signedIn(ctx);
+        const here = await signIn.current(ctx);
         if (!here) return ctx.throw(401);
         const { tenant, person } = here.account;
         const { persons } = directory.as(attributionOf(here, requestId(ctx))).forTenant(tenant.id);

@@ -189,11 +189,11 @@ describe('impersonation refuse, of applications that extensions answer themselve
   const doors: Extension = {
     name: 'doors',
     clients: () => ({ find: (id) => applications[id] }),
-    routes(router, { signIn: { require: requireSignIn, answer: signInAnswer } }) {
+    routes(router, { signIn }) {
       router.get('/doors/return', async (ctx) => {
-        ctx.body = await signInAnswer(ctx);
+        ctx.body = await signIn.answer(ctx);
       });
-      router.get('/doors/:id', (ctx) => requireSignIn(ctx, { client: `doors:${ctx.params.id}`, state: 's' }));
+      router.get('/doors/:id', (ctx) => signIn.require(ctx, { client: `doors:${ctx.params.id}`, state: 's' }));
     },
   };
   const service = useIdp({ seed, extensions: [actAs({ lasts: 600_000 }), doors, slips] });

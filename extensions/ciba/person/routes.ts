@@ -59,7 +59,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     http: { csrf, requestId },
     directory,
     impersonation: { inPerson },
-    signIn: { toEnd: signInToEnd, isSufficient },
+    signIn,
     pages: { scopeDescriptions },
   } = context;
   const base = inboxPath(context.service);
@@ -93,7 +93,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
 
   /** The request of an id and the sign-in of its person, complete or not. Undefined for the sign-in of somebody else. */
   async function ofItsPerson(ctx: Context, id: string) {
-    const [request, here] = await Promise.all([requests.read(id), signInToEnd(ctx)]);
+    const [request, here] = await Promise.all([requests.read(id), signIn.toEnd(ctx)]);
     return request && here && !here.act && here.oid === request.oid ? { request, here } : undefined;
   }
 
@@ -130,7 +130,8 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   }
 
   const isEnough = async ({ here, request, client }: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> =>
-    ownPage.isRecent(here) && (await isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
+    ownPage.isRecent(here) &&
+    (await signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
 
   /** Approves the request, if the sign-in is enough for it. @returns whether the browser was sent to a sign-in instead */
   async function approve(ctx: Context, found: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> {

@@ -46,7 +46,7 @@ export function createIncoming({ context, book, entities, participants, logoutSe
   const {
     records: { artifact },
     service: { now, own, url, logger },
-    signIn: { toEnd: signInToEnd },
+    signIn,
     sessions: { signOut },
     http: { requestId },
   } = context;
@@ -118,7 +118,7 @@ export function createIncoming({ context, book, entities, participants, logoutSe
       const found = await taken(ctx);
       if (!found) return;
       const { request, serviceProvider } = found;
-      const here = await signInToEnd(ctx);
+      const here = await signIn.toEnd(ctx);
       if (!here) {
         await signOut(ctx, {});
         return answer(ctx, serviceProvider, request, { code: 'Success' });

@@ -8,7 +8,7 @@ import { newMessageId } from '../xml/write.js';
 
 export type NameIds = ReturnType<typeof createNameIds>;
 
-export function createNameIds({ claims: { pseudonyms }, claims, directory }: Pick<ExtensionContext, 'claims' | 'directory'>) {
+export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'claims' | 'directory'>) {
   /** One of the instance and one of a tenant cannot compare theirs, though they have one entityID. */
   const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
 
@@ -29,7 +29,7 @@ export function createNameIds({ claims: { pseudonyms }, claims, directory }: Pic
 
   async function identifierOf(account: Account, serviceProvider: ServiceProvider, format: NameIdFormat): Promise<string | undefined> {
     if (format === 'transient') return newMessageId();
-    if (format === 'persistent') return pseudonyms?.of(sectorOf(serviceProvider), account.person.user.id);
+    if (format === 'persistent') return claims.pseudonyms?.of(sectorOf(serviceProvider), account.person.user.id);
     if (format === 'emailAddress') return verifiedEmail(account, serviceProvider);
     const [value] = await claimOf(account, serviceProvider, serviceProvider.nameId.claim ?? 'sub');
     return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
@@ -59,7 +59,7 @@ export function createNameIds({ claims: { pseudonyms }, claims, directory }: Pic
       const formats = formatsOf(serviceProvider, subject);
       if (formats.includes('transient')) return '';
       if (formats.includes('persistent')) {
-        const oid = pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
+        const oid = claims.pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
         const account = oid === undefined ? undefined : await directory.accounts.findByOid(oid);
         if (account && isUsable(account)) return '';
       }

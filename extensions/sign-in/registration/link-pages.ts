@@ -62,7 +62,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   const {
     service: { own, url, logger },
     directory,
-    signIn: { interactions, require: requireSignIn, answer: signInAnswer },
+    signIn,
     pages: { view, brandingOf },
     records: { artifact },
     http: { requestId },
@@ -100,9 +100,9 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
   }
 
   router.get(`${path}/return`, async (ctx: Context) => {
-    const answer = await signInAnswer(ctx);
+    const answer = await signIn.answer(ctx);
     const state = answer && (JSON.parse(answer.state) as ReturnState);
-    const target = state?.uid === undefined ? undefined : await interactions.restart(ctx, state.uid, 'resume');
+    const target = state?.uid === undefined ? undefined : await signIn.interactions.restart(ctx, state.uid, 'resume');
     if (target !== undefined) return redirectByGet(ctx, target);
     await ready(ctx, state);
   });
@@ -198,7 +198,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
       if (!account) return await ready(ctx, state);
       logger.info({ requestId: requestId(ctx), user: user.id, tenant: tid }, 'account created');
       const proof = await directory.credentials.proofOf(account, createdAt);
-      await requireSignIn(ctx, {
+      await signIn.require(ctx, {
         client: APPLICATION,
         state: JSON.stringify(state),
         prompt: 'login',

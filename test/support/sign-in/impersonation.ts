@@ -23,7 +23,7 @@ export const actAs = (options: ImpersonatingOptions): Extension => ({
       },
     },
   ],
-  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation: { end: endImpersonation } }) {
+  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation }) {
     router.post(`${own}/interaction/:uid/act-as`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
@@ -48,7 +48,7 @@ export const actAs = (options: ImpersonatingOptions): Extension => ({
       ctx.redirect(next);
     });
     router.post('/idp/end-acting', async (ctx) => {
-      ctx.body = { next: await endImpersonation(ctx, 'https://app.test/') };
+      ctx.body = { next: await impersonation.end(ctx, 'https://app.test/') };
     });
   },
 });
