@@ -16,7 +16,6 @@ import type { RemoteDocuments } from '../fetch/remote-documents.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { CookieCheck } from '../http/requests/cookie-check.js';
 import type { Csrf } from '../http/requests/csrf.js';
-import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
@@ -46,8 +45,6 @@ export interface OidcDependencies {
   readonly cookieCheck: CookieCheck;
   /** Tokens of forms. */
   readonly csrf: Csrf;
-  /** Answers a form that is sent twice with the first answer. */
-  readonly repeatedForms: RepeatedForms;
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;

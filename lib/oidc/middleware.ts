@@ -1,6 +1,7 @@
 /** The steps that a request takes around oidc-provider's own. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import { unreadRequest } from '../http/requests/unread-request.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
@@ -30,10 +31,11 @@ export interface MiddlewareParts {
   readonly plainDoor: PlainDoor | undefined;
   readonly parameters: ProviderHooks['parameters'];
   readonly completed: Pick<CompletedRequests, 'note'>;
+  readonly repeatedForms: RepeatedForms;
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, clientRefusals, requestUris, plainDoor, parameters, completed } = made;
+  const { parts, instances, scopes, logout, clientRefusals, requestUris, plainDoor, parameters, completed, repeatedForms } = made;
   const provider = () => instances.current().provider;
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, provider, parameters);
@@ -81,7 +83,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
   /** Reads a form of oidc-provider's own pages, and evaluates the form once if the browser sends it several times. */
   async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
     await decode(ctx);
-    await parts.repeatedForms(ctx, evaluate);
+    await repeatedForms(ctx, evaluate);
   }
 
   return async (ctx, next) => {

@@ -6,7 +6,7 @@
  * of oidc-provider; tests compare both with the code.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ReadAccessToken } from '../contract/bearer.js';
 import type { ExtensionClaims } from '../contract/context/claims.js';
@@ -18,6 +18,7 @@ import type { ExtensionSignIn } from '../contract/context/sign-in.js';
 import { type InputProblem, isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
+import type { RepeatedForms, SignInsOfForms } from '../http/requests/repeated-forms.js';
 import { present } from '../present.js';
 import type { Client } from '../store/records/records.js';
 import { createAccounts } from './accounts/account.js';
@@ -87,10 +88,8 @@ export interface Protocol {
   readonly readAccessToken: ReadAccessToken;
   /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
   readonly proofAlgorithms: () => readonly string[];
-  /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
-  readonly signInState: (ctx: Context) => Promise<string>;
-  /** Whether the request is one to the pages of a sign-in that is no longer pending. */
-  readonly isSignInOver: (ctx: Context) => Promise<boolean>;
+  /** Answers a form that is sent twice with the first answer. */
+  readonly repeatedForms: RepeatedForms;
   /** Problems that oidc-provider finds in the metadata of a client. */
   problemsOf(client: Client): readonly InputProblem[];
   /** The record of a client, or of an application of an extension. */
@@ -108,6 +107,8 @@ export function createProtocol(
   dependencies: OidcDependencies & {
     readonly cookieKeys: readonly string[];
     readonly addressOf: (req: IncomingMessage) => string;
+    /** Makes what answers a form that is sent twice. */
+    readonly repeatedForms: (signIns: SignInsOfForms) => RepeatedForms;
   } & Pick<InstanceParts, 'discovery'>,
 ): Protocol {
   const { options, cookieKeys } = dependencies;
@@ -215,8 +216,9 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
-  const { isOver: isSignInOver, ...interactions } = createInteractions(parts, provider, impersonation, isComplete, completed);
+  const { isOver, ...interactions } = createInteractions(parts, provider, impersonation, isComplete, completed);
   const toEnd = createSignInToEnd(provider);
+  const repeatedForms = dependencies.repeatedForms({ state: createSignInState(parts, provider, isComplete), isOver });
   const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
@@ -258,7 +260,7 @@ export function createProtocol(
       introspectionAlgorithm: createIntrospectionAlgorithm(parts),
     },
     postedForms: createPostedForms(parts),
-    isSignInOver,
+    repeatedForms,
     readAccessToken: createReadAccessToken(parts, {
       accounts,
       scopes,
@@ -267,7 +269,6 @@ export function createProtocol(
       possession: createCheckPossession(parts, provider),
     }),
     proofAlgorithms: () => proofAlgorithms(provider()),
-    signInState: createSignInState(parts, provider, isComplete),
     problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
     get routes() {
@@ -284,6 +285,7 @@ export function createProtocol(
       plainDoor,
       parameters,
       completed,
+      repeatedForms,
     }),
   };
 }

@@ -14,7 +14,13 @@ interface Room {
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/service/on-first-use.ts', mayImport: ['lib/service/create-identity-provider.ts', 'type lib/'] },
-  { files: 'lib/service/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/service/create-identity-provider.ts', mayImport: ['lib/', 'extensions/index.ts'] },
+  { files: 'lib/service/settings.ts', mayImport: ['lib/', 'extensions/index.ts'] },
+  { files: 'lib/service/additions.ts', mayImport: ['lib/service/late.ts', 'lib/contract/', 'lib/oidc/configuration.ts', 'type lib/'] },
+  { files: 'lib/service/late.ts', mayImport: [] },
+  { files: 'lib/service/closing.ts', mayImport: ['type lib/awaitable.ts'] },
+  { files: 'lib/service/phases/stores.ts', mayImport: ['lib/', 'adapters/memory/'] },
+  { files: 'lib/service/phases/', mayImport: ['lib/'] },
   { files: 'lib/service/identity-provider.ts', mayImport: ['type lib/'] },
   {
     files: 'lib/service/configuration-problems.ts',
@@ -22,9 +28,7 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/service/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
   { files: 'lib/service/extension-context.ts', mayImport: ['lib/'] },
-  { files: 'lib/service/link-rules.ts', mayImport: ['lib/directory/', 'type lib/options/'] },
   { files: 'lib/service/own-context.ts', mayImport: ['type lib/contract/'] },
-  { files: 'lib/service/open-stores.ts', mayImport: ['lib/'] },
   { files: 'lib/service/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
     files: 'lib/service/extension-work.ts',
@@ -192,6 +196,15 @@ const rooms: readonly Room[] = [
 
 /** The rooms of a folder from top to bottom: each imports what is below it. Rooms beside one another know nothing of each other. */
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'lib/service/': [
+    ['on-first-use.ts'],
+    ['create-identity-provider.ts'],
+    ['phases/'],
+    ['settings.ts', 'extension-context.ts', 'extension-work.ts', 'extension-data.ts', 'mail.ts', 'attempts.ts', 'closing.ts'],
+    ['additions.ts', 'configuration-problems.ts', 'own-context.ts', 'identity-provider.ts'],
+    ['late.ts'],
+  ],
+  'lib/service/phases/': [['start.ts'], ['extensions.ts'], ['protocol.ts'], ['directory.ts'], ['stores.ts']],
   'lib/oidc/': [
     ['protocol.ts'],
     ['middleware.ts'],
@@ -264,13 +277,8 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/testing-door.ts': [],
   'lib/service/on-first-use.ts': ['lib/index.ts'],
   'lib/service/create-identity-provider.ts': ['lib/service/on-first-use.ts'],
-  'lib/service/configuration-problems.ts': ['lib/service/create-identity-provider.ts'],
-  'lib/service/link-rules.ts': ['lib/service/create-identity-provider.ts'],
-  'lib/service/extension-context.ts': ['lib/service/create-identity-provider.ts'],
-  'lib/service/open-stores.ts': ['lib/service/create-identity-provider.ts'],
+  'lib/service/configuration-problems.ts': ['lib/service/settings.ts'],
   'lib/service/own-context.ts': ['lib/service/extension-context.ts'],
-  'lib/service/extension-data.ts': ['lib/service/create-identity-provider.ts', 'lib/service/open-stores.ts'],
-  'lib/service/extension-work.ts': ['lib/service/create-identity-provider.ts'],
 };
 
 /** The demo plays somebody else's provider. */

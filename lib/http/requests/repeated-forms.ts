@@ -37,7 +37,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** States of the browser's sign-in for which an answer is meant, as `signIn` returns them. */
+/** States of the browser's sign-in for which an answer is meant, as {@link SignInsOfForms.state} returns them. */
 interface Owner {
   readonly before: string;
   /** The state after the form, if the form changed the state and is answered by a redirect. */
@@ -56,6 +56,14 @@ interface FormRecord {
   readonly owner?: Owner;
 }
 
+/** Sign-ins that forms belong to. */
+export interface SignInsOfForms {
+  /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
+  readonly state: (ctx: Context) => Promise<string>;
+  /** Whether the form belongs to a sign-in that has ended since. The first answer then leads nowhere, and the page of the form says how to continue. */
+  readonly isOver: (ctx: Context) => Promise<boolean>;
+}
+
 export interface RepeatedFormsParts extends FormIds {
   /** Records of forms, encrypted, changed by compare-and-swap. @see ExtensionArtifacts */
   readonly records: {
@@ -63,12 +71,9 @@ export interface RepeatedFormsParts extends FormIds {
   };
   /** Returns a keyed hash. */
   readonly hash: (text: string) => string;
-  /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
-  readonly signIn: (ctx: Context) => Promise<string>;
+  readonly signIns: SignInsOfForms;
   /** The name of the session's cookie. */
   readonly sessionCookie: string;
-  /** Whether the form belongs to a sign-in that has ended since. The first answer then leads nowhere, and the page of the form says how to continue. */
-  readonly isOver: (ctx: Context) => Promise<boolean>;
   /** Answers forms of browsers that send no cookies. */
   readonly cookieCheck: Pick<CookieCheck, 'isFormWithout' | 'show'>;
   /** Shows that the first submission is still under way. */
@@ -87,7 +92,7 @@ export interface FormState {
 }
 
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
-  const { records, hash, formOf, signIn, sessionCookie, cookieCheck, isOver, showUnderWay, logger } = parts;
+  const { records, hash, formOf, signIns, sessionCookie, cookieCheck, showUnderWay, logger } = parts;
 
   /** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
   async function attempt<T>(ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
@@ -109,7 +114,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
 
   const ownerOf = async (ctx: Context, { status, cookies }: Answer, before: string): Promise<Owner> => {
     const set = cookies.find((line) => line.startsWith(`${sessionCookie}=`));
-    const after = before !== '' && isRedirect(status) ? await signIn(ctx) : before;
+    const after = before !== '' && isRedirect(status) ? await signIns.state(ctx) : before;
     return {
       before,
       ...(after === before ? {} : { after }),
@@ -160,7 +165,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     const { rawBody = '' } = ctx.request as { readonly rawBody?: string };
     const mine = { by: randomUUID(), content: hash(JSON.stringify([ctx.url, rawBody, ctx.get('origin'), ctx.get('sec-fetch-site')])) };
     const taken = await attempt(ctx, async () => {
-      const before = await signIn(ctx);
+      const before = await signIns.state(ctx);
       return { before, kept: await turnOf(ctx, form, mine, before) };
     });
     // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
@@ -171,7 +176,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       return showUnderWay(ctx);
     }
     if (kept.answer) {
-      const leadsNowhere = isRedirect(kept.answer.status) && (await isOver(ctx));
+      const leadsNowhere = isRedirect(kept.answer.status) && (await signIns.isOver(ctx));
       return leadsNowhere ? next() : give(ctx, kept.answer);
     }
     const already = ctx.response.headers as Answer['headers'];

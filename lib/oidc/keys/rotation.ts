@@ -7,6 +7,8 @@ import { loadSigningKeys, type SigningKeys } from './keys.js';
 
 /** Has the signing keys in use replaced when others take their turn. */
 export interface RotatingKeys {
+  /** Loads and uses the keys, and watches them from then on. @throws what {@link KeyRotation.load} and `use` throw. */
+  begin(): Promise<void>;
   /** @param options `by` for the events. @throws IdpError `keys_given`, `key_not_announced`. */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
   /** Those that are published. */
@@ -30,13 +32,13 @@ export interface RotatingKeysOptions {
 /** Milliseconds between two looks at the clock. */
 const INTERVAL_MS = 1000;
 
-/** @throws what {@link KeyRotation.load} and `use` throw, at the start; later the keys stay as they are until those do not. */
-export async function createRotatingKeys(options: RotatingKeysOptions): Promise<RotatingKeys> {
+/** Rotates keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the keys in use stay until they can. */
+export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
   const { given, rotation, watch, use, logger, now } = options;
   if (given) {
     const keys = loadSigningKeys(given);
-    use(keys);
     return {
+      begin: async () => use(keys),
       list: async () => keys.all.map(({ kid, alg }) => ({ kid, alg, state: 'active' })),
       rotate: () => Promise.reject(new IdpError('keys_given')),
       close: async () => {},
@@ -51,8 +53,7 @@ export async function createRotatingKeys(options: RotatingKeysOptions): Promise<
     if (next !== used) use(loadSigningKeys(loaded.jwks));
     [used, dueAt] = [next, loaded.dueAt];
   };
-  let reading: Promise<void> = read();
-  await reading;
+  let reading: Promise<void> = Promise.resolve();
   /** One after another, so that none undoes a later one's work. */
   const load = (): Promise<void> => {
     reading = reading.then(read, read);
@@ -83,13 +84,17 @@ export async function createRotatingKeys(options: RotatingKeysOptions): Promise<
       working = undefined;
     });
   };
-  watch(() => {
-    isStale = true;
-    look();
-  });
-  const timer = setInterval(look, INTERVAL_MS).unref();
 
+  let timer: NodeJS.Timeout | undefined;
   return {
+    async begin() {
+      await load();
+      watch(() => {
+        isStale = true;
+        look();
+      });
+      timer = setInterval(look, INTERVAL_MS).unref();
+    },
     list: rotation.list,
     async rotate(rotateOptions) {
       await rotation.rotate(rotateOptions);

@@ -1,0 +1,22 @@
+/** A value that a phase uses and a later phase gives. */
+export interface Late<T> {
+  /** @throws TypeError before the value was given. */
+  readonly value: T;
+  /** @throws TypeError when the value was given before. */
+  give(value: T): void;
+}
+
+/** @param name of the value, as the error has it. */
+export function late<T>(name: string): Late<T> {
+  let given: { readonly value: T } | undefined;
+  return {
+    get value() {
+      if (!given) throw new TypeError(`${name} cannot be used yet: a later phase of the start gives them`);
+      return given.value;
+    },
+    give(value) {
+      if (given) throw new TypeError(`${name} were given before`);
+      given = { value };
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** The third phase: the protocol, and the signing keys that `start` loads. */
+import type { ExtensionLimits } from '../../contract/context/limits.js';
+import { createKeyRotation, type KeyRotation } from '../../directory/index.js';
+import { createGuardedFetch, type GuardedFetch } from '../../fetch/guarded-fetch.js';
+import { createRemoteDocuments } from '../../fetch/remote-documents.js';
+import { createAddressOf } from '../../http/clients/client-address.js';
+import { type CountWrongSecret, createCountWrongSecret } from '../../http/clients/wrong-secrets.js';
+import { createCookieCheck } from '../../http/requests/cookie-check.js';
+import { type Csrf, createCsrf } from '../../http/requests/csrf.js';
+import { readForm } from '../../http/requests/form.js';
+import { ANSWER_KEPT_SECONDS, createRepeatedForms } from '../../http/requests/repeated-forms.js';
+import { createClientKeySets } from '../../oidc/clients/key-sets.js';
+import { createRotatingKeys, type RotatingKeys } from '../../oidc/keys/rotation.js';
+import { createProtocol, type Protocol } from '../../oidc/protocol.js';
+import { createBrowsers } from '../../oidc/sessions/browsers.js';
+import { cookieName } from '../../oidc/sessions/cookies.js';
+import { createAttempts } from '../attempts.js';
+import { createFormAnswers } from '../extension-data.js';
+import type { Settings } from '../settings.js';
+import type { OpenDirectory } from './directory.js';
+import type { OpenStores } from './stores.js';
+
+export interface OpenProtocol {
+  readonly protocol: Protocol;
+  readonly keys: RotatingKeys;
+  readonly rotation: KeyRotation;
+  readonly attempts: ExtensionLimits['attempts'];
+  readonly countWrongSecret: CountWrongSecret;
+  readonly csrf: Csrf;
+  readonly fetch: GuardedFetch;
+}
+
+export function openProtocol(settings: Settings, stores: OpenStores, { directory, schemaOfClients }: OpenDirectory): OpenProtocol {
+  const { options, additions, claims, logger } = settings;
+  const { artifacts, now, sealer, cookieKeys, closing } = stores;
+  const browsers = createBrowsers(options);
+  const csrf = createCsrf(sealer.derive('csrf')[0], new URL(options.issuer).origin, browsers);
+  const { showPage } = additions;
+  const cookieCheck = createCookieCheck({ sendsCookies: browsers.sendsCookies, issuer: options.issuer, showPage, logger });
+  const { attempts, close } = createAttempts(artifacts);
+  closing.add(close);
+  const countWrongSecret = createCountWrongSecret(attempts, now);
+  const fetch = createGuardedFetch(options.outgoing);
+  const remote = createRemoteDocuments(fetch);
+  const protocol = createProtocol({
+    options,
+    artifacts,
+    now,
+    directory,
+    sealer,
+    claims,
+    browsers,
+    fetch,
+    remote,
+    clientKeySets: createClientKeySets(remote, logger),
+    readForm,
+    csrf,
+    cookieCheck,
+    repeatedForms: (signIns) =>
+      createRepeatedForms({
+        cookieCheck,
+        records: createFormAnswers({ artifacts, now, sealer }, ANSWER_KEPT_SECONDS),
+        hash: (text) => sealer.hashes('forms', text)[0],
+        formOf: csrf.formOf,
+        signIns,
+        sessionCookie: cookieName('session', options),
+        showUnderWay: (ctx) => showPage(ctx, { page: 'under-way' }),
+        logger,
+      }),
+    countWrongSecret,
+    logger,
+    showPage,
+    offers: additions.offers,
+    grantTypes: additions.grantTypes,
+    backchannel: additions.backchannel,
+    participants: additions.participants,
+    impersonationRules: additions.impersonationRules,
+    endImpersonationAt: additions.endImpersonationAt,
+    withAdditions: additions.configuration,
+    clientsOfExtensions: additions.clients,
+    discovery: additions.discovery,
+    cookieKeys,
+    addressOf: createAddressOf(options.trustProxy, logger),
+  });
+  schemaOfClients.give(protocol.problemsOf);
+  const rotation = createRotation(settings, stores, directory);
+  const watch = (listener: () => void) => stores.caches.watch('signingKeys', listener);
+  const keys = createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger, now });
+  closing.add(keys.close);
+  return { protocol, keys, rotation, attempts, countWrongSecret, csrf, fetch };
+}
+
+function createRotation({ options, logger }: Settings, stores: OpenStores, { outbox }: OpenDirectory['directory']): KeyRotation {
+  const { store, caches, sealer, now, lease } = stores;
+  return createKeyRotation({
+    rows: store.collection('signingKeys'),
+    clients: store.collection('clients'),
+    isLogged: (id) => store.collection('events').has({ byEvent: [id] }),
+    changed: () => caches.changed('signingKeys'),
+    nudge: outbox.nudge,
+    sealer,
+    lease: () => lease('signing keys'),
+    policy: options.keys.rotation,
+    logger,
+    now,
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * Phases of a start: stores, directory, protocol, extensions, start.
+ *
+ * Each phase takes the phases before it and returns what it made. This file is the first phase: it opens the stores of the options, or stores in the
+ * memory of the process. Steps that undo a phase are added to `closing`.
+ */
+import { randomUUID } from 'node:crypto';
+import { memoryArtifacts, memoryDirectory } from '../../../adapters/memory/index.js';
+import type { ArtifactStore } from '../../store/artifact-store.js';
+import { type Caches, createCaches } from '../../store/caches/cache.js';
+import type { DirectoryStore } from '../../store/directory-store.js';
+import { createSealer, type Sealer } from '../../store/sealer.js';
+import { CallTimeouts } from '../../store/outages/call-timeouts.js';
+import { createReachableArtifacts, createReachableDirectory } from '../../store/outages/reachable.js';
+import { type CheckedDirectory, createCheckedDirectory } from '../../store/records/checked-directory.js';
+import { collections } from '../../store/records/collections.js';
+import { inOwnTime, inStoreTime } from '../../store/times/store-time.js';
+import { type Closing, createClosing } from '../closing.js';
+import { extensionRowChecks, extensionSpecs } from '../extension-data.js';
+import { type Settings, throwawaySecret } from '../settings.js';
+
+export interface OpenStores {
+  readonly artifacts: ArtifactStore;
+  /** Durable records. */
+  readonly store: CheckedDirectory;
+  readonly caches: Caches;
+  /** The time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly sealer: Sealer;
+  readonly cookieKeys: readonly string[];
+  /** Names this node. */
+  readonly node: string;
+  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
+  readonly closing: Closing;
+}
+
+/** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
+const LEASE_MS = 10_000;
+
+/** @throws StoreAwayError */
+export async function openStores({ options, extensions, logger }: Settings): Promise<OpenStores> {
+  // What is in this process cannot be out of reach.
+  const callTimeouts = new CallTimeouts();
+  const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime(memoryArtifacts());
+  const { now } = timed;
+  const artifacts = options.artifacts ? createReachableArtifacts(timed.store, callTimeouts, logger) : timed.store;
+  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
+  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memoryDirectory());
+  const store = createCheckedDirectory(directory, { logger, now, ofOthers: extensionRowChecks(extensions) });
+  const caches = createCaches(store, { logger });
+  const node = randomUUID();
+  const closing = createClosing();
+  closing.add(() => caches.close());
+  return {
+    artifacts,
+    store,
+    caches,
+    now,
+    sealer: createSealer(options.keys.encryption ?? [throwawaySecret()]),
+    cookieKeys: options.cookies.keys ?? [throwawaySecret()],
+    node,
+    lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
+    closing,
+  };
+}
+
+/** Signing keys that only this process can decipher stay in it. */
+async function withOwnKeys(store: DirectoryStore, own: DirectoryStore): Promise<DirectoryStore> {
+  await own.open([collections.signingKeys]);
+  return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
+}
