@@ -19,7 +19,7 @@ import { type Kept, measuredStores } from '../support/stores/measured-stores.js'
 const isWhole = process.env.PROVE !== undefined;
 
 /** Bytes of names and values, and what the service adds of its own: ids, times, names of prompts. */
-const OWN = 1_536;
+const OWN = 1_792;
 const LONGER = 8_192 + OWN;
 const MINUTE = 16_384 + OWN;
 const MINUTE_MS = 61_000;
