@@ -206,7 +206,7 @@ describe('the checker finds', () => {
     ['lib/index.ts', 'lib/service/on-first-use.ts'],
     ['lib/service/on-first-use.ts', 'lib/service/create-identity-provider.ts'],
     ['lib/service/create-identity-provider.ts', 'extensions/index.ts'],
-    ['lib/service/create-identity-provider.ts', 'adapters/memory/index.ts'],
+    ['lib/service/phases/stores.ts', 'adapters/memory/index.ts'],
     ['lib/oidc/protocol.ts', 'lib/oidc/configuration.ts'],
     ['lib/oidc/protocol.ts', 'oidc-provider'],
     ['lib/oidc/protocol.ts', 'type lib/options/options.ts'],
