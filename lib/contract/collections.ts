@@ -24,9 +24,9 @@ import { formatProblems } from './schema-formats.js';
  * export const extension: Extension = {
  *   name: 'badges',
  *   collections: [badges],
- *   routes(router, { records: { collection } }) {
+ *   routes(router, { records }) {
  *     router.get('/badges/:tid/:number', async (ctx) => {
- *       const [badge] = await collection(badges, String(ctx.params.tid)).find('byNumber', [String(ctx.params.number)]);
+ *       const [badge] = await records.collection(badges, String(ctx.params.tid)).find('byNumber', [String(ctx.params.number)]);
  *       ctx.body = { issued: badge !== undefined };
  *     });
  *   },

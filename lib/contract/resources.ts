@@ -208,7 +208,7 @@ export type LeftOutItem = Static<typeof leftOutItem>;
  *
  * const Badge = Type.Object({ number: Type.String() }, { additionalProperties: false });
  * const badges = defineCollection({ name: 'badges.issued', row: Badge });
- * export const badgeList = ({ records: { collection } }: ExtensionContext) =>
+ * export const badgeList = ({ records }: ExtensionContext) =>
  *   defineOperation({
  *     method: 'GET',
  *     path: '/tenants/{tid}/badges',
@@ -216,7 +216,7 @@ export type LeftOutItem = Static<typeof leftOutItem>;
  *     summary: 'Lists badges',
  *     query: pageQuery({}, ['createdAt']),
  *     answer: pageOf(Badge),
- *     handle: ({ params, query }) => pageOfRows(query, collection(badges, params.tid).list, ({ number }) => ({ number })),
+ *     handle: ({ params, query }) => pageOfRows(query, records.collection(badges, params.tid).list, ({ number }) => ({ number })),
  *   });
  * ```
  */

@@ -21,8 +21,8 @@ export const isLoopback = (hostname: string): boolean => hostnames.has(hostname)
  * ```ts
  * import { canParseUrl, type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';
  *
- * const isRight = (url: string, { service: { production } }: ExtensionContext): boolean =>
- *   canParseUrl(url) && isHttpsOrLocal(new URL(url), production);
+ * const isRight = (url: string, { service }: ExtensionContext): boolean =>
+ *   canParseUrl(url) && isHttpsOrLocal(new URL(url), service.production);
  * ```
  */
 export const isHttpsOrLocal = ({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>, production: boolean): boolean =>

@@ -6,7 +6,7 @@
  * ```ts
  * import { type ExtensionContext, epochSeconds } from 'tenant-idp/extension';
  *
- * const payloadOf = ({ service: { now } }: ExtensionContext) => ({ iat: epochSeconds(now()), exp: epochSeconds(now()) + 60 });
+ * const payloadOf = ({ service }: ExtensionContext) => ({ iat: epochSeconds(service.now()), exp: epochSeconds(service.now()) + 60 });
  * ```
  */
 export const epochSeconds = (at: number): number => Math.floor(at / 1000);

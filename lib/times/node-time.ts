@@ -21,7 +21,7 @@ export const nodeSeconds = (): number => epochSeconds(Date.now());
  * ```ts
  * import { type ExtensionContext, secondsAhead } from 'tenant-idp/extension';
  *
- * const settings = ({ service: { now } }: ExtensionContext) => ({ clockSkewSeconds: -secondsAhead(now) });
+ * const settings = ({ service }: ExtensionContext) => ({ clockSkewSeconds: -secondsAhead(service.now) });
  * ```
  */
 export const secondsAhead = (now: () => number): number => Math.round((Date.now() - now()) / 1000);

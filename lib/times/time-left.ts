@@ -9,9 +9,9 @@ const unitsUntil = (at: Date, now: () => number, unitMs: number): number => Math
  * ```ts
  * import { type ExtensionContext, IdpError, secondsUntil } from 'tenant-idp/extension';
  *
- * async function countLetter({ limits: { attempts }, service: { now } }: ExtensionContext, address: string): Promise<void> {
- *   const { count, resetsAt } = await attempts(`letters.to ${address}`, 3_600_000);
- *   if (count > 5) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
+ * async function countLetter({ limits, service }: ExtensionContext, address: string): Promise<void> {
+ *   const { count, resetsAt } = await limits.attempts(`letters.to ${address}`, 3_600_000);
+ *   if (count > 5) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, service.now) });
  * }
  * ```
  */

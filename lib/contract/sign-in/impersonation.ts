@@ -22,14 +22,14 @@ export interface CurrentImpersonation {
  *
  * export const renaming: Extension = {
  *   name: 'renaming',
- *   routes(router, { http: { csrf, requestId }, directory, impersonation: { inPerson }, signIn: { current: signedIn } }) {
- *     router.post('/renaming', inPerson, form, async (ctx) => {
- *       const here = await signedIn(ctx);
+ *   routes(router, { http, directory, impersonation, signIn }) {
+ *     router.post('/renaming', impersonation.inPerson, form, async (ctx) => {
+ *       const here = await signIn.current(ctx);
  *       if (!here) return ctx.throw(401);
- *       // Cookies come along with what a page of a sibling subdomain posts. The page of the form has `csrf.token` for the same subject.
- *       if (!csrf.check(ctx, `renaming ${here.oid}`, formField(ctx, 'csrf'))) return ctx.throw(403);
+ *       // Browsers send cookies with what a page of a sibling subdomain posts. The page of the form has `http.csrf.token` for the same subject.
+ *       if (!http.csrf.check(ctx, `renaming ${here.oid}`, formField(ctx, 'csrf'))) return ctx.throw(403);
  *       const { tenant, person } = here.account;
- *       const { persons } = directory.as(attributionOf(here, requestId(ctx))).forTenant(tenant.id);
+ *       const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(tenant.id);
  *       await persons.update(person.id, { givenName: 'Alice' });
  *       ctx.status = 204;
  *     });

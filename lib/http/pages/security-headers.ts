@@ -57,9 +57,9 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
  * const style = 'body { font: 1rem/1.5 sans-serif; }';
  * export const about: Extension = {
  *   name: 'about',
- *   routes(router, { service: { issuer } }) {
+ *   routes(router, { service }) {
  *     router.get('/about', (ctx) => {
- *       ctx.set(pageHeaders(issuer, { styles: [hashSource(style)] }));
+ *       ctx.set(pageHeaders(service.issuer, { styles: [hashSource(style)] }));
  *       ctx.type = 'html';
  *       ctx.body = String(html`<!doctype html><title>About</title><h1>${issuer}</h1>`);
  *     });

@@ -13,9 +13,9 @@ const MOST_MS = 200;
  * export const reminders: Extension = {
  *   name: 'reminders',
  *   deliveries: () => ({ 'reminders.look-up': async () => {} }),
- *   routes(router, { work: { deliver } }) {
+ *   routes(router, { work }) {
  *     router.post('/reminders', async (ctx) => {
- *       const enqueued = await deliver('reminders.look-up', { name: 'alice' });
+ *       const enqueued = await work.deliver('reminders.look-up', { name: 'alice' });
  *       afterAnswer(ctx, enqueued.release);
  *       ctx.status = 202;
  *     });

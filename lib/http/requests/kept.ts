@@ -16,11 +16,11 @@ export type KeptFor = 'minute' | 'longer';
  * export const extension: Extension = {
  *   name: 'drafts',
  *   artifacts: [drafts],
- *   routes(router, { records: { artifact } }) {
+ *   routes(router, { records }) {
  *     router.get('/draft', async (ctx) => {
  *       const draft = parametersOf(ctx, ['title', 'text']);
  *       if (!mayBeKept(draft, 'longer')) throw new IdpError('invalid_request');
- *       await artifact(drafts).put('latest', draft);
+ *       await records.artifact(drafts).put('latest', draft);
  *       ctx.status = 204;
  *     });
  *   },

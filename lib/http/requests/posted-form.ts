@@ -26,8 +26,8 @@ export async function postedForm(ctx: Context, readForm: Middleware, time: KeptF
  *
  * export const start: Extension = {
  *   name: 'start',
- *   routes(router, { service: { url } }) {
- *     router.get('/start', (ctx) => redirectByGet(ctx, url('/started')));
+ *   routes(router, { service }) {
+ *     router.get('/start', (ctx) => redirectByGet(ctx, service.url('/started')));
  *   },
  * };
  * ```
