@@ -61,7 +61,7 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
  *     router.get('/about', (ctx) => {
  *       ctx.set(pageHeaders(service.issuer, { styles: [hashSource(style)] }));
  *       ctx.type = 'html';
- *       ctx.body = String(html`<!doctype html><title>About</title><h1>${issuer}</h1>`);
+ *       ctx.body = String(html`<!doctype html><title>About</title><h1>${service.issuer}</h1>`);
  *     });
  *   },
  * };
