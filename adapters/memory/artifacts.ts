@@ -9,6 +9,67 @@ interface Entry {
   readonly until: number;
 }
 
+/** Records by key and by account. */
+class Records {
+  readonly entries = new Map<ArtifactKey, Entry>();
+  readonly #keysByAccount = new Map<string, Set<ArtifactKey>>();
+
+  /** The record of the key, unless it has expired or was removed. */
+  live(key: ArtifactKey, now: number): Artifact | undefined {
+    const entry = this.entries.get(key);
+    return entry !== undefined && entry.until > now ? entry.artifact : undefined;
+  }
+
+  ofAccount(account: string, now: number): Artifact[] {
+    return [...(this.#keysByAccount.get(account) ?? [])].flatMap((key) => this.live(key, now) ?? []);
+  }
+
+  /** Whether the condition of a write is met. */
+  holds(put: Put, now: number): boolean {
+    const entry = this.entries.get(put.key);
+    const current = entry !== undefined && entry.until > now ? entry : undefined;
+    if (current !== undefined && current.artifact === undefined) return false;
+    if (put.if === undefined) return true;
+    if (put.if === 'absent') return current === undefined;
+    if (put.if === 'unconsumed') return current !== undefined && current.artifact?.consumedAt === undefined;
+    return current?.artifact?.version === put.if.version;
+  }
+
+  put(write: Put, now: number): void {
+    const version = (this.live(write.key, now)?.version ?? 0) + 1;
+    this.#set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });
+  }
+
+  /** Leaves a tombstone, which ends no earlier than the one before it. */
+  remove(key: ArtifactKey, until: number): void {
+    const entry = this.entries.get(key);
+    const tombstoneUntil = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
+    this.#set(key, { artifact: undefined, until: Math.max(until, tombstoneUntil) });
+  }
+
+  drop(key: ArtifactKey): void {
+    this.#set(key, undefined);
+  }
+
+  #set(key: ArtifactKey, entry: Entry | undefined): void {
+    const before = this.entries.get(key)?.artifact?.account;
+    if (entry === undefined) this.entries.delete(key);
+    else this.entries.set(key, entry);
+    const after = entry?.artifact?.account;
+    if (before === after) return;
+    if (before !== undefined) {
+      const keys = this.#keysByAccount.get(before);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keysByAccount.delete(before);
+    }
+    if (after !== undefined) {
+      const keys = this.#keysByAccount.get(after);
+      if (keys === undefined) this.#keysByAccount.set(after, new Set([key]));
+      else keys.add(key);
+    }
+  }
+}
+
 /**
  * An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write.
  * @example
@@ -21,51 +82,11 @@ interface Entry {
  * ```
  */
 export function memoryArtifacts(): ArtifactStore {
-  const entries = new Map<ArtifactKey, Entry>();
-  const keysByAccount = new Map<string, Set<ArtifactKey>>();
+  const records = new Records();
   const counters = createCounters();
   const leases = createLeases();
-
-  const live = (key: ArtifactKey, now: number): Artifact | undefined => {
-    const entry = entries.get(key);
-    return entry !== undefined && entry.until > now ? entry.artifact : undefined;
-  };
-
-  const holds = (put: Put, now: number): boolean => {
-    const entry = entries.get(put.key);
-    const current = entry !== undefined && entry.until > now ? entry : undefined;
-    if (current !== undefined && current.artifact === undefined) return false;
-    if (put.if === undefined) return true;
-    if (put.if === 'absent') return current === undefined;
-    if (put.if === 'unconsumed') return current !== undefined && current.artifact?.consumedAt === undefined;
-    return current?.artifact?.version === put.if.version;
-  };
-
-  const set = (key: ArtifactKey, entry: Entry | undefined): void => {
-    const before = entries.get(key)?.artifact?.account;
-    if (entry === undefined) entries.delete(key);
-    else entries.set(key, entry);
-    const after = entry?.artifact?.account;
-    if (before === after) return;
-    if (before !== undefined) {
-      const keys = keysByAccount.get(before);
-      keys?.delete(key);
-      if (keys?.size === 0) keysByAccount.delete(before);
-    }
-    if (after !== undefined) {
-      const keys = keysByAccount.get(after);
-      if (keys === undefined) keysByAccount.set(after, new Set([key]));
-      else keys.add(key);
-    }
-  };
-
-  const writeTombstone = (key: ArtifactKey, until: number): void => {
-    const entry = entries.get(key);
-    const tombstone = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
-    set(key, { artifact: undefined, until: Math.max(until, tombstone) });
-  };
-
-  const stopSweep = startSweep([{ entries, drop: (key: ArtifactKey) => set(key, undefined) }, counters.expiring, leases.expiring]);
+  const { entries } = records;
+  const stopSweep = startSweep([{ entries, drop: (key: ArtifactKey) => records.drop(key) }, counters.expiring, leases.expiring]);
 
   return {
     name: 'memory',
@@ -75,18 +96,18 @@ export function memoryArtifacts(): ArtifactStore {
 
     async read(requests) {
       const now = Date.now();
-      const found = new Map<ArtifactKey, Artifact>();
+      const artifacts = new Map<ArtifactKey, Artifact>();
       for (const { key, follow } of requests) {
-        const artifact = live(key, now);
+        const artifact = records.live(key, now);
         if (artifact === undefined) continue;
-        found.set(key, artifact);
+        artifacts.set(key, artifact);
         if (follow === undefined || artifact.links === undefined) continue;
         for (const name of follow) {
-          const linked = Object.hasOwn(artifact.links, name) ? live(artifact.links[name]!, now) : undefined;
-          if (linked !== undefined) found.set(linked.key, linked);
+          const linked = Object.hasOwn(artifact.links, name) ? records.live(artifact.links[name]!, now) : undefined;
+          if (linked !== undefined) artifacts.set(linked.key, linked);
         }
       }
-      return found;
+      return artifacts;
     },
 
     async commit(writes) {
@@ -95,28 +116,16 @@ export function memoryArtifacts(): ArtifactStore {
       }
       const now = Date.now();
       for (const write of writes) {
-        if (write.op === 'put' && !holds(write, now)) return { ok: false, lost: write.key };
+        if (write.op === 'put' && !records.holds(write, now)) return { ok: false, lost: write.key };
       }
       for (const write of writes) {
-        if (write.op === 'remove') writeTombstone(write.key, write.until);
-        else {
-          const version = (live(write.key, now)?.version ?? 0) + 1;
-          set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });
-        }
+        if (write.op === 'remove') records.remove(write.key, write.until);
+        else records.put(write, now);
       }
       return { ok: true };
     },
 
-    async listByAccount(account) {
-      const now = Date.now();
-      const found: Artifact[] = [];
-      for (const key of keysByAccount.get(account) ?? []) {
-        const artifact = live(key, now);
-        if (artifact !== undefined) found.push(artifact);
-      }
-      return found;
-    },
-
+    listByAccount: async (account) => records.ofAccount(account, Date.now()),
     hit: counters.hit,
     lease: leases.lease,
     async health() {},

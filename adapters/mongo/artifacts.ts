@@ -1,11 +1,11 @@
-import type { Document } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import type { Artifact, ArtifactKey, ArtifactStore, ReadRequest } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, artifactOf } from './artifact-document.js';
 import { createCommits } from './commits.js';
 import { type CounterDocument, createCounters } from './counters.js';
 import { createDatabase, type MongoOptions } from './database.js';
 import { inTime } from './deadline.js';
-import { createDecisions } from './decisions.js';
+import { Decisions } from './decisions.js';
 import { ensureIndexes, expiryIndex } from './indexes.js';
 import { createLeases, type LeaseDocument } from './leases.js';
 
@@ -36,7 +36,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   /** The node's, until it is opened with one that all nodes share. */
   let clock = (): number => Date.now();
   const now = (): number => clock();
-  const decisions = createDecisions(records, now);
+  const decisions = new Decisions(records, now);
 
   /** Completes what was decided before it answers; what is undecided has not happened. */
   async function settled(find: () => Promise<readonly ArtifactDocument[]>): Promise<readonly ArtifactDocument[]> {
@@ -44,15 +44,6 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       const documents = await find();
       if (!(await decisions.complete(documents))) return documents;
     }
-  }
-
-  async function load(requests: readonly ReadRequest[]): Promise<ArtifactDocument[]> {
-    const filter = { _id: { $in: requests.map(({ key }) => key as string) } };
-    const names = [...new Set(requests.flatMap(({ follow = [] }) => follow))];
-    if (names.length === 0) return inTime((bounds) => records.find(filter, bounds).toArray());
-    const pipeline = [{ $match: filter }, ...following(names, records.collectionName)];
-    const found = await inTime((bounds) => records.aggregate<Linked>(pipeline, bounds).toArray());
-    return found.flatMap(({ f = [], ...document }) => [document, ...f]);
   }
 
   return {
@@ -78,7 +69,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
     async read(requests) {
       const found = new Map<ArtifactKey, Artifact>();
       if (requests.length === 0) return found;
-      const documents = await settled(() => load(requests));
+      const documents = await settled(() => load(records, requests));
       const instant = now();
       const artifacts = new Map(documents.map((document) => [document._id, artifactOf(document, instant)]));
       const find = (key: ArtifactKey): Artifact | undefined => {
@@ -108,6 +99,16 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
     health: database.ping,
     async close() {},
   };
+}
+
+/** The documents of the requests, with those that their links lead to. */
+async function load(records: Collection<ArtifactDocument>, requests: readonly ReadRequest[]): Promise<ArtifactDocument[]> {
+  const filter = { _id: { $in: requests.map(({ key }) => key as string) } };
+  const names = [...new Set(requests.flatMap(({ follow = [] }) => follow))];
+  if (names.length === 0) return inTime((bounds) => records.find(filter, bounds).toArray());
+  const pipeline = [{ $match: filter }, ...following(names, records.collectionName)];
+  const documents = await inTime((bounds) => records.aggregate<Linked>(pipeline, bounds).toArray());
+  return documents.flatMap(({ f = [], ...document }) => [document, ...f]);
 }
 
 /** Stages that add the documents which links of these names lead to. They are looked up after the one that links to them was read. */

@@ -8,9 +8,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Filter, Collection as MongoCollection } from 'mongodb';
 import { IdpError } from '../../../lib/errors.js';
+import { present } from '../../../lib/present.js';
 import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
 import { positionBehind } from '../../../lib/store/index-order.js';
-import { present } from '../../../lib/present.js';
 import { isDuplicate } from '../database.js';
 import { inTime } from '../deadline.js';
 import { ensureIndexes } from '../indexes.js';
