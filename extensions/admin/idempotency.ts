@@ -2,7 +2,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { v7 } from 'uuid';
-import type { Administrator, ArtifactKind, Context, ExtensionContext, OperationRequest, WriteOnce } from '../../lib/extension-door.js';
+import type {
+  Administrator,
+  ArtifactKind,
+  Context,
+  ExtensionArtifacts,
+  ExtensionContext,
+  OperationRequest,
+  WriteOnce,
+} from '../../lib/extension-door.js';
 import { IdpError } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
@@ -58,31 +66,44 @@ type Run = (attempt: Attempt) => Promise<Outcome>;
 /** @param body of the request, as it was read. */
 export type Once = (ctx: Context, administrator: Administrator, body: unknown, run: Run) => Promise<Outcome>;
 
-export function createOnce({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): Once {
-  const stored = { claims: artifact(claims), answers: artifact(answers) };
-  const turnOf = (holder: string) => ({ holder, until: now() + TURN_SECONDS * 1000 });
-  const isFree = ({ turn }: Claim): boolean => turn === undefined || turn.until <= now();
-  const readAnswer = async (request: string): Promise<Outcome | undefined> => (await stored.answers.read(request)) as Outcome | undefined;
-  /** The claim of the request. Undefined after its day, also if another request has the key now. */
-  const readClaim = async ({ id, request }: Held): Promise<Claim | undefined> => {
-    const claim = (await stored.claims.read(id)) as Claim | undefined;
-    return claim?.request === request ? claim : undefined;
-  };
-  const changeClaim = async ({ id, request }: Held, change: (claim: Claim) => Claim): Promise<Claim | undefined> => {
-    const changeOwn = (claim: Claim): Claim => (claim.request === request ? change(claim) : claim);
-    const claim = (await stored.claims.update(id, (claim) => claim && changeOwn(claim as Claim))) as Claim | undefined;
-    return claim?.request === request ? claim : undefined;
-  };
+/** Claims in the store, and whose turn it is at each. */
+class Claims {
+  readonly #claims: ExtensionArtifacts;
+  readonly #answers: ExtensionArtifacts;
+  readonly #now: () => number;
 
-  /** Takes the turn. False if another attempt was faster. */
-  async function takeTurn(held: Held, holder: string): Promise<boolean> {
-    const claim = await changeClaim(held, (one) => (isFree(one) ? { ...one, turn: turnOf(holder) } : one));
-    // The day of the key has just ended.
-    if (!claim) throw errors('idempotency_conflict');
-    return claim.turn?.holder === holder;
+  constructor({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>) {
+    this.#claims = artifact(claims);
+    this.#answers = artifact(answers);
+    this.#now = now;
   }
 
-  async function giveBack(held: Held, holder: string): Promise<void> {
+  /** The turn of an attempt that begins now. */
+  turnOf(holder: string): NonNullable<Claim['turn']> {
+    return { holder, until: this.#now() + TURN_SECONDS * 1000 };
+  }
+
+  /** Returns the claim that the key has: `given` unless an earlier request has one. */
+  async claim(id: string, given: Claim): Promise<Claim | undefined> {
+    return (await this.#claims.put(id, given)) ? given : ((await this.#claims.read(id)) as Claim | undefined);
+  }
+
+  async putAnswer(request: string, outcome: Outcome): Promise<void> {
+    await this.#answers.put(request, outcome);
+  }
+
+  /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
+  async answerOrTurn(held: Held, holder: string): Promise<Outcome | undefined> {
+    for (;;) {
+      const outcome = await this.#wait(held);
+      if (outcome) return outcome;
+      // The previous attempt may have stored its answer after `#wait` had looked for it, and before its turn ended.
+      if (await this.#takeTurn(held, holder)) return this.#answerOf(held.request);
+    }
+  }
+
+  /** Gives the turn back, unless another attempt has it. Goes on for as long as the turn lasts, because the store may be unavailable. */
+  async giveBack(held: Held, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
     for (
       const until = performance.now() + TURN_SECONDS * 1000;
@@ -90,7 +111,7 @@ export function createOnce({ records: { artifact }, service: { now } }: Pick<Ext
       await sleep(GIVE_BACK_MS, undefined, { ref: false })
     ) {
       try {
-        await changeClaim(held, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
+        await this.#change(held, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
         return;
       } catch {
         // The outage is in the log already.
@@ -98,40 +119,62 @@ export function createOnce({ records: { artifact }, service: { now } }: Pick<Ext
     }
   }
 
-  /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
-  async function wait(held: Held): Promise<Outcome | undefined> {
-    for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
-      const outcome = await readAnswer(held.request);
-      const claim = outcome ? undefined : await readClaim(held);
-      if (outcome || !claim || isFree(claim)) return outcome;
-    }
-    throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
-  }
-
-  /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
-  async function answerOrTurn(held: Held, holder: string): Promise<Outcome | undefined> {
-    for (;;) {
-      const outcome = await wait(held);
-      if (outcome) return outcome;
-      // The previous attempt may have stored its answer after `wait` had looked for it, and before its turn ended.
-      if (await takeTurn(held, holder)) return readAnswer(held.request);
-    }
-  }
-
   /** Remembers a value in the claim before it is used. The first one counts, also if its attempt was thought to have failed. */
-  const rememberIn =
-    (held: Held): OperationRequest['remember'] =>
-    async (name, make) => {
-      const known = (await readClaim(held))?.remembered ?? {};
-      if (name in known) return known[name] as never;
+  rememberIn(held: Held): OperationRequest['remember'] {
+    return async (name, make) => {
+      const remembered = (await this.#read(held))?.remembered ?? {};
+      if (name in remembered) return remembered[name] as never;
       const value = await make();
-      const claim = await changeClaim(held, (one) => {
-        const { remembered = {} } = one;
-        return name in remembered ? one : { ...one, remembered: { ...remembered, [name]: value } };
+      const claim = await this.#change(held, (one) => {
+        const { remembered: before = {} } = one;
+        return name in before ? one : { ...one, remembered: { ...before, [name]: value } };
       });
       if (!claim) throw errors('idempotency_conflict');
       return claim.remembered?.[name] as never;
     };
+  }
+
+  /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
+  async #wait(held: Held): Promise<Outcome | undefined> {
+    for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
+      const outcome = await this.#answerOf(held.request);
+      const claim = outcome ? undefined : await this.#read(held);
+      if (outcome || !claim || this.#isFree(claim)) return outcome;
+    }
+    throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
+  }
+
+  /** Takes the turn. False if another attempt was faster. */
+  async #takeTurn(held: Held, holder: string): Promise<boolean> {
+    const claim = await this.#change(held, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
+    // The day of the key has just ended.
+    if (!claim) throw errors('idempotency_conflict');
+    return claim.turn?.holder === holder;
+  }
+
+  #isFree({ turn }: Claim): boolean {
+    return turn === undefined || turn.until <= this.#now();
+  }
+
+  async #answerOf(request: string): Promise<Outcome | undefined> {
+    return (await this.#answers.read(request)) as Outcome | undefined;
+  }
+
+  /** The claim of the request. Undefined after its day, also if another request has the key now. */
+  async #read({ id, request }: Held): Promise<Claim | undefined> {
+    const claim = (await this.#claims.read(id)) as Claim | undefined;
+    return claim?.request === request ? claim : undefined;
+  }
+
+  async #change({ id, request }: Held, change: (claim: Claim) => Claim): Promise<Claim | undefined> {
+    const changeOwn = (claim: Claim): Claim => (claim.request === request ? change(claim) : claim);
+    const claim = (await this.#claims.update(id, (before) => before && changeOwn(before as Claim))) as Claim | undefined;
+    return claim?.request === request ? claim : undefined;
+  }
+}
+
+export function createOnce(context: Pick<ExtensionContext, 'records' | 'service'>): Once {
+  const stored = new Claims(context);
 
   return async (ctx, { actor, client, account }, body, run) => {
     const key = ctx.get('Idempotency-Key');
@@ -147,21 +190,21 @@ export function createOnce({ records: { artifact }, service: { now } }: Pick<Ext
     // Unique to this attempt, so that it never gives back the turn of another one.
     const holder = randomUUID();
     const request = v7();
-    const given: Claim = { fingerprint, request, ids: Array.from({ length: IDS }, () => v7()), turn: turnOf(holder) };
+    const given: Claim = { fingerprint, request, ids: Array.from({ length: IDS }, () => v7()), turn: stored.turnOf(holder) };
     let held: Held = { id, request };
     try {
-      const isFirst = await stored.claims.put(id, given);
-      const claim = isFirst ? given : ((await stored.claims.read(id)) as Claim | undefined);
+      const claim = await stored.claim(id, given);
+      const isFirst = claim === given;
       if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
       held = { id, request: claim.request };
-      const before = isFirst ? undefined : await answerOrTurn(held, holder);
+      const before = isFirst ? undefined : await stored.answerOrTurn(held, holder);
       if (before) return replayed(ctx, before);
-      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, rememberIn(held)));
-      await stored.answers.put(claim.request, outcome);
+      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, stored.rememberIn(held)));
+      await stored.putAnswer(claim.request, outcome);
       return outcome;
     } catch (error) {
       // Runs after the answer to the client. A retry that comes earlier waits for the turn.
-      void giveBack(held, holder);
+      void stored.giveBack(held, holder);
       throw error;
     }
   };

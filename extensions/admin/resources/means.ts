@@ -11,6 +11,7 @@ import {
   type Client,
   type ClientMeans,
   defineOperation,
+  type ExtensionArtifacts,
   type ExtensionContext,
   type Group,
   isAdminScope,
@@ -118,85 +119,72 @@ export interface MeansChecks {
   readonly operations: readonly Operation[];
 }
 
-export function createMeansChecks({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): MeansChecks {
-  const shown = artifact(listings);
-  const idOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
-  const fresh = (value: unknown): Listing =>
-    ((value as Listing | undefined) ?? []).filter(([, at]) => at > now() - listings.lifetimeSeconds * 1000);
+/** What administrators were shown, and what they confirm. */
+class Listings {
+  readonly #shown: ExtensionArtifacts;
+  readonly #now: () => number;
+
+  constructor({ records, service }: Pick<ExtensionContext, 'records' | 'service'>) {
+    this.#shown = records.artifact(listings);
+    this.#now = service.now;
+  }
 
   /** Records the means that the administrator is shown now, in addition to earlier ones. */
-  async function list(request: Request, found: Found, means: readonly Listed[]): Promise<Shown[]> {
+  async list(request: Request, found: Found, means: readonly Listed[]): Promise<Shown[]> {
     const listed = means.slice(0, MOST_MEANS);
-    const digests = new Map(listed.map((one) => [digestOf(one), now()]));
-    await shown.update(
-      idOf(request, found),
-      (value) => [...fresh(value).filter(([digest]) => !digests.has(digest)), ...digests].slice(-MOST_DIGESTS),
+    const digests = new Map(listed.map((one) => [digestOf(one), this.#now()]));
+    await this.#shown.update(
+      keyOf(request, found),
+      (value) => [...this.#recent(value).filter(([digest]) => !digests.has(digest)), ...digests].slice(-MOST_DIGESTS),
       { lifetimeSeconds: listings.lifetimeSeconds },
     );
     return shownTo(request, found, listed);
-  }
-
-  /** Returns the means that the administrator was not shown within the last hour. */
-  async function unseen(request: Request, found: Found): Promise<readonly Listed[]> {
-    const seen = new Set(fresh(await shown.read(idOf(request, found))).map(([digest]) => digest));
-    return meansIn(found).filter((one) => !seen.has(digestOf(one)));
   }
 
   /**
    * @param users whose means the administrator confirms. @default all that were found
    * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
    */
-  async function check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
+  async check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
     const all = meansIn(found);
     if (all.length === 0) return undefined;
     if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
-    const unlisted = isConfirmed ? await unseen(request, found) : all;
+    const unlisted = isConfirmed ? await this.#unseen(request, found) : all;
     if (unlisted.length > 0)
-      throw errors('means_unconfirmed', { means: await list(request, found, unlisted), total: shownTo(request, found).length });
+      throw errors('means_unconfirmed', { means: await this.list(request, found, unlisted), total: shownTo(request, found).length });
     return () => request.directory.means.confirm(users);
   }
 
-  const ofOne = async ({ params, directory }: Request, groupId?: string): Promise<Found> => {
-    const { tid = '', id = '' } = params;
-    const added = groupId === undefined ? [] : await directory.privileges.ofGroupIds({ tid, groupIds: [groupId] });
-    return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id), added) };
-  };
+  /** Returns the means that the administrator was not shown within the last hour. */
+  async #unseen(request: Request, found: Found): Promise<readonly Listed[]> {
+    const seen = new Set(this.#recent(await this.#shown.read(keyOf(request, found))).map(([digest]) => digest));
+    return meansIn(found).filter((one) => !seen.has(digestOf(one)));
+  }
 
+  #recent(value: unknown): Listing {
+    return ((value as Listing | undefined) ?? []).filter(([, at]) => at > this.#now() - listings.lifetimeSeconds * 1000);
+  }
+}
+
+export function createMeansChecks(context: Pick<ExtensionContext, 'records' | 'service'>): MeansChecks {
+  const shown = new Listings(context);
   return {
     async ofUser(request, person, added, isConfirmed) {
       if (added.length === 0 && !isConfirmed) return undefined;
-      return check(request, { id: person.user.id, users: await request.directory.means.unconfirmed(person, added) }, isConfirmed);
+      return shown.check(request, { id: person.user.id, users: await request.directory.means.unconfirmed(person, added) }, isConfirmed);
     },
 
     async ofNewUser(request, person, privileges, isConfirmed) {
       const { means } = request.directory;
       const sources = means.unconfirmedAddress(person, privileges);
-      if (!(await check(request, { id: person.id, users: [], sources }, isConfirmed))) return undefined;
+      if (!(await shown.check(request, { id: person.id, users: [], sources }, isConfirmed))) return undefined;
       return (written) => {
         const listed = sources.map((one) => ({ ...one, userId: written.user.id }));
         return means.confirm([{ person: written, privileges, means: listed }]);
       };
     },
 
-    async ofGroup(request, group, permissionIds, isConfirmed) {
-      const { means, privileges } = request.directory;
-      const granted = { tid: group.tid, permissionIds };
-      const held = privileges.ofGroups([granted]);
-      if (held.length === 0) return undefined;
-      const sources = await means.unconfirmedSources(group, held);
-      const users: UnconfirmedUser[] = [];
-      for await (const user of means.unconfirmedMembers(group, held)) users.push(user);
-      if (isConfirmed && sources.length > 0 && !privileges.mayTakePermissions(request.administrator, granted))
-        throw errors('grant_exceeds_own');
-      const ofUsers = await check(request, { id: group.id, users, sources }, isConfirmed);
-      return (
-        ofUsers &&
-        (async () => {
-          await means.confirmSources(group, sources, held);
-          await ofUsers();
-        })
-      );
-    },
+    ofGroup: (request, group, permissionIds, isConfirmed) => checkGroup(shown, request, group, permissionIds, isConfirmed),
 
     async ofClient(request, client, { allowedScopes, trustedLoginHint }, isConfirmed) {
       const writers = authorityOfClient(client);
@@ -204,48 +192,87 @@ export function createMeansChecks({ records: { artifact }, service: { now } }: P
         allowedScopes.filter(isAdminScope).every(writers.holds) &&
         (!trustedLoginHint || (await request.directory.privileges.mayTrustHints(writers)));
       if (isCovered) return false;
-      await check(request, { id: client.id, users: [], client: meansOfClient(client) }, isConfirmed);
+      await shown.check(request, { id: client.id, users: [], client: meansOfClient(client) }, isConfirmed);
       return true;
     },
 
-    operations: [
-      defineOperation({
-        method: 'GET',
-        path: MEANS,
-        scope: 'idp.users:read',
-        summary: 'Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them',
-        query: listQuery,
-        answer: MeansList,
-        async handle(request) {
-          const found = await ofOne(request, request.query.groupId);
-          return { items: await list(request, found, meansIn(found)), total: shownTo(request, found).length };
-        },
-      }),
-      defineOperation({
-        method: 'POST',
-        path: `${MEANS}/confirm`,
-        scope: 'idp.users:write',
-        summary: 'Vouches for the means of a user, and of its parent, that the caller was shown, so that they count',
-        answer: Confirmed,
-        errors: ['grant_exceeds_own', 'means_unconfirmed'],
-        async handle(request) {
-          const { administrator, directory } = request;
-          const found = await ofOne(request);
-          // Privileges of the parent must not prevent a confirmation of the child's means.
-          const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
-          const users = found.users.filter((_, index) => isAllowed[index]);
-          const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
-          const confirmation = await check(request, found, true, users.length > 0 ? users : found.users);
-          const hasMoreElsewhere = left.users.some(({ person }) => !administrator.administers(person.tid));
-          const items = shownTo(request, { ...found, users });
-          const answer = await request.remember('answer', () => ({ items, left: shownTo(request, left), hasMoreElsewhere }));
-          await confirmation?.();
-          return answer;
-        },
-      }),
-    ],
+    operations: [listOperation(shown), confirmOperation(shown)],
   };
 }
+
+async function checkGroup(
+  shown: Listings,
+  request: Request,
+  group: Group,
+  permissionIds: readonly string[],
+  isConfirmed: boolean,
+): Promise<Confirmation | undefined> {
+  const { means, privileges } = request.directory;
+  const granted = { tid: group.tid, permissionIds };
+  const held = privileges.ofGroups([granted]);
+  if (held.length === 0) return undefined;
+  const sources = await means.unconfirmedSources(group, held);
+  const users: UnconfirmedUser[] = [];
+  for await (const user of means.unconfirmedMembers(group, held)) users.push(user);
+  if (isConfirmed && sources.length > 0 && !privileges.mayTakePermissions(request.administrator, granted))
+    throw errors('grant_exceeds_own');
+  const ofUsers = await shown.check(request, { id: group.id, users, sources }, isConfirmed);
+  return (
+    ofUsers &&
+    (async () => {
+      await means.confirmSources(group, sources, held);
+      await ofUsers();
+    })
+  );
+}
+
+const listOperation = (shown: Listings) =>
+  defineOperation({
+    method: 'GET',
+    path: MEANS,
+    scope: 'idp.users:read',
+    summary: 'Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them',
+    query: listQuery,
+    answer: MeansList,
+    async handle(request) {
+      const found = await foundOfUser(request, request.query.groupId);
+      return { items: await shown.list(request, found, meansIn(found)), total: shownTo(request, found).length };
+    },
+  });
+
+const confirmOperation = (shown: Listings) =>
+  defineOperation({
+    method: 'POST',
+    path: `${MEANS}/confirm`,
+    scope: 'idp.users:write',
+    summary: 'Vouches for the means of a user, and of its parent, that the caller was shown, so that they count',
+    answer: Confirmed,
+    errors: ['grant_exceeds_own', 'means_unconfirmed'],
+    async handle(request) {
+      const { administrator, directory } = request;
+      const found = await foundOfUser(request);
+      // Privileges of the parent must not prevent a confirmation of the child's means.
+      const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
+      const users = found.users.filter((_, index) => isAllowed[index]);
+      const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
+      const confirmation = await shown.check(request, found, true, users.length > 0 ? users : found.users);
+      const hasMoreElsewhere = left.users.some(({ person }) => !administrator.administers(person.tid));
+      const items = shownTo(request, { ...found, users });
+      const answer = await request.remember('answer', () => ({ items, left: shownTo(request, left), hasMoreElsewhere }));
+      await confirmation?.();
+      return answer;
+    },
+  });
+
+/** @param groupId a group that the user is about to be in */
+async function foundOfUser({ params, directory }: Request, groupId?: string): Promise<Found> {
+  const { tid = '', id = '' } = params;
+  const added = groupId === undefined ? [] : await directory.privileges.ofGroupIds({ tid, groupIds: [groupId] });
+  return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id), added) };
+}
+
+/** The key of what an administrator was shown of a record. */
+const keyOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
 
 type Shown = Omit<VouchedMeans, 'vouchedBy' | 'revision'>;
 type Listed = VouchedMeans | ClientMeans;

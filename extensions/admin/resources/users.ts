@@ -100,32 +100,33 @@ async function groupsOf(directory: Directory, person: PersonWithUser) {
 /** A new user, whose groups may need the confirmation of the person's address. */
 const grantedUser = form({ ...newUserForm.properties, confirm });
 
-export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
-  ...crud<UserRow>({
-    name: 'users',
-    noun: 'a user',
-    path: '/tenants/{tid}/users',
-    record: { collection: 'persons', index: 'byUser', pointer: '/user' },
-    item: userItem,
-    view: userView,
-    query: recordForms.lists.users,
-    changeable: userForm,
-    always: ['emailVerified', 'externalIdentities'],
-    errors: ['user_name_taken', 'grant_exceeds_own', 'email_unproven'],
-    isRemovable: true,
-    removeErrors: ['grant_exceeds_own'],
-    service(request) {
-      const all = request.directory.forTenant(request.params.tid as string).users;
-      return { ...all, remove: (id: string) => all.remove(id, mayEndLink(request)) };
-    },
-    async guard(request, person, members) {
-      checkEmailVerified(request, members, person?.user);
-      if (!person) return;
-      const before = userView(person);
-      const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], before[name]));
-      if (isChanged) await checkMayBecome(request, person);
-    },
-  }),
+const ofUsers = crud<UserRow>({
+  name: 'users',
+  noun: 'a user',
+  path: '/tenants/{tid}/users',
+  record: { collection: 'persons', index: 'byUser', pointer: '/user' },
+  item: userItem,
+  view: userView,
+  query: recordForms.lists.users,
+  changeable: userForm,
+  always: ['emailVerified', 'externalIdentities'],
+  errors: ['user_name_taken', 'grant_exceeds_own', 'email_unproven'],
+  isRemovable: true,
+  removeErrors: ['grant_exceeds_own'],
+  service(request) {
+    const all = request.directory.forTenant(request.params.tid as string).users;
+    return { ...all, remove: (id: string) => all.remove(id, mayEndLink(request)) };
+  },
+  async guard(request, person, members) {
+    checkEmailVerified(request, members, person?.user);
+    if (!person) return;
+    const before = userView(person);
+    const isChanged = signsIn.some((name) => name in members && !isDeepStrictEqual(members[name], before[name]));
+    if (isChanged) await checkMayBecome(request, person);
+  },
+});
+
+const newUser = (means: Pick<MeansChecks, 'ofNewUser'>) =>
   defineOperation({
     ...write,
     method: 'POST',
@@ -155,26 +156,32 @@ export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
       await confirmMeans?.(made);
       return userView(made);
     },
-  }),
+  });
+
+const enabled = defineOperation({
+  ...write,
+  method: 'POST',
+  path: '/tenants/{tid}/users/{id}/enable',
+  summary: 'Gives a disabled user the status from before',
+  answer: userItem,
+  errors: ['grant_exceeds_own'],
+  async handle(request) {
+    const { users: all } = request.directory.forTenant(request.params.tid);
+    return userView(
+      await writeJudged(
+        await all.require(request.params.id),
+        (person) => checkMayBecome(request, person),
+        (check) => all.enable(request.params.id, check),
+      ),
+    );
+  },
+});
+
+export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
+  ...ofUsers,
+  newUser(means),
   ended('disable', 'Ends every sign-in of a user, and allows no other'),
-  defineOperation({
-    ...write,
-    method: 'POST',
-    path: '/tenants/{tid}/users/{id}/enable',
-    summary: 'Gives a disabled user the status from before',
-    answer: userItem,
-    errors: ['grant_exceeds_own'],
-    async handle(request) {
-      const { users: all } = request.directory.forTenant(request.params.tid);
-      return userView(
-        await writeJudged(
-          await all.require(request.params.id),
-          (person) => checkMayBecome(request, person),
-          (check) => all.enable(request.params.id, check),
-        ),
-      );
-    },
-  }),
+  enabled,
   ended('sign-out', 'Ends every sign-in of a user'),
   defineOperation({
     method: 'GET',
