@@ -11,7 +11,7 @@ import {
 } from '../../lib/extension-door.js';
 import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
 import type { Pages } from './pages.js';
-import { METHOD } from './people/accounts.js';
+import { METHOD } from './people/openings.js';
 import type { Connection } from './records.js';
 import { type Providers, whyUnfit } from './upstream/provider.js';
 import { type Asked, authorizationUrl } from './upstream/request.js';

@@ -6,9 +6,10 @@ import { type ExtensionContext, form, formField, IdpError, type Interaction, pre
 import { type ConnectionBook, isActive } from './book.js';
 import type { ConnectionMethod } from './method.js';
 import { NONE, type Pages } from './pages.js';
-import type { Opening, People } from './people/accounts.js';
+import type { People } from './people/accounts.js';
 import { linkRoutes, type SignInAs } from './people/linking.js';
 import { labelOf } from './people/mapping.js';
+import type { Opening } from './people/openings.js';
 import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
 import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
 import { nextAfter } from './upstream/logout.js';

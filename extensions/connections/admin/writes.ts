@@ -1,7 +1,7 @@
 /** Connections as they are written, by the admin API and by a seed. */
 import { type Attribution, type ExtensionContext, IdpError, present, type Voucher } from '../../../lib/extension-door.js';
 import type { ConnectionBook } from '../book.js';
-import { METHOD } from '../people/accounts.js';
+import { METHOD } from '../people/openings.js';
 import { type Connection, type ConnectionFields, connections } from '../records.js';
 import { type ConnectionSecrets, withKey } from '../upstream/secrets.js';
 import { vouchersOf } from '../vouchers.js';

@@ -19,7 +19,8 @@ import { type ConnectionBook, isActive } from '../book.js';
 import type { Pages } from '../pages.js';
 import { type Connection, type Stranger, strangers } from '../records.js';
 import type { Upstream } from '../upstream/answer.js';
-import type { Opening, People } from './accounts.js';
+import type { People } from './accounts.js';
+import type { Opening } from './openings.js';
 
 interface LinkParts {
   readonly context: ExtensionContext;
