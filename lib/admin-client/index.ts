@@ -1,9 +1,9 @@
 /**
  * The client of the admin API: the door `tenant-idp/admin-client`, for programs in which the service does not run.
  *
- * `operations` is written from the OpenAPI document by `npm run admin-client`. `client` types requests by it. A request gets an access token by client
- * credentials (`access-tokens`), is sent again where that is safe (`retries`), and a refusal becomes an error with the code of its problem details
- * (`admin-api-error`).
+ * `operations` is written from the OpenAPI document by `npm run admin-client`, with `openapi-typescript`. `client` types requests by it, and sends again what
+ * is safe to send again. A request gets an access token by client credentials (`access-tokens`), and a refusal becomes an error with the code of its problem
+ * details (`admin-api-error`).
  */
 export { type AdminApiError, isAdminApiError, type Problem } from './admin-api-error.js';
 export {

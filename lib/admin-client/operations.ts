@@ -3,9 +3,8 @@
 export interface ApiResource {
   readonly name: string;
   readonly scopes: readonly string[];
-  readonly scopeDescriptions?: Readonly<
-    Record<
-      string,
+  readonly scopeDescriptions?: {
+    readonly [key: string]:
       | string
       | {
           readonly en?: string;
@@ -14,9 +13,8 @@ export interface ApiResource {
           readonly da?: string;
           readonly fi?: string;
           readonly de?: string;
-        }
-    >
-  >;
+        };
+  };
   readonly introspects: 'own' | 'all';
   readonly allowedTenants?: readonly string[];
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -24,17 +22,22 @@ export interface ApiResource {
   readonly status: 'active' | 'disabled';
   readonly id: string;
   /** those that are live, the newest first */
-  readonly secrets: readonly { readonly expiresAt?: string }[];
+  readonly secrets: readonly {
+    /** Format: date-time */
+    readonly expiresAt?: string;
+  }[];
   /** shown this once */
   readonly secret?: string;
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
 export interface Client {
   readonly id: string;
   readonly name: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly metadata: { readonly [key: string]: unknown };
   readonly allowedScopes: readonly string[];
   readonly requirePkce?: boolean;
   readonly fapi?: '2.0';
@@ -67,12 +70,17 @@ export interface Client {
   readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   /** those that are live, the newest first */
-  readonly secrets: readonly { readonly expiresAt?: string }[];
+  readonly secrets: readonly {
+    /** Format: date-time */
+    readonly expiresAt?: string;
+  }[];
   /** shown this once */
   readonly secret?: string;
   /** parts of the metadata that are left out or read otherwise; in the answer to the write alone */
   readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -129,7 +137,7 @@ export interface Connection {
   readonly postLogoutRedirectUri: string;
   /** Its public keys, for `private_key_jwt` */
   readonly jwksUri?: string;
-  readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
+  readonly publicKeys: readonly { readonly [key: string]: unknown }[];
   /** Parts of the discovery document that are left out, as the service read it last, and mapped groups that nobody gets until they are confirmed */
   readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   readonly createdAt: string;
@@ -149,7 +157,7 @@ export interface Event {
   readonly requestid?: string;
   /** Its place in the one order */
   readonly sequence: string;
-  readonly data: Readonly<Record<string, unknown>>;
+  readonly data: { readonly [key: string]: unknown };
 }
 
 export interface Factor {
@@ -168,7 +176,9 @@ export interface Group {
   readonly id: string;
   readonly name: string;
   readonly permissionIds: readonly string[];
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -188,11 +198,11 @@ export interface Impersonation {
   readonly reason?: string;
   /** the application that it was begun for */
   readonly clientId: string;
-  /** when it began */
+  /** when it began. Format: date-time */
   readonly startedAt: string;
-  /** when it ends at the latest */
+  /** when it ends at the latest. Format: date-time */
   readonly endsAt: string;
-  /** when it ended */
+  /** when it ended. Format: date-time */
   readonly endedAt?: string;
   readonly endedBy?: 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 }
@@ -201,8 +211,11 @@ export interface Key {
   readonly kid: string;
   readonly alg: 'RS256' | 'ES256';
   readonly state: 'next' | 'active' | 'retiring';
+  /** Format: date-time */
   readonly announcedAt?: string;
+  /** Format: date-time */
   readonly activatedAt?: string;
+  /** Format: date-time */
   readonly removeAt?: string;
 }
 
@@ -236,7 +249,9 @@ export interface Permission {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -251,12 +266,19 @@ export interface Person {
   readonly phoneNumberVerified: boolean;
   readonly pictureUrl?: string;
   readonly externalId?: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly attributes: { readonly [key: string]: unknown };
   /** the number itself is never answered */
   readonly hasNationalId: boolean;
   readonly user?: User;
-  readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: string };
+  readonly invitation?: {
+    readonly id: string;
+    readonly status: string;
+    /** Format: date-time */
+    readonly expiresAt: string;
+  };
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -274,24 +296,32 @@ export interface PersonExport {
     readonly phoneNumberVerified: boolean;
     readonly pictureUrl?: string;
     readonly externalId?: string;
-    readonly attributes: Readonly<Record<string, unknown>>;
+    readonly attributes: { readonly [key: string]: unknown };
     /** the number itself is never answered */
     readonly hasNationalId: boolean;
+    /** Format: date-time */
     readonly createdAt: string;
+    /** Format: date-time */
     readonly updatedAt: string;
   };
   readonly user?: User;
   readonly groups: readonly { readonly id: string; readonly name: string }[];
-  readonly password?: { readonly changedAt: string };
+  readonly password?: {
+    /** Format: date-time */
+    readonly changedAt: string;
+  };
   readonly consents: readonly {
     readonly clientId: string;
     readonly scopes: readonly string[];
     readonly claims?: readonly string[];
+    /** Format: date-time */
     readonly at: string;
   }[];
-  readonly invitations: readonly Readonly<Record<string, unknown>>[];
+  readonly invitations: readonly { readonly [key: string]: unknown }[];
   /** sessions, grants, and what extensions keep, by the names of their collections */
-  readonly others: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  readonly others: {
+    readonly [key: string]: readonly { readonly [key: string]: unknown }[];
+  };
   /** records that are left out, because they cannot be read, with a JSON Pointer to the malformed member */
   readonly unreadable?: readonly { readonly collection: string; readonly id: string; readonly path: string }[];
 }
@@ -303,7 +333,9 @@ export interface Secret {
 
 export interface Session {
   readonly id: string;
+  /** Format: date-time */
   readonly signedInAt: string;
+  /** Format: date-time */
   readonly expiresAt: string;
   readonly amr: readonly string[];
   readonly idp: string;
@@ -315,7 +347,9 @@ export interface Subsidiary {
   readonly id: string;
   readonly name: string;
   readonly organisationNumber?: string;
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -338,7 +372,9 @@ export interface Tenant {
   };
   readonly locale?: string;
   readonly status: 'active' | 'disabled';
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -362,7 +398,9 @@ export interface User {
   readonly groupIds: readonly string[];
   readonly parentUserId?: string;
   readonly isParent: boolean;
+  /** Format: date-time */
   readonly createdAt: string;
+  /** Format: date-time */
   readonly updatedAt: string;
 }
 
@@ -552,14 +590,16 @@ export interface Operations {
       readonly subsidiaryId?: string;
       readonly givenName?: string;
       readonly familyName?: string;
+      /** Format: idn-email */
       readonly email?: string;
+      /** Format: idn-email */
       readonly secondEmail?: string;
       readonly phoneNumber?: string;
       readonly phoneNumberVerified?: boolean;
       readonly nationalId?: string;
       readonly pictureUrl?: string;
       readonly externalId?: string;
-      readonly attributes?: Readonly<Record<string, unknown>>;
+      readonly attributes?: { readonly [key: string]: unknown };
       readonly user?: {
         readonly id?: string;
         readonly userName: string;
@@ -590,7 +630,7 @@ export interface Operations {
       readonly nationalId?: string | null;
       readonly pictureUrl?: string | null;
       readonly externalId?: string | null;
-      readonly attributes?: Readonly<Record<string, unknown | null>>;
+      readonly attributes?: { readonly [key: string]: unknown | null };
     };
     readonly answer: Person;
   };
@@ -827,7 +867,7 @@ export interface Operations {
     readonly body: {
       readonly id: string;
       readonly name: string;
-      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly metadata?: { readonly [key: string]: unknown };
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean;
       readonly fapi?: '2.0';
@@ -872,7 +912,7 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly body: {
       readonly name?: string;
-      readonly metadata?: Readonly<Record<string, unknown | null>>;
+      readonly metadata?: { readonly [key: string]: unknown | null };
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean | null;
       readonly fapi?: '2.0' | null;
@@ -935,9 +975,8 @@ export interface Operations {
     readonly body: {
       readonly name: string;
       readonly scopes: readonly string[];
-      readonly scopeDescriptions?: Readonly<
-        Record<
-          string,
+      readonly scopeDescriptions?: {
+        readonly [key: string]:
           | string
           | {
               readonly en?: string;
@@ -946,9 +985,8 @@ export interface Operations {
               readonly da?: string;
               readonly fi?: string;
               readonly de?: string;
-            }
-        >
-      >;
+            };
+      };
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[];
       readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -969,9 +1007,8 @@ export interface Operations {
     readonly body: {
       readonly name?: string;
       readonly scopes?: readonly string[];
-      readonly scopeDescriptions?: Readonly<
-        Record<
-          string,
+      readonly scopeDescriptions?: {
+        readonly [key: string]:
           | (
               | string
               | {
@@ -983,9 +1020,8 @@ export interface Operations {
                   readonly de?: string;
                 }
             )
-          | null
-        >
-      > | null;
+          | null;
+      } | null;
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[] | null;
       readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;

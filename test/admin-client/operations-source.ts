@@ -1,5 +1,9 @@
-/** The types of the admin client, written from the OpenAPI document of the service. */
+/**
+ * The types of the admin client, written from the OpenAPI document of the service. `openapi-typescript` makes the type of each schema; here they get names and
+ * are put together by operation, so that an editor shows `Person` and not the members of a person.
+ */
 import { spawnSync } from 'node:child_process';
+import { astToString, type GlobalContext, type SchemaObject, transformSchemaObject } from 'openapi-typescript';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -89,50 +93,27 @@ const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value);
 const nameOf = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
 
-function typeOf(schema: Schema): string {
-  const {
-    $ref,
-    const: constant,
-    enum: values,
-    anyOf,
-    oneOf,
-    allOf,
-    type,
-  } = schema as {
-    $ref?: string;
-    const?: unknown;
-    enum?: readonly unknown[];
-    anyOf?: readonly Schema[];
-    oneOf?: readonly Schema[];
-    allOf?: readonly Schema[];
-    type?: string | readonly string[];
-  };
-  if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
-  if ('const' in schema) return literal(constant);
-  if (values) return values.map(literal).join(' | ');
-  const several = anyOf ?? oneOf;
-  if (several) return `(${[...new Set(several.map(typeOf))].join(' | ')})`;
-  if (allOf) return allOf.map(typeOf).join(' & ');
-  if (Array.isArray(type)) return `(${type.map((each) => typeOf({ ...schema, type: each })).join(' | ')})`;
-  if (type === 'object') return objectType(schema);
-  if (type === 'array') return `readonly ${wrapped(typeOf((schema.items as Schema | undefined) ?? {}))}[]`;
-  if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'string' || type === 'boolean' || type === 'null') return type;
-  return 'unknown';
-}
+/** Settings of `openapi-typescript` that a schema by itself needs. */
+const ctx = { immutable: true, discriminators: { objects: {}, refsHandled: [] }, injectFooter: [] } as unknown as GlobalContext;
 
-const wrapped = (type: string): string => (/[|&{]/.test(type) && !type.startsWith('(') && !type.startsWith('{') ? `(${type})` : type);
+/** Returns the type of a schema. Schemas of the components stand in it by name. */
+const typeOf = (schema: Schema): string =>
+  astToString(transformSchemaObject(schema as SchemaObject, { path: '#', ctx }))
+    .trim()
+    .replace(/components\["schemas"\]\["(\w+)"\]/g, '$1')
+    .replace(/[ \t]*\/\*\*([\s\S]*?)\*\/\n?/g, (_, comment: string) => plainComment(comment))
+    // Small objects on one line.
+    .replace(/\{\n[^{}/]*\}/g, (members) => members.replace(/\s+/g, ' '));
 
-function objectType({ properties, required = [], patternProperties, additionalProperties, minProperties: _ }: Schema): string {
-  const members = Object.entries((properties ?? {}) as Readonly<Record<string, Schema>>).map(([name, schema]) => {
-    const text = typeof schema.description === 'string' ? `/** ${schema.description.replaceAll('*/', '')} */\n` : '';
-    return `${text}readonly ${nameOf(name)}${(required as readonly string[]).includes(name) ? '' : '?'}: ${typeOf(schema)};`;
-  });
-  const others = Object.values((patternProperties ?? {}) as Readonly<Record<string, Schema>>)[0] ?? additionalProperties;
-  const isLong = members.some((member) => member.startsWith('/**'));
-  if (members.length > 0) return isLong ? `{\n${members.join('\n')}\n}` : `{ ${members.join('\n')} }`;
-  if (others === false) return 'Readonly<Record<string, never>>';
-  return `Readonly<Record<string, ${typeof others === 'object' && others !== null ? typeOf(others as Schema) : 'unknown'}>>`;
+/** Returns a comment without what the type says as well. Editors show a description as text where it is no tag. */
+function plainComment(comment: string): string {
+  const lines = comment
+    .split('\n')
+    .map((line) => line.replace(/^\s*\*?\s*(?:@description )?/, '').trim())
+    .filter((line) => line !== '' && !/^@(?:enum|constant)\b/.test(line))
+    // The description first: editors cut a comment short.
+    .sort((a, b) => Number(a.startsWith('Format: ')) - Number(b.startsWith('Format: ')));
+  return lines.length === 0 ? '' : `/** ${lines.join('. ')} */\n`;
 }
 
 function formatted(source: string): string {
