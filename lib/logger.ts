@@ -12,6 +12,18 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
 }
 
+/* biome-ignore-start lint/suspicious/noConsole: the logger of a host that gives none */
+/** The logger of a host that gives none. */
+export const warningsToConsole: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (fields, message) => console.warn(message, ...shownFields(fields)),
+  error: (fields, message) => console.error(message, ...shownFields(fields)),
+};
+/* biome-ignore-end lint/suspicious/noConsole: the logger of a host that gives none */
+
+const shownFields = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).length > 0 ? [fields] : []);
+
 /**
  * A logger that passes on of an error what says what went wrong: drivers and clients put commands, records and requests on theirs, which are
  * not for logs.

@@ -1,27 +1,31 @@
-/** Checks of values in the options, and how they are put together to one of the whole. */
-import { isFunction, isObject, missing, type OptionPath, unknownMembers, valueAt, withMeant, wrong } from '../config-problem.js';
+/** Checks of values in the options, and how they are put together. */
+import { isFunction, isObject, missing, type OptionPath, valueAt, withMeant, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ValueCheck } from './values.js';
 
-/** Everything that is wrong with the value at a path. */
-export type Check = (value: unknown, path: OptionPath) => readonly ConfigProblem[];
+declare const right: unique symbol;
+
+/** Finds everything that is wrong with the value at a path. `T` is the type of a value that is right, for the compiler alone. */
+export interface Check<T = unknown> {
+  (value: unknown, path: OptionPath): readonly ConfigProblem[];
+  readonly [right]?: T;
+  /** Value of an option that is not given. */
+  readonly default?: unknown;
+  /** What is expected of an option that has to be there. */
+  readonly required?: string;
+}
 
 /** A check of a number, with the least and the most that it takes. */
-export type RangeCheck = Check & { readonly range: readonly [minimum: number, maximum: number] };
-
-/** A check of an object, with those of its members. */
-export type ObjectCheck = Check & {
-  readonly members: Readonly<Record<string, Check>>;
-  /** What is expected of members that have to be there. */
-  readonly required: Readonly<Record<string, string>>;
-};
+export interface RangeCheck extends Check<number> {
+  readonly range: readonly [minimum: number, maximum: number];
+}
 
 /** @param isShown whether a message repeats the value: it is short, and no secret where it belongs. */
-const unless = (holds: (value: unknown) => boolean, expected: string, isShown = false): Check =>
+const unless = <T>(holds: (value: unknown) => boolean, expected: string, isShown = false): Check<T> =>
   only((value) => (holds(value) ? undefined : expected), isShown);
 
 export const only =
-  (check: ValueCheck, isShown = false): Check =>
+  <T>(check: ValueCheck, isShown = false): Check<T> =>
   (value, path) => {
     const expected = check(value);
     return expected === undefined ? [] : [wrong(path, expected, value, isShown)];
@@ -29,21 +33,21 @@ export const only =
 
 /** The second is asked where the first finds nothing. */
 export const both =
-  (first: Check, second: Check): Check =>
+  <T>(first: Check<T>, second: Check): Check<T> =>
   (value, path) => {
     const problems = first(value, path);
     return problems.length > 0 ? problems : second(value, path);
   };
 
 /** @param example the function as one would write it: `(mail) => …` */
-export const callback = (example: string): Check => unless(isFunction, `a function: ${example}`);
-export const flag = (): Check => unless((value) => typeof value === 'boolean', 'true or false');
-export const record = (expected: string): Check => unless(isObject, expected);
-export const text = (expected: string, minLength: number): Check =>
+export const callback = <F extends (...args: never) => unknown>(example: string): Check<F> => unless(isFunction, `a function: ${example}`);
+export const flag = (): Check<boolean> => unless((value) => typeof value === 'boolean', 'true or false');
+export const record = <T extends object>(expected: string): Check<T> => unless(isObject, expected);
+export const text = (expected: string, minLength: number): Check<string> =>
   unless((value) => typeof value === 'string' && value.length >= minLength, expected, true);
 export const wholeNumber = (unit: string, minimum: number, maximum: number): RangeCheck =>
   Object.assign(
-    unless(
+    unless<number>(
       (value) => Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
       `${unit} from ${minimum} to ${maximum}`,
       true,
@@ -51,17 +55,17 @@ export const wholeNumber = (unit: string, minimum: number, maximum: number): Ran
     { range: [minimum, maximum] as const },
   );
 
-export const oneOf = (...choices: readonly string[]): Check => {
+export const oneOf = <const Choice extends string>(...choices: readonly Choice[]): Check<Choice> => {
   const expected = `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`;
   return (value, path) => {
-    if (choices.includes(value as string)) return [];
+    if (choices.includes(value as Choice)) return [];
     const problem = wrong(path, expected, value, true);
     return [typeof value === 'string' ? withMeant(problem, value, choices) : problem];
   };
 };
 
 /** Something that has what we use (`name`) and can do what we call (`send()`); whatever else it has is its own business. */
-export const withMembers = (expected: string, ...members: readonly string[]): Check => {
+export const withMembers = <T extends object>(expected: string, ...members: readonly string[]): Check<T> => {
   const has = (value: unknown, member: string) => {
     const found = valueAt(value, [member.replace('()', '')]);
     return member.endsWith('()') ? isFunction(found) : found !== undefined;
@@ -76,7 +80,7 @@ export const withMembers = (expected: string, ...members: readonly string[]): Ch
 };
 
 export const list =
-  (item: Check, expected: string, { min = 0, isUnique = false } = {}): Check =>
+  <T>(item: Check<T>, expected: string, { min = 0, isUnique = false } = {}): Check<readonly T[]> =>
   (value, path) => {
     if (!Array.isArray(value) || value.length < min || (isUnique && new Set(value).size < value.length))
       return [wrong(path, expected, value)];
@@ -84,8 +88,8 @@ export const list =
   };
 
 /** Of objects that each have a name. */
-export const listOfNamed = (expected: string): Check =>
-  list(both(record("an object with a name, such as { name: 'hr' }"), named), expected);
+export const listOfNamed = <T extends object>(expected: string): Check<readonly T[]> =>
+  list(both(record<T>("an object with a name, such as { name: 'hr' }"), named), expected);
 
 const NAME = "a name, such as 'hr'";
 
@@ -95,22 +99,7 @@ const named: Check = (value, path) => {
   return name === undefined ? [missing(at, NAME)] : text(NAME, 1)(name, at);
 };
 
-export const mapOf = (item: Check, expected: string): Check =>
-  both(record(expected), (value, path) => Object.entries(value as object).flatMap(([name, each]) => item(each, [...path, name])));
-
-/** An object that knows exactly the members of `T`; an `undefined` one is absent. */
-export function closed<T>(members: Record<keyof T & string, Check>, required: ObjectCheck['required'] = {}): ObjectCheck {
-  const names = Object.keys(members);
-  const given = (value: unknown, name: string): unknown => (Object.hasOwn(value as object, name) ? valueAt(value, [name]) : undefined);
-  const check = both(record(`an object with some of ${names.join(', ')}`), (value, path) => [
-    ...Object.entries(required).flatMap(([name, expected]) =>
-      given(value, name) === undefined ? [missing([...path, name], expected)] : [],
-    ),
-    ...unknownMembers(value as object, path, names, 'an option that exists'),
-    ...Object.entries<Check>(members).flatMap(([name, find]) => {
-      const member = given(value, name);
-      return member === undefined ? [] : find(member, [...path, name]);
-    }),
-  ]);
-  return Object.assign(check, { members, required });
-}
+export const mapOf = <T>(item: Check<T>, expected: string): Check<Readonly<Record<string, T>>> =>
+  both(record<Readonly<Record<string, T>>>(expected), (value, path) =>
+    Object.entries(value as object).flatMap(([name, each]) => item(each, [...path, name])),
+  );

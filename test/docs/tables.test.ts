@@ -38,10 +38,10 @@ describe('the tables of the documentation', () => {
     );
   });
 
-  test('options and their defaults are those that are declared', () => {
+  test('options, their values and their defaults are those that are declared', () => {
     const declared = declaredOptions.filter(({ isGroup }) => !isGroup);
-    expect(reference.table('Options', 'Option').map(([path, value]) => [path, unmarked(value)])).toEqual(
-      declared.map(({ path, default: value = '–' }) => [path, unmarked(value)]),
+    expect(reference.table('Options', 'Option').map(([path, value, standard]) => [path, value, unmarked(standard)])).toEqual(
+      declared.map(({ path, expected, default: text = '–' }) => [path, expected, unmarked(text)]),
     );
   });
 

@@ -1,38 +1,56 @@
 /** The options as `lib/options/options.ts` declares and documents them. */
 import { readFileSync } from 'node:fs';
 import ts from 'typescript';
+import type { Check } from '../../lib/options/checks.js';
+import { isGroup, type OptionTable } from '../../lib/options/declare.js';
+import { checkOptions, optionTable } from '../../lib/options/options.js';
 
-export interface Member {
+export interface DeclaredOption {
   readonly path: string;
-  readonly optional: boolean;
+  readonly check: Check;
   readonly description: string;
+  /** Text of the tag `@default`. */
   readonly default: string | undefined;
+  /** Form of the value, as a ConfigError names it. */
+  readonly expected: string;
   /** Whether it only holds other options. */
   readonly isGroup: boolean;
 }
 
 const source = ts.createSourceFile('options.ts', readFileSync('lib/options/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
-const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]));
+const literals = new Map(
+  source.statements
+    .filter(ts.isVariableStatement)
+    .flatMap(({ declarationList }) => declarationList.declarations)
+    .flatMap(({ name, initializer }) =>
+      initializer && ts.isObjectLiteralExpression(initializer) ? [[name.getText(source), initializer] as const] : [],
+    ),
+);
 
-/** The members of an interface of options, and of those it refers to. */
-function membersOf(name: string, prefix = ''): Member[] {
-  return (interfaces.get(name)?.members ?? ([] as readonly ts.TypeElement[])).flatMap((member) => {
-    const path = `${prefix}${(member.name as ts.Identifier).text}`;
-    const tag = ts.getJSDocTags(member).find((found) => found.tagName.text === 'default');
-    const [doc] = ts.getJSDocCommentsAndTags(member);
-    const type = ts.isPropertySignature(member) ? (member.type?.getText(source) ?? '') : '';
-    const isGroup = type.endsWith('Options');
+const setAt = ([name = '', ...rest]: readonly string[], value: unknown): object => ({
+  [name]: rest.length === 0 ? value : setAt(rest, value),
+});
+
+/** The options of a table, and of the tables in it, which are named as the option that holds them. */
+const optionsOf = (name: string, table: OptionTable, prefix = ''): readonly DeclaredOption[] =>
+  Object.entries(table).flatMap(([member, check]) => {
+    const path = prefix + member;
+    const property = literals.get(name)?.properties.find((each) => each.name?.getText(source) === member);
+    if (!property) throw new Error(`lib/options/options.ts has no ${member} in the table ${name}`);
+    const tag = ts.getJSDocTags(property).find(({ tagName }) => tagName.text === 'default');
+    const [doc] = ts.getJSDocCommentsAndTags(property);
+    const problem = checkOptions(setAt(path.split('.'), null), []).find((each) => each.path === path);
     return [
       {
         path,
-        optional: member.questionToken !== undefined,
+        check,
         description: ts.getTextOfJSDocComment(doc?.comment) ?? '',
         default: ts.getTextOfJSDocComment(tag?.comment),
-        isGroup,
+        expected: problem?.expected ?? '',
+        isGroup: isGroup(check),
       },
-      ...(isGroup ? membersOf(type, `${path}.`) : []),
+      ...(isGroup(check) ? optionsOf(member, check.options, `${path}.`) : []),
     ];
   });
-}
 
-export const declaredOptions: readonly Member[] = membersOf('IdentityProviderOptions');
+export const declaredOptions: readonly DeclaredOption[] = optionsOf('optionTable', optionTable);

