@@ -42,33 +42,54 @@ interface Answered {
 
 const random = () => randomBytes(32).toString('base64url');
 
-export function createServiceProvider(issuer: string, origin: string, { privateKey, certificate }: Keys): Router {
+interface ServiceProvider {
+  readonly places: ReturnType<typeof placesOf>;
+  readonly sessionCookie: string;
+  readonly startedCookie: string;
+  readonly sessions: LRUCache<string, Profile>;
+  readonly answered: LRUCache<string, Answered>;
+  readonly saml: () => Promise<SAML>;
+}
+
+export function createServiceProvider(issuer: string, origin: string, keys: Keys): Router {
   const places = placesOf(origin);
   // Browsers send a cookie to every port of a host.
   const sessionCookie = `expense_desk_${new URL(origin).port}`;
-  const startedCookie = `${sessionCookie}_started`;
-  const identityProvider = followMetadata(`${issuer}/idp/saml/metadata`);
-  const sessions = new LRUCache<string, Profile>({ max: 1000, ttl: 12 * 60 * 60 * 1000 });
-  const answered = new LRUCache<string, Answered>({ max: 1000, ttl: 60_000 });
-  const router = new Router();
-  const goTo = (ctx: Context, url: string) => {
-    ctx.status = 303;
-    ctx.redirect(url);
+  const desk: ServiceProvider = {
+    places,
+    sessionCookie,
+    startedCookie: `${sessionCookie}_started`,
+    sessions: new LRUCache({ max: 1000, ttl: 12 * 60 * 60 * 1000 }),
+    answered: new LRUCache({ max: 1000, ttl: 60_000 }),
+    saml: followIdentityProvider(issuer, places, keys),
   };
+  const router = new Router();
+  router.get('/saml', (ctx) => {
+    ctx.body = samlPage({ profile: signedIn(desk, ctx), signedOut: 'signed-out' in ctx.query });
+  });
+  router.get('/saml/sign-in', (ctx) => startSignIn(desk, ctx));
+  router.post('/saml/acs', bodyParser({ enableTypes: ['form'] }), (ctx) => readResponse(desk, ctx));
+  router.get('/saml/signed-in', (ctx) => finishSignIn(desk, ctx));
+  router.post('/saml/sign-out', (ctx) => signOut(desk, ctx));
+  router.get('/saml/slo', (ctx) => finishLogout(desk, ctx));
+  return router;
+}
 
-  let known: { readonly of: unknown; readonly saml: SAML } | undefined;
-  /** One, because it remembers which requests it made. */
-  async function samlNow(): Promise<SAML> {
-    const of = await identityProvider();
-    if (known?.of === of) return known.saml;
+/** Returns the service provider of node-saml. One is kept while the metadata stay the same, because it remembers which requests it made. */
+function followIdentityProvider(issuer: string, places: ServiceProvider['places'], { privateKey, certificate }: Keys): () => Promise<SAML> {
+  const identityProvider = followMetadata(`${issuer}/idp/saml/metadata`);
+  let current: { readonly metadata: unknown; readonly saml: SAML } | undefined;
+  return async () => {
+    const metadata = await identityProvider();
+    if (current?.metadata === metadata) return current.saml;
     const saml = new SAML({
       issuer: places.entityId,
       callbackUrl: places.acs,
       logoutCallbackUrl: places.logout,
-      entryPoint: of.signInUrl,
-      logoutUrl: of.logoutUrl,
-      idpIssuer: of.entityId,
-      idpCert: [...of.certificates],
+      entryPoint: metadata.signInUrl,
+      logoutUrl: metadata.logoutUrl,
+      idpIssuer: metadata.entityId,
+      idpCert: [...metadata.certificates],
       privateKey,
       publicCert: certificate,
       signatureAlgorithm: 'sha256',
@@ -80,65 +101,67 @@ export function createServiceProvider(issuer: string, origin: string, { privateK
       disableRequestedAuthnContext: true,
       validateInResponseTo: ValidateInResponseTo.always,
     });
-    known = { of, saml };
+    current = { metadata, saml };
     return saml;
+  };
+}
+
+function goTo(ctx: Context, url: string): void {
+  ctx.status = 303;
+  ctx.redirect(url);
+}
+
+const signedIn = ({ sessions, sessionCookie }: ServiceProvider, ctx: Context): Profile | undefined =>
+  sessions.get(ctx.cookies.get(sessionCookie) ?? '');
+
+function endSession({ sessions, sessionCookie }: ServiceProvider, ctx: Context): void {
+  sessions.delete(ctx.cookies.get(sessionCookie) ?? '');
+  ctx.cookies.set(sessionCookie, null, { overwrite: true });
+}
+
+async function startSignIn({ startedCookie, saml }: ServiceProvider, ctx: Context): Promise<void> {
+  const relayState = random();
+  ctx.cookies.set(startedCookie, relayState, { httpOnly: true, sameSite: 'lax', overwrite: true });
+  goTo(ctx, await (await saml()).getAuthorizeUrlAsync(relayState, undefined, {}));
+}
+
+/** Reads the response. A page of another site posts it, so no cookie comes along: the browser is asked again, by GET. */
+async function readResponse({ places, answered, saml }: ServiceProvider, ctx: Context): Promise<void> {
+  const form = ctx.request.body as Record<string, string>;
+  const { profile } = await (await saml()).validatePostResponseAsync(form);
+  const handle = random();
+  if (profile) answered.set(handle, { profile, relayState: form.RelayState ?? '' });
+  goTo(ctx, `${places.home}/signed-in?${new URLSearchParams({ handle })}`);
+}
+
+function finishSignIn({ places, sessionCookie, startedCookie, sessions, answered }: ServiceProvider, ctx: Context): void {
+  const handle = String(ctx.query.handle);
+  const answer = answered.get(handle);
+  answered.delete(handle);
+  if (!answer || answer.relayState !== ctx.cookies.get(startedCookie)) {
+    ctx.status = 400;
+    ctx.body = errorPage('This sign-in has ended', 'It was started in another browser, or has been completed already.');
+    return;
   }
+  const id = random();
+  sessions.set(id, answer.profile);
+  ctx.cookies.set(startedCookie, null, { overwrite: true });
+  ctx.cookies.set(sessionCookie, id, { httpOnly: true, sameSite: 'lax', overwrite: true });
+  goTo(ctx, places.home);
+}
 
-  const signedIn = (ctx: Context): Profile | undefined => sessions.get(ctx.cookies.get(sessionCookie) ?? '');
-  function endSession(ctx: Context): void {
-    sessions.delete(ctx.cookies.get(sessionCookie) ?? '');
-    ctx.cookies.set(sessionCookie, null, { overwrite: true });
-  }
+async function signOut(desk: ServiceProvider, ctx: Context): Promise<void> {
+  const profile = signedIn(desk, ctx);
+  endSession(desk, ctx);
+  goTo(ctx, profile ? await (await desk.saml()).getLogoutUrlAsync(profile, '', {}) : desk.places.home);
+}
 
-  router.get('/saml', (ctx) => {
-    ctx.body = samlPage({ profile: signedIn(ctx), signedOut: 'signed-out' in ctx.query });
-  });
-
-  router.get('/saml/sign-in', async (ctx) => {
-    const relayState = random();
-    ctx.cookies.set(startedCookie, relayState, { httpOnly: true, sameSite: 'lax', overwrite: true });
-    goTo(ctx, await (await samlNow()).getAuthorizeUrlAsync(relayState, undefined, {}));
-  });
-
-  /** Posted by a page of another site, so no cookie comes along: the browser is asked once more, by GET. */
-  router.post('/saml/acs', bodyParser({ enableTypes: ['form'] }), async (ctx) => {
-    const form = ctx.request.body as Record<string, string>;
-    const { profile } = await (await samlNow()).validatePostResponseAsync(form);
-    const handle = random();
-    if (profile) answered.set(handle, { profile, relayState: form.RelayState ?? '' });
-    goTo(ctx, `${places.home}/signed-in?${new URLSearchParams({ handle })}`);
-  });
-
-  router.get('/saml/signed-in', (ctx) => {
-    const handle = String(ctx.query.handle);
-    const answer = answered.get(handle);
-    answered.delete(handle);
-    if (!answer || answer.relayState !== ctx.cookies.get(startedCookie)) {
-      ctx.status = 400;
-      ctx.body = errorPage('This sign-in has ended', 'It was started in another browser, or has been completed already.');
-      return;
-    }
-    const id = random();
-    sessions.set(id, answer.profile);
-    ctx.cookies.set(startedCookie, null, { overwrite: true });
-    ctx.cookies.set(sessionCookie, id, { httpOnly: true, sameSite: 'lax', overwrite: true });
-    goTo(ctx, places.home);
-  });
-
-  router.post('/saml/sign-out', async (ctx) => {
-    const profile = signedIn(ctx);
-    endSession(ctx);
-    goTo(ctx, profile ? await (await samlNow()).getLogoutUrlAsync(profile, '', {}) : places.home);
-  });
-
-  /** The answer to our own sign-out, or somebody else's sign-out, which ours follows. */
-  router.get('/saml/slo', async (ctx) => {
-    const saml = await samlNow();
-    const { profile } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);
-    endSession(ctx);
-    // An answer is about nobody.
-    if (!profile) return goTo(ctx, `${places.home}?signed-out`);
-    goTo(ctx, await saml.getLogoutResponseUrlAsync(profile, String(ctx.query.RelayState ?? ''), {}, true));
-  });
-  return router;
+/** Reads the answer to a sign-out of this service provider, or the request of another one's sign-out, which it follows. */
+async function finishLogout(desk: ServiceProvider, ctx: Context): Promise<void> {
+  const saml = await desk.saml();
+  const { profile } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);
+  endSession(desk, ctx);
+  // An answer is about nobody.
+  if (!profile) return goTo(ctx, `${desk.places.home}?signed-out`);
+  goTo(ctx, await saml.getLogoutResponseUrlAsync(profile, String(ctx.query.RelayState ?? ''), {}, true));
 }
