@@ -2,23 +2,20 @@ import { type Account, type Extension, form, parametersOf } from 'tenant-idp/ext
 
 const LASTS_MS = 30 * 60 * 1000;
 
-/**
- * Support staff sign in as a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application asks for it with
- * `acr_values=impersonate`.
- * @param group whose members may.
- */
-export const support = (group: string): Extension => ({
-  name: 'support',
-  texts: {
-    en: { 'support.title': 'Sign in as a user', 'support.user': 'User name', 'support.reason': 'Reason', 'support.go': 'Sign in', 'support.end': 'End', 'support.no': 'You cannot sign in as that user.', 'support.done': 'You are yourself again.' },
-    nb: { 'support.title': 'Logg inn som bruker', 'support.user': 'Brukernavn', 'support.reason': 'Årsak', 'support.go': 'Logg inn', 'support.end': 'Avslutt', 'support.no': 'Du kan ikke logge inn som denne brukeren.', 'support.done': 'Du er deg selv igjen.' },
-    sv: { 'support.title': 'Logga in som användare', 'support.user': 'Användarnamn', 'support.reason': 'Orsak', 'support.go': 'Logga in', 'support.end': 'Avsluta', 'support.no': 'Du kan inte logga in som den användaren.', 'support.done': 'Du är dig själv igen.' },
-    da: { 'support.title': 'Log ind som bruger', 'support.user': 'Brugernavn', 'support.reason': 'Årsag', 'support.go': 'Log ind', 'support.end': 'Afslut', 'support.no': 'Du kan ikke logge ind som den bruger.', 'support.done': 'Du er dig selv igen.' },
-    fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
-    de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
-  }, // biome-ignore format: a table
-  endImpersonationAt: ({ service: { url } }) => url('/support'),
-  requirements: ({ directory, service: { own, url }, pages: { view } }) => [
+// biome-ignore format: a table
+const texts = {
+  en: { 'support.title': 'Sign in as a user', 'support.user': 'User name', 'support.reason': 'Reason', 'support.go': 'Sign in', 'support.end': 'End', 'support.no': 'You cannot sign in as that user.', 'support.done': 'You are yourself again.' },
+  nb: { 'support.title': 'Logg inn som bruker', 'support.user': 'Brukernavn', 'support.reason': 'Årsak', 'support.go': 'Logg inn', 'support.end': 'Avslutt', 'support.no': 'Du kan ikke logge inn som denne brukeren.', 'support.done': 'Du er deg selv igjen.' },
+  sv: { 'support.title': 'Logga in som användare', 'support.user': 'Användarnamn', 'support.reason': 'Orsak', 'support.go': 'Logga in', 'support.end': 'Avsluta', 'support.no': 'Du kan inte logga in som den användaren.', 'support.done': 'Du är dig själv igen.' },
+  da: { 'support.title': 'Log ind som bruger', 'support.user': 'Brugernavn', 'support.reason': 'Årsag', 'support.go': 'Log ind', 'support.end': 'Afslut', 'support.no': 'Du kan ikke logge ind som den bruger.', 'support.done': 'Du er dig selv igen.' },
+  fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
+  de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
+};
+
+/** Asks support staff which user they sign in as, and why. */
+const supportRequirements =
+  (group: string): NonNullable<Extension['requirements']> =>
+  ({ directory, service: { own, url }, pages: { view } }) => [
     {
       name: 'support',
       serves: 'impersonate',
@@ -45,7 +42,18 @@ export const support = (group: string): Extension => ({
           ],
         }),
     },
-  ],
+  ];
+
+/**
+ * Support staff sign in as a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application asks for it with
+ * `acr_values=impersonate`.
+ * @param group whose members may.
+ */
+export const support = (group: string): Extension => ({
+  name: 'support',
+  texts,
+  endImpersonationAt: ({ service: { url } }) => url('/support'),
+  requirements: supportRequirements(group),
   routes(router, { http: { csrf }, directory, impersonation, signIn, service: { logger, own, url }, pages: { view } }) {
     const isSupport = async ({ person }: Account): Promise<boolean> =>
       (await directory.accounts.groups(person)).some(({ name }) => name === group);
