@@ -11,7 +11,7 @@ export interface Check<T = unknown> {
   readonly [right]?: T;
   /** Value of an option that is not given. */
   readonly default?: unknown;
-  /** What is expected of an option that has to be there. */
+  /** Expected form of an option that is required. */
   readonly required?: string;
 }
 
@@ -87,7 +87,7 @@ export const list =
     return value.flatMap((each, index) => item(each, [...path, index]));
   };
 
-/** Of objects that each have a name. */
+/** Checks an array of objects that each have a name. */
 export const listOfNamed = <T extends object>(expected: string): Check<readonly T[]> =>
   list(both(record<T>("an object with a name, such as { name: 'hr' }"), named), expected);
 

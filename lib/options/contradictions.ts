@@ -1,4 +1,4 @@
-/** What must hold between the values of the options. Values of a wrong shape are passed over: they have a problem of their own. */
+/** Checks of options against each other. A value that is invalid by itself is skipped, because it has a problem of its own. */
 import type { JWK } from 'jose';
 import { reservedClaims } from '../claims/contract.js';
 import { type OptionPath, valueAt, wrong } from '../config-problem.js';
@@ -37,7 +37,7 @@ function findProfileProblems(options: unknown): readonly ConfigProblem[] {
   ];
 }
 
-/** What people are to be told by a mail that nobody sends. */
+/** Finds options that notify users by mail, without the option `mail`. */
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>
   [['impersonation', 'notify'] as const, ['ciba', 'email'] as const].flatMap((path) =>
     valueAt(options, path) === true && valueAt(options, ['mail']) === undefined
@@ -88,7 +88,7 @@ function findSigningKeyProblems(options: unknown): readonly ConfigProblem[] {
   return hasRsa ? repeated : [...repeated, wrong(path, 'an RSA key among them, because every client understands RS256', keys)];
 }
 
-/** What is signed with a key that is announced, active or retiring verifies with what is published. */
+/** Finds rotation times with which a signature could not be verified, because its key is not published. */
 function findRotationProblems(options: unknown): readonly ConfigProblem[] {
   const given = valueAt(options, ['keys', 'rotation']);
   const secondsOf = (name: 'active' | 'announced' | 'retiring') => Number(valueAt(given, [name]) ?? defaults.keys.rotation[name]);

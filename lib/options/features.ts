@@ -5,7 +5,7 @@ import { ConfigError, type ConfigProblem } from '../errors.js';
 import { ownMember } from '../text/own-member.js';
 import type { Features, IdentityProviderOptions } from './options.js';
 
-/** What a member of a feature has to be; its check answers nothing when all is well. */
+/** Rule for a member of a feature. */
 interface Member {
   readonly expected: string;
   readonly holds: (value: unknown) => boolean;
@@ -92,7 +92,7 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
 
 const standingOf = (name: string): Standing | undefined => ownMember(featureStandings, name);
 
-/** What the host sets: without what merely confirms that a feature is on for good, or off, so that it changes nothing. */
+/** Returns the features that the host sets. Features that only confirm what is always on, or off, are left out. */
 export const settableFeatures = (given: Features = {}): Features =>
   Object.fromEntries(Object.entries(given).filter(([name, feature]) => feature !== undefined && isSettable(standingOf(name))));
 

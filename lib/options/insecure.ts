@@ -6,9 +6,9 @@ import { defaults, type ResolvedOptions } from './defaults.js';
 
 interface InsecureDefault {
   readonly path: OptionPath;
-  /** What production needs there. */
+  /** Expected form of the value in production. */
   readonly expected: string;
-  /** What becomes of it in development when the process ends. */
+  /** Data that is lost in development when the process ends. */
   readonly loss: string;
   /** Whether it is, given what is at `path`, and all options. */
   readonly isInUse: (value: unknown, options: unknown) => boolean;

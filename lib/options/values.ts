@@ -1,4 +1,4 @@
-/** What the schema of the options cannot say about single values. Each check answers what was expected, or nothing when all is well. */
+/** Checks of single values. Each returns the expected form, or undefined for a valid value. */
 import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
 import { isScope, SCOPE_OR_FALSE } from '../claims/checks.js';
