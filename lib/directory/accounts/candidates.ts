@@ -100,22 +100,37 @@ interface Parts extends Pick<Accounts, 'findByOid' | 'subsidiary'> {
 
 type Candidates = Pick<Accounts, 'candidates' | 'candidatesAmong' | 'withEmail'>;
 
-export function createCandidates({ persons, accounts, findByOid, subsidiary }: Parts): Candidates {
-  /** All accounts with the name in these tenants, usable or not. */
-  async function* accountsByName(keys: readonly string[], tids: readonly string[] | undefined): AsyncGenerator<Account> {
-    for (const key of keys) yield* accountsByKey(key, tids);
+export const createCandidates = (parts: Parts): Candidates => {
+  const candidates = new NamedAccounts(parts);
+  return {
+    candidates: (userName, narrowed) => candidates.candidates(userName, narrowed),
+    candidatesAmong: (oids, userName, narrowed) => candidates.candidatesAmong(oids, userName, narrowed),
+    withEmail: (email, tids) => candidates.withEmail(email, tids),
+  };
+};
+
+class NamedAccounts {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
-  async function* accountsByKey(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
+  /** All accounts with the name in these tenants, usable or not. */
+  async *#accountsByName(keys: readonly string[], tids: readonly string[] | undefined): AsyncGenerator<Account> {
+    for (const key of keys) yield* this.#accountsByKey(key, tids);
+  }
+
+  async *#accountsByKey(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
     if (tids && tids.length <= MANY_TENANTS) {
-      const rows = await Promise.all(tids.map((tid) => persons.find({ byUserName: [tid, key] })));
-      yield* await accounts(rows.flat().filter(hasUser));
+      const rows = await Promise.all(tids.map((tid) => this.#parts.persons.find({ byUserName: [tid, key] })));
+      yield* await this.#parts.accounts(rows.flat().filter(hasUser));
       return;
     }
     const wanted = tids && new Set(tids);
     for (let after: string | undefined; ; ) {
-      const rows = await persons.find({ byUserNameAnywhere: [key] }, { limit: PAGE, ...(after && { after }) });
-      yield* await accounts(rows.filter(hasUser).filter(({ tid }) => wanted?.has(tid) ?? true));
+      const rows = await this.#parts.persons.find({ byUserNameAnywhere: [key] }, { limit: PAGE, ...(after && { after }) });
+      yield* await this.#parts.accounts(rows.filter(hasUser).filter(({ tid }) => wanted?.has(tid) ?? true));
       after = rows.at(-1)?.id;
       if (rows.length < PAGE) return;
     }
@@ -125,42 +140,44 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
    * Usable accounts in these tenants whose parent, in another tenant, has the name. The look-ups are the same for a name that no parent has, so that their
    * time does not show which names parents have.
    */
-  async function childrenByParentName(keys: readonly string[], tids: readonly string[]): Promise<readonly Account[]> {
-    const named = await Promise.all(keys.map((key) => persons.find({ byParentName: [key] }, { limit: MOST_PARENTS })));
+  async #childrenByParentName(keys: readonly string[], tids: readonly string[]): Promise<readonly Account[]> {
+    const named = await Promise.all(keys.map((key) => this.#parts.persons.find({ byParentName: [key] }, { limit: MOST_PARENTS })));
     const parents = named
       .flat()
       .filter(hasUser)
       .filter(({ tid }) => !tids.includes(tid));
     const ids = parents.length === 0 ? [NO_USER] : parents.map(({ user }) => user.id);
-    const linked = (await Promise.all(ids.map((id) => persons.find({ byParent: [id] })))).flat();
+    const linked = (await Promise.all(ids.map((id) => this.#parts.persons.find({ byParent: [id] })))).flat();
     const children = linked.filter(hasUser).filter(({ tid }) => tids.includes(tid));
-    return (await accounts([...parents, ...children])).filter((account) => tids.includes(account.tenant.id) && isUsable(account));
+    return (await this.#parts.accounts([...parents, ...children])).filter(
+      (account) => tids.includes(account.tenant.id) && isUsable(account),
+    );
   }
 
   /** @returns undefined for an account of another organisation */
-  const rankOf = async ({ person, tenant }: Account, organisation: string): Promise<Rank | undefined> => {
+  async #rankOf({ person, tenant }: Account, organisation: string): Promise<Rank | undefined> {
     const said = organisationKey(organisation);
     if (said === '' || organisationKey(tenant.name) === said) return TENANT_NAME;
-    const part = await subsidiary(person);
+    const part = await this.#parts.subsidiary(person);
     const others = [tenant.organisationNumber, part?.name, part?.organisationNumber];
     return others.some((name) => name !== undefined && organisationKey(name) === said) ? OTHER_NAME : undefined;
-  };
+  }
 
-  const ranked = async (account: Account, organisation: string, named = account.person): Promise<readonly Ranked[]> => {
-    const rank = await rankOf(account, organisation);
+  async #ranked(account: Account, organisation: string, named = account.person): Promise<readonly Ranked[]> {
+    const rank = await this.#rankOf(account, organisation);
     return rank === undefined ? [] : [{ account, rank, isSelfMade: isSelfMade(named) }];
-  };
+  }
 
   /** Usable accounts with the name, and all persons with the name by their tenants. */
-  async function byOwnName(keys: readonly string[], { tids, organisation = '', method }: Narrowed) {
+  async #byOwnName(keys: readonly string[], { tids, organisation = '', method }: Narrowed) {
     const named = new Map<string, readonly PersonWithUser[]>();
     const found: Ranked[] = [];
     const first: Account[] = [];
-    for await (const account of accountsByName(keys, tids)) {
+    for await (const account of this.#accountsByName(keys, tids)) {
       const { person, tenant } = account;
       named.set(tenant.id, [...(named.get(tenant.id) ?? []), person]);
       if (!isUsable(account) || !allows(account, method)) continue;
-      const usable = await ranked(account, organisation);
+      const usable = await this.#ranked(account, organisation);
       found.push(...usable);
       first.push(...usable.filter(({ rank, isSelfMade }) => rank === TENANT_NAME && !isSelfMade).map((one) => one.account));
       if (ofOwners(first).length < first.length) break;
@@ -169,66 +186,67 @@ export function createCandidates({ persons, accounts, findByOid, subsidiary }: P
   }
 
   /** Accounts that the name means as the name of their parent, at most one in each tenant. */
-  async function byParentName(
+  async #byParentName(
     keys: readonly string[],
     { tids, organisation = '', method, isParentNameAllowed = false }: Narrowed,
   ): Promise<readonly Ranked[]> {
     if (tids === undefined || !isParentNameAllowed) return [];
-    const allowed = (await childrenByParentName(keys, tids)).filter((account) => allows(account, method));
-    return bestOfTenants((await Promise.all(allowed.map((account) => ranked(account, organisation, parentOf(account))))).flat());
+    const allowed = (await this.#childrenByParentName(keys, tids)).filter((account) => allows(account, method));
+    return bestOfTenants((await Promise.all(allowed.map((account) => this.#ranked(account, organisation, parentOf(account))))).flat());
   }
 
-  const namesakesIn = async (tid: string, keys: readonly string[]): Promise<readonly PersonWithUser[]> =>
-    (await Promise.all(keys.map((key) => persons.find({ byUserName: [tid, key] })))).flat().filter(hasUser);
+  async #namesakesIn(tid: string, keys: readonly string[]): Promise<readonly PersonWithUser[]> {
+    return (await Promise.all(keys.map((key) => this.#parts.persons.find({ byUserName: [tid, key] })))).flat().filter(hasUser);
+  }
 
-  return {
-    async candidates(userName, narrowed = {}) {
-      const keys = keysOf(userName);
-      const [direct, linked] = await Promise.all([byOwnName(keys, narrowed), byParentName(keys, narrowed)]);
-      return ofOwners(meant(direct.found, linked, (tid) => direct.named.get(tid) ?? []).map(({ account }) => account));
-    },
+  async candidates(userName: string, narrowed: Narrowed = {}): Promise<readonly Account[]> {
+    const keys = keysOf(userName);
+    const [direct, linked] = await Promise.all([this.#byOwnName(keys, narrowed), this.#byParentName(keys, narrowed)]);
+    return ofOwners(meant(direct.found, linked, (tid) => direct.named.get(tid) ?? []).map(({ account }) => account));
+  }
 
-    async withEmail(email, tids) {
-      const address = cleanText('address', email);
-      if (!isEmailAddress(address)) return [];
-      const key = comparedAddress(address);
-      const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
-      const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
-        (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));
-      if (isFew) return usable((await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat());
-      const found: Account[] = [];
-      // Two are enough to know that it is not one's alone.
-      for (let after: string | undefined; found.length < 2; ) {
-        const rows = await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...present({ after }) });
-        found.push(...(await usable(rows)));
-        after = rows.at(-1)?.id;
-        if (rows.length < PAGE) break;
-      }
-      return found;
-    },
+  async withEmail(email: string, tids?: readonly string[]): Promise<readonly Account[]> {
+    const address = cleanText('address', email);
+    if (!isEmailAddress(address)) return [];
+    const key = comparedAddress(address);
+    const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
+    const usable = async (rows: Awaited<ReturnType<Parts['persons']['find']>>): Promise<readonly Account[]> =>
+      (await this.#parts.accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) =>
+        isUsable(account),
+      );
+    if (isFew) return usable((await Promise.all(tids.map((tid) => this.#parts.persons.find({ byEmail: [tid, key] })))).flat());
+    const found: Account[] = [];
+    // Two are enough to know that it is not one's alone.
+    for (let after: string | undefined; found.length < 2; ) {
+      const rows = await this.#parts.persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...present({ after }) });
+      found.push(...(await usable(rows)));
+      after = rows.at(-1)?.id;
+      if (rows.length < PAGE) break;
+    }
+    return found;
+  }
 
-    async candidatesAmong(oids, userName, narrowed = {}) {
-      const { tids, organisation = '', method } = narrowed;
-      const keys = keysOf(userName);
-      const [found, linked] = await Promise.all([Promise.all(oids.map(findByOid)), byParentName(keys, narrowed)]);
-      const named = found.flatMap((account) =>
-        account &&
-        keys.includes(account.person.user.userNameKey) &&
-        isUsable(account) &&
-        allows(account, method) &&
-        (tids?.includes(account.tenant.id) ?? true)
-          ? account
-          : [],
-      );
-      const direct = (await Promise.all(named.map((account) => ranked(account, organisation)))).flat();
-      // A browser that signed in to the parent knows the password that signs the linked account in.
-      const known = linked.filter(({ account: { person } }) =>
-        [person.user.id, credentialOwner(person.user)].some((id) => oids.includes(id)),
-      );
-      const namesakes = new Map(
-        await Promise.all(known.map(async ({ account: { tenant } }) => [tenant.id, await namesakesIn(tenant.id, keys)] as const)),
-      );
-      return ofOwners(meant(direct, known, (tid) => namesakes.get(tid) ?? []).map(({ account }) => account));
-    },
-  };
+  async candidatesAmong(oids: readonly string[], userName: string, narrowed: Narrowed = {}): Promise<readonly Account[]> {
+    const { tids, organisation = '', method } = narrowed;
+    const keys = keysOf(userName);
+    const [found, linked] = await Promise.all([Promise.all(oids.map(this.#parts.findByOid)), this.#byParentName(keys, narrowed)]);
+    const named = found.flatMap((account) =>
+      account &&
+      keys.includes(account.person.user.userNameKey) &&
+      isUsable(account) &&
+      allows(account, method) &&
+      (tids?.includes(account.tenant.id) ?? true)
+        ? account
+        : [],
+    );
+    const direct = (await Promise.all(named.map((account) => this.#ranked(account, organisation)))).flat();
+    // A browser that signed in to the parent knows the password that signs the linked account in.
+    const known = linked.filter(({ account: { person } }) =>
+      [person.user.id, credentialOwner(person.user)].some((id) => oids.includes(id)),
+    );
+    const namesakes = new Map(
+      await Promise.all(known.map(async ({ account: { tenant } }) => [tenant.id, await this.#namesakesIn(tenant.id, keys)] as const)),
+    );
+    return ofOwners(meant(direct, known, (tid) => namesakes.get(tid) ?? []).map(({ account }) => account));
+  }
 }

@@ -150,27 +150,36 @@ export interface MeansParts {
   readonly sources: MeansSource[];
 }
 
-export function createAccountMeans(context: DirectoryContext, { privileges, accounts, sources }: MeansParts): AccountMeans {
-  const { now } = context;
-  const { persons } = context.collections;
-  const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
+export const createAccountMeans = (context: DirectoryContext, parts: MeansParts): AccountMeans => new ComparedMeans(context, parts);
 
-  async function settingsOfIdp(idp: string, tid: string): Promise<VouchedMeans | undefined> {
-    const found = await Promise.all(sources.map((source) => source.ofIdp(idp, tid)));
+/** Whether a tenant's administrator vouched for the means: then the voucher has limits. */
+const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
+
+class ComparedMeans implements AccountMeans {
+  readonly #context: DirectoryContext;
+  readonly #parts: MeansParts;
+
+  constructor(context: DirectoryContext, parts: MeansParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  async #settingsOfIdp(idp: string, tid: string): Promise<VouchedMeans | undefined> {
+    const found = await Promise.all(this.#parts.sources.map((source) => source.ofIdp(idp, tid)));
     return found.find((one) => one !== undefined);
   }
 
   /** Returns the settings by which identities of the user sign in, each once. */
-  async function settingsOf({ tid, user }: PersonWithUser): Promise<readonly VouchedMeans[]> {
+  async #settingsOf({ tid, user }: PersonWithUser): Promise<readonly VouchedMeans[]> {
     const idps = [...new Set(user.externalIdentities.map(({ idp }) => idp))];
-    const found = await Promise.all(idps.map((idp) => settingsOfIdp(idp, tid)));
+    const found = await Promise.all(idps.map((idp) => this.#settingsOfIdp(idp, tid)));
     return found.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
   }
 
   /** While a user is linked, the means of its parent sign it in. */
-  async function holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
+  async #holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
     const { parentUserId } = person.user;
-    const parents = parentUserId === undefined ? [] : await persons.find({ byUser: [parentUserId] });
+    const parents = parentUserId === undefined ? [] : await this.#context.collections.persons.find({ byUser: [parentUserId] });
     return [person, ...parents.filter(hasUser)];
   }
 
@@ -178,144 +187,159 @@ export function createAccountMeans(context: DirectoryContext, { privileges, acco
    * Returns the means that do not cover the privileges of the person and the added ones, with these privileges. Reads the privileges only if a tenant's
    * administrator vouched for one of the means.
    */
-  async function uncovered<M extends { readonly vouchedBy?: Voucher | undefined }>(
+  async #uncovered<M extends { readonly vouchedBy?: Voucher | undefined }>(
     person: PersonWithUser,
     all: readonly M[],
     added: readonly Privilege[] = [],
   ): Promise<{ readonly means: readonly M[]; readonly held: readonly Privilege[] }> {
     const limited = all.filter(isTenants);
     if (limited.length === 0) return { means: [], held: [] };
-    const held = [...(await privileges.of(person)), ...added];
+    const held = [...(await this.#parts.privileges.of(person)), ...added];
     return { means: limited.filter(({ vouchedBy }) => !covers(vouchedBy, held)), held };
   }
 
-  async function ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
-    const { means, held } = await uncovered(person, [...meansOf(person, now()), ...(await settingsOf(person))], added);
+  async #ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
+    const { means, held } = await this.#uncovered(
+      person,
+      [...meansOf(person, this.#context.now()), ...(await this.#settingsOf(person))],
+      added,
+    );
     return means.length === 0 ? [] : [{ person, privileges: held, means }];
   }
 
-  const open: AccountMeans['open'] = async (voucher, person) => voucher?.by !== 'tenant' || covers(voucher, await privileges.of(person));
+  async open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean> {
+    return voucher?.by !== 'tenant' || covers(voucher, await this.#parts.privileges.of(person));
+  }
 
   /** Returns the means of the owner by which a sign-in of this `idp` may have come, with the vouchers that they have together with settings. */
-  async function usableOf(idp: string, { tid, user }: PersonWithUser): Promise<readonly UsableMeans[]> {
+  async #usableOf(idp: string, { tid, user }: PersonWithUser): Promise<readonly UsableMeans[]> {
     if (idp === LOCAL) return (user.credentialVouchers ?? []).map(({ kind, id = kind, vouchedBy }) => ({ name: id, vouchedBy }));
-    const settings = (await settingsOfIdp(idp, tid))?.vouchedBy;
+    const settings = (await this.#settingsOfIdp(idp, tid))?.vouchedBy;
     const own = user.externalIdentities.filter((one) => one.idp === idp);
     return own.map(({ subject, vouchedBy }) => ({ name: subject, vouchedBy: weaker(vouchedBy, settings) }));
   }
 
   /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in kept */
-  async function voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
-    const found = (await usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
+  async #voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
+    const found = (await this.#usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
     // The means was removed, or its voucher changed, after the sign-in.
     return found ? found.vouchedBy : NOTHING;
   }
 
   /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
-  const openedBy = async (person: PersonWithUser): Promise<readonly Privilege[]> =>
-    person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.groups(person));
+  async #openedBy(person: PersonWithUser): Promise<readonly Privilege[]> {
+    const { privileges, accounts } = this.#parts;
+    return person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.groups(person));
+  }
 
-  const goesOn: AccountMeans['goesOn'] = ({ idp, used, owner }, account) => {
+  goesOn({ idp, used, owner }: BegunSignIn, account: Account): boolean | Promise<boolean> {
     const { person } = account;
     const isLinked = (owner ?? credentialOwner(person.user)) !== person.user.id;
     const link = isLinked ? person.user.parentVouchedBy : undefined;
     if (link?.by !== 'tenant' && used === undefined) return true;
     const holder = isLinked ? account.owner : account;
     return (async () => {
-      if (!holder || (link?.by === 'tenant' && !covers(link, await openedBy(person)))) return false;
+      if (!holder || (link?.by === 'tenant' && !covers(link, await this.#openedBy(person)))) return false;
       if (used === undefined) return true;
-      const held = await openedBy(holder.person);
-      return held.length === 0 || covers(await voucherOfUsed({ idp, used }, holder.person), held);
+      const held = await this.#openedBy(holder.person);
+      return held.length === 0 || covers(await this.#voucherOfUsed({ idp, used }, holder.person), held);
     })();
-  };
+  }
 
-  const limitOf: AccountMeans['limitOf'] = async ({ idp, method = PASSWORD, used }, account) => {
+  async limitOf({ idp, method = PASSWORD, used }: SignInRef, account: Account): Promise<string | undefined> {
     const { person } = account.owner ?? account;
-    const limited = (await usableOf(idp, person)).filter(isTenants);
+    const limited = (await this.#usableOf(idp, person)).filter(isTenants);
     const named = used ?? (idp === LOCAL ? method === PASSWORD && PASSWORD : limited[0]?.name);
     const found = limited.find(({ name }) => name === named);
     return found && digestOf(found);
-  };
+  }
 
-  const admits: AccountMeans['admits'] = async ({ person, owner = { person } }, credential) => {
-    const { user } = owner.person;
+  async admits({ person, owner }: Account, credential?: CredentialRef): Promise<boolean> {
+    const holder = owner?.person ?? person;
     return (
-      (credential === undefined || (await open(credentialVoucherOf(user, credential), owner.person))) &&
-      (await open(person.user.parentVouchedBy, person))
+      (credential === undefined || (await this.open(credentialVoucherOf(holder.user, credential), holder))) &&
+      (await this.open(person.user.parentVouchedBy, person))
     );
-  };
+  }
 
-  const refused: AccountMeans['refused'] = async (owner) => (await uncovered(owner, owner.user.credentialVouchers ?? [])).means;
+  async refused(owner: PersonWithUser): Promise<readonly CredentialRef[]> {
+    return (await this.#uncovered(owner, owner.user.credentialVouchers ?? [])).means;
+  }
 
-  const vouchFor: AccountMeans['vouchFor'] = async ({ tid, user }, credential, vouchedBy) => {
+  async vouchFor({ tid, user }: PersonWithUser, credential: CredentialRef, vouchedBy: Voucher | undefined): Promise<void> {
     if (vouchedBy?.by !== 'tenant' && credentialVoucherOf(user, credential) === undefined) return;
-    await createPersonRows(context, tid).updateByUser(user.id, (row) => ({
+    await createPersonRows(this.#context, tid).updateByUser(user.id, (row) => ({
       ...row,
       user: withCredentialVoucher(row.user, credential, vouchedBy),
     }));
-  };
+  }
 
-  const unconfirmed: AccountMeans['unconfirmed'] = async (person, added = []) =>
-    (await Promise.all((await holdersOf(person)).map((holder) => ofHolder(holder, added)))).flat();
+  async unconfirmed(person: PersonWithUser, added: readonly Privilege[] = []): Promise<readonly UnconfirmedUser[]> {
+    return (await Promise.all((await this.#holdersOf(person)).map((holder) => this.#ofHolder(holder, added)))).flat();
+  }
 
-  const confirm: AccountMeans['confirm'] = async (users) => {
+  async confirm(users: readonly UnconfirmedUser[]): Promise<void> {
     for (const { person, privileges: held, means } of users) {
-      const vouchedBy = await voucherFor(context, person.tid, person);
-      const event = pendingEvent(now, 'PersonUpdated', person.tid, { AggregateId: person.id });
-      await createPersonRows(context, person.tid).updateByUser(person.user.id, (row) =>
-        withEvents({ ...withVoucher(row, means, vouchedBy, now()), updatedAt: new Date(now()) }, event),
+      const vouchedBy = await voucherFor(this.#context, person.tid, person);
+      const event = pendingEvent(this.#context.now, 'PersonUpdated', person.tid, { AggregateId: person.id });
+      await createPersonRows(this.#context, person.tid).updateByUser(person.user.id, (row) =>
+        withEvents({ ...withVoucher(row, means, vouchedBy, this.#context.now()), updatedAt: new Date(this.#context.now()) }, event),
       );
-      for (const source of sources) for (const each of means) await source.confirm(each, { vouchedBy, privileges: held, by: context.by });
+      for (const source of this.#parts.sources)
+        for (const each of means) await source.confirm(each, { vouchedBy, privileges: held, by: this.#context.by });
     }
-  };
+  }
 
-  return {
-    voucher: (tid, person) => voucherFor(context, tid, person),
-    open,
-    async opens({ idp, subject }, person) {
-      const recorded = person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject);
-      return open(weaker(recorded?.vouchedBy, (await settingsOfIdp(idp, person.tid))?.vouchedBy), person);
-    },
-    async ofSignIn({ idp, method = PASSWORD, used }, { owner, person }) {
-      const holder = owner?.person ?? person;
-      const { tid, user } = holder;
-      if (used !== undefined) return weaker(await voucherOfUsed({ idp, used }, holder), person.user.parentVouchedBy);
-      const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
-      const possible =
-        idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
-      const settings = idp === LOCAL ? undefined : await settingsOfIdp(idp, tid);
-      const others = [person.user.parentVouchedBy, settings?.vouchedBy].map((vouchedBy) => ({ vouchedBy }));
-      return [...possible, ...others].reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' });
-    },
-    limitOf,
-    goesOn,
-    admits,
-    refused,
-    vouchFor,
-    give: (voucher, group) => covers(voucher, privileges.ofGroups([group])),
-    unconfirmed,
-    unconfirmedAddress: (person, held) => addressesOf(person).filter(({ vouchedBy }) => !covers(vouchedBy, held)),
-    confirm,
+  voucher(tid: string, person?: Person): Promise<Voucher> {
+    return voucherFor(this.#context, tid, person);
+  }
 
-    async *unconfirmedMembers({ id, tid }, added) {
-      for (let after: string | undefined; ; ) {
-        const page = await persons.find({ byGroup: [id] }, { limit: PAGE, ...(after !== undefined && { after }) });
-        for (const member of page.filter(hasUser)) if (member.tid === tid) yield* await unconfirmed(member, added);
-        after = page.at(-1)?.id;
-        if (page.length < PAGE) return;
-      }
-    },
+  async opens({ idp, subject }: ExternalIdentity, person: PersonWithUser): Promise<boolean> {
+    const recorded = person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject);
+    return this.open(weaker(recorded?.vouchedBy, (await this.#settingsOfIdp(idp, person.tid))?.vouchedBy), person);
+  }
 
-    async unconfirmedSources(group, added) {
-      const given = (await Promise.all(sources.map((source) => source.ofGroup(group)))).flat();
-      return given.filter(({ vouchedBy }) => !covers(vouchedBy, added));
-    },
+  async ofSignIn({ idp, method = PASSWORD, used }: SignInRef, { owner, person }: Account): Promise<Voucher | undefined> {
+    const holder = owner?.person ?? person;
+    const { tid, user } = holder;
+    if (used !== undefined) return weaker(await this.#voucherOfUsed({ idp, used }, holder), person.user.parentVouchedBy);
+    const isUsed = ({ kind }: CredentialRef) => (kind === PASSWORD) === (method === PASSWORD);
+    const possible =
+      idp === LOCAL ? (user.credentialVouchers ?? []).filter(isUsed) : user.externalIdentities.filter((one) => one.idp === idp);
+    const settings = idp === LOCAL ? undefined : await this.#settingsOfIdp(idp, tid);
+    const others = [person.user.parentVouchedBy, settings?.vouchedBy].map((vouchedBy) => ({ vouchedBy }));
+    return [...possible, ...others].reduce<Voucher | undefined>((least, { vouchedBy }) => weaker(least, vouchedBy), { by: 'person' });
+  }
 
-    async confirmSources(group, listed, privileges) {
-      const vouchedBy = await voucherFor(context, group.tid);
-      for (const source of sources) for (const each of listed) await source.confirm(each, { vouchedBy, privileges, group, by: context.by });
-    },
+  give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean {
+    return covers(voucher, this.#parts.privileges.ofGroups([group]));
+  }
 
-    addSource: (source) => void sources.push(source),
-  };
+  unconfirmedAddress(person: Person, held: readonly Privilege[]): readonly VouchedMeans[] {
+    return addressesOf(person).filter(({ vouchedBy }) => !covers(vouchedBy, held));
+  }
+
+  async *unconfirmedMembers({ id, tid }: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser> {
+    for (let after: string | undefined; ; ) {
+      const page = await this.#context.collections.persons.find({ byGroup: [id] }, { limit: PAGE, ...(after !== undefined && { after }) });
+      for (const member of page.filter(hasUser)) if (member.tid === tid) yield* await this.unconfirmed(member, added);
+      after = page.at(-1)?.id;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  async unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]> {
+    const given = (await Promise.all(this.#parts.sources.map((source) => source.ofGroup(group)))).flat();
+    return given.filter(({ vouchedBy }) => !covers(vouchedBy, added));
+  }
+
+  async confirmSources(group: GroupRef, listed: readonly VouchedMeans[], privileges: readonly Privilege[]): Promise<void> {
+    const vouchedBy = await voucherFor(this.#context, group.tid);
+    for (const source of this.#parts.sources)
+      for (const each of listed) await source.confirm(each, { vouchedBy, privileges, group, by: this.#context.by });
+  }
+
+  addSource(source: MeansSource): void {
+    this.#parts.sources.push(source);
+  }
 }
