@@ -58,109 +58,136 @@ const PAGE = 200;
 const AT_ONCE = 20;
 
 /** @param others permissions that count as those of the admin API do */
-export function createPrivileges(
-  { collections, isPrivileged }: Pick<DirectoryContext, 'collections' | 'isPrivileged'>,
-  others: readonly string[] = [],
-): Privileges {
-  const groups = collections.groups;
-  const allGroups = groups.withUnreadable();
-  const allPersons = collections.persons.withUnreadable();
+export const createPrivileges = (context: PrivilegeParts, others: readonly string[] = []): Privileges =>
+  new StoredPrivileges(context, others);
 
-  const ofGroups: Privileges['ofGroups'] = (all) =>
-    all.flatMap(({ tid, permissionIds }) => permissionIds.filter(isPrivileged).map((permissionId) => ({ tid, permissionId })));
-  const ofRow = (group: Group): readonly Privilege[] => (allGroups.isReadable(group) ? ofGroups([group]) : [{ tid: group.tid }]);
+type PrivilegeParts = Pick<DirectoryContext, 'collections' | 'isPrivileged'>;
 
-  /** Reads many groups by one call of the store. Ids that the tenant's rows lack are read one by one, because a damaged row may lack its tenant. */
-  async function ofGroupIds(given: GroupsOfTenant): Promise<readonly Privilege[]> {
-    const { tid, groupIds } = given;
-    if (groupIds.length <= MOST_SINGLE_READS) return ofFewGroups(given);
-    const wanted = new Set(groupIds);
-    const own = (await allGroups.find({ byTenant: [tid] })).filter(({ id }) => wanted.delete(id));
-    const others = wanted.size > MOST_SINGLE_READS ? [{ tid }] : await ofFewGroups({ tid, groupIds: [...wanted] });
-    return [...own.flatMap(ofRow), ...others];
+class StoredPrivileges implements Privileges {
+  readonly #isPrivileged: PrivilegeParts['isPrivileged'];
+  readonly #others: readonly string[];
+  readonly #groups: PrivilegeParts['collections']['groups'];
+  readonly #allGroups: ReturnType<PrivilegeParts['collections']['groups']['withUnreadable']>;
+  readonly #allPersons: ReturnType<PrivilegeParts['collections']['persons']['withUnreadable']>;
+
+  constructor({ collections, isPrivileged }: PrivilegeParts, others: readonly string[]) {
+    this.#isPrivileged = isPrivileged;
+    this.#others = others;
+    this.#groups = collections.groups;
+    this.#allGroups = collections.groups.withUnreadable();
+    this.#allPersons = collections.persons.withUnreadable();
   }
 
-  async function ofFewGroups({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
+  ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[] {
+    return groups.flatMap(({ tid, permissionIds }) =>
+      permissionIds.filter(this.#isPrivileged).map((permissionId) => ({ tid, permissionId })),
+    );
+  }
+
+  #ofRow(group: Group): readonly Privilege[] {
+    return this.#allGroups.isReadable(group) ? this.ofGroups([group]) : [{ tid: group.tid }];
+  }
+
+  /** Reads many groups by one call of the store. Ids that the tenant's rows lack are read one by one, because a damaged row may lack its tenant. */
+  async ofGroupIds(given: GroupsOfTenant): Promise<readonly Privilege[]> {
+    const { tid, groupIds } = given;
+    if (groupIds.length <= MOST_SINGLE_READS) return this.#ofFewGroups(given);
+    const wanted = new Set(groupIds);
+    const own = (await this.#allGroups.find({ byTenant: [tid] })).filter(({ id }) => wanted.delete(id));
+    const others = wanted.size > MOST_SINGLE_READS ? [{ tid }] : await this.#ofFewGroups({ tid, groupIds: [...wanted] });
+    return [...own.flatMap((group) => this.#ofRow(group)), ...others];
+  }
+
+  async #ofFewGroups({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
     const found = await Promise.all(
       groupIds.map(async (id) => {
-        const group = await groups.get(id);
-        if (group) return group.tid === tid ? ofGroups([group]) : [];
-        return (await groups.unreadable(id)) ? [{ tid }] : [];
+        const group = await this.#groups.get(id);
+        if (group) return group.tid === tid ? this.ofGroups([group]) : [];
+        return (await this.#groups.unreadable(id)) ? [{ tid }] : [];
       }),
     );
     return found.flat();
   }
 
   /** A child that its own damage hides from the look-up by parent is still in the parent's list. */
-  async function ofHidden({ tid, user }: PersonWithUser, found: readonly Person[]): Promise<readonly Privilege[]> {
+  async #ofHidden({ tid, user }: PersonWithUser, found: readonly Person[]): Promise<readonly Privilege[]> {
     const hidden = (user.childUserIds ?? []).filter((id) => !found.some((child) => child.user?.id === id));
-    const rows = await Promise.all(hidden.map((id) => allPersons.find({ byUser: [id] })));
-    return rows.flatMap(([row]) => (row && allPersons.isReadable(row) ? [] : [{ tid }]));
+    const rows = await Promise.all(hidden.map((id) => this.#allPersons.find({ byUser: [id] })));
+    return rows.flatMap(([row]) => (row && this.#allPersons.isReadable(row) ? [] : [{ tid }]));
   }
 
-  const of: Privileges['of'] = async (person) => {
-    if (!allPersons.isReadable(person)) return [{ tid: person.tid }];
+  async of(person: PersonWithUser): Promise<readonly Privilege[]> {
+    if (!this.#allPersons.isReadable(person)) return [{ tid: person.tid }];
     const isChild = person.user.parentUserId !== undefined;
-    const children = isChild ? [] : await allPersons.find({ byParent: [person.user.id] });
+    const children = isChild ? [] : await this.#allPersons.find({ byParent: [person.user.id] });
     const ofFamily = [person, ...children].map((row: Person) => {
-      const groupIds = allPersons.isReadable(row) ? row.user?.groupIds : undefined;
-      return groupIds === undefined ? [{ tid: row.tid }] : ofGroupIds({ tid: row.tid, groupIds });
+      const groupIds = this.#allPersons.isReadable(row) ? row.user?.groupIds : undefined;
+      return groupIds === undefined ? [{ tid: row.tid }] : this.ofGroupIds({ tid: row.tid, groupIds });
     });
-    return (await Promise.all([...ofFamily, ofHidden(person, children)])).flat();
-  };
+    return (await Promise.all([...ofFamily, this.#ofHidden(person, children)])).flat();
+  }
 
   /** Whether a parent in the tenant has a child in the group, which may be of any tenant. */
-  async function hasChildOf(tid: string, group: Group): Promise<boolean> {
-    for await (const children of pages((page) => allPersons.find({ ofGroupLinked: [group.id, 'yes'] }, page)))
+  async #hasChildOf(tid: string, group: Group): Promise<boolean> {
+    for await (const children of pages((page) => this.#allPersons.find({ ofGroupLinked: [group.id, 'yes'] }, page)))
       for (const { user } of children) {
-        const [parent] = await allPersons.find({ byUser: [String(user?.parentUserId)] });
+        const [parent] = await this.#allPersons.find({ byUser: [String(user?.parentUserId)] });
         if (parent?.tid === tid) return true;
       }
     return false;
   }
 
-  return {
-    ofGroups,
-    ofGroupIds,
-    of,
-    mayBecome: async (caller, person) => caller.ofAllTenants || isHeld(caller, await of(person)),
+  async mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean> {
+    return caller.ofAllTenants || isHeld(caller, await this.of(person));
+  }
 
-    async mayBecomeAnyone(caller, tid) {
-      if (caller.ofAllTenants) return true;
-      const own = await allGroups.find({ byTenant: [tid] });
-      if (!isHeld(caller, own.flatMap(ofRow))) return false;
-      // Only a caller of all tenants can create such groups and put linked users into them, so nobody else can make this list long.
-      for (const where of [{ withAdminScope: ['yes'] }, ...others.map((id) => ({ byPermission: [id] }))])
-        for await (const found of pages((page) => allGroups.find(where, page))) {
-          const exceeding = found.filter((group) => group.tid !== tid && !isHeld(caller, ofRow(group)));
-          while (exceeding.length > 0) {
-            const answers = await Promise.all(exceeding.splice(0, AT_ONCE).map((group) => hasChildOf(tid, group)));
-            if (answers.includes(true)) return false;
-          }
+  async mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean> {
+    if (caller.ofAllTenants) return true;
+    const own = await this.#allGroups.find({ byTenant: [tid] });
+    if (
+      !isHeld(
+        caller,
+        own.flatMap((group) => this.#ofRow(group)),
+      )
+    )
+      return false;
+    // Only a caller of all tenants can create such groups and put linked users into them, so nobody else can make this list long.
+    for (const where of [{ withAdminScope: ['yes'] }, ...this.#others.map((id) => ({ byPermission: [id] }))])
+      for await (const found of pages((page) => this.#allGroups.find(where, page))) {
+        const exceeding = found.filter((group) => group.tid !== tid && !isHeld(caller, this.#ofRow(group)));
+        while (exceeding.length > 0) {
+          const answers = await Promise.all(exceeding.splice(0, AT_ONCE).map((group) => this.#hasChildOf(tid, group)));
+          if (answers.includes(true)) return false;
         }
-      return true;
-    },
+      }
+    return true;
+  }
 
-    async mayTrustHints(caller) {
-      if (!caller.ofAllTenants) return false;
-      const isOfAdminApi = ({ permissionId }: Privilege): boolean => permissionId === undefined || isAdminScope(permissionId);
-      for await (const found of pages((page) => allGroups.find({ withAdminScope: ['yes'] }, page)))
-        if (!isHeld(caller, found.flatMap(ofRow).filter(isOfAdminApi))) return false;
-      return true;
-    },
+  async mayTrustHints(caller: Authority): Promise<boolean> {
+    if (!caller.ofAllTenants) return false;
+    const isOfAdminApi = ({ permissionId }: Privilege): boolean => permissionId === undefined || isAdminScope(permissionId);
+    for await (const found of pages((page) => this.#allGroups.find({ withAdminScope: ['yes'] }, page)))
+      if (!isHeld(caller, found.flatMap((group) => this.#ofRow(group)).filter(isOfAdminApi))) return false;
+    return true;
+  }
 
-    async mayGrant(caller, given, user) {
-      if (caller.ofAllTenants) return true;
-      const granted = await ofGroupIds(given);
-      return user?.parentUserId === undefined ? isHeld(caller, granted) : granted.length === 0;
-    },
+  async mayGrant(caller: Authority, given: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean> {
+    if (caller.ofAllTenants) return true;
+    const granted = await this.ofGroupIds(given);
+    return user?.parentUserId === undefined ? isHeld(caller, granted) : granted.length === 0;
+  }
 
-    mayTake: async (caller, taken) => caller.ofAllTenants || isHeld(caller, await ofGroupIds(taken)),
-    mayTakePermissions: (caller, group) => caller.ofAllTenants || isHeld(caller, ofGroups([group])),
+  async mayTake(caller: Authority, groups: GroupsOfTenant): Promise<boolean> {
+    return caller.ofAllTenants || isHeld(caller, await this.ofGroupIds(groups));
+  }
 
-    async checkNone(person) {
-      if ((await of(person)).length > 0) throw new IdpError('link_privileged');
-    },
+  mayTakePermissions(caller: Authority, group: Pick<Group, 'tid' | 'permissionIds'>): boolean {
+    return caller.ofAllTenants || isHeld(caller, this.ofGroups([group]));
+  }
+
+  /** An arrow function, because callers pass it on. */
+  readonly checkNone = async (person: PersonWithUser): Promise<void> => {
+    if ((await this.of(person)).length > 0) throw new IdpError('link_privileged');
   };
 }
 
