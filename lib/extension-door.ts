@@ -27,10 +27,10 @@ export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './con
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
 export type { ExtensionClaims } from './contract/context/claims.js';
-export type { ExtensionHttp } from './contract/context/http.js';
+export type { Csrf, ExtensionHttp } from './contract/context/http.js';
 export type { ExtensionImpersonation } from './contract/context/impersonation.js';
 export type { ExtensionKeys } from './contract/context/keys.js';
-export type { ExtensionLimits } from './contract/context/limits.js';
+export type { CountWrongSecret, ExtensionLimits } from './contract/context/limits.js';
 export type { ExtensionPages } from './contract/context/pages.js';
 export type { ExtensionRecords } from './contract/context/records.js';
 export type { ExtensionService } from './contract/context/service.js';
@@ -155,13 +155,11 @@ export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guar
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock, hashingQueuesOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
-export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export { type LinkPage, linkPageRoutes } from './http/link-page.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';
-export type { Csrf } from './http/requests/csrf.js';
 export { form, formField, typedField } from './http/requests/form.js';
 export { answerJson, entityTagOf, WrittenJson } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';

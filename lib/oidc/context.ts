@@ -6,6 +6,8 @@ import type { ClaimResolver } from '../claims/resolver.js';
 import type { SignInOffers } from '../contract/assembly/sign-in-offers.js';
 import type { ClientEndpoint } from '../contract/clients/client-endpoint.js';
 import type { GrantType } from '../contract/clients/grant-type.js';
+import type { Csrf } from '../contract/context/http.js';
+import type { CountWrongSecret } from '../contract/context/limits.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { ImpersonationRule } from '../contract/sign-in/impersonation-rule.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
@@ -13,9 +15,7 @@ import type { InternalClients as ClientsOfExtension, InternalClient } from '../c
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
-import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { CookieCheck } from '../http/requests/cookie-check.js';
-import type { Csrf } from '../http/requests/csrf.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';

@@ -1,9 +1,18 @@
 import type { Context, Middleware } from 'koa';
 import type { FetchProblem } from '../../fetch/fetch-rules.js';
 import type { GuardedFetch } from '../../fetch/guarded-fetch.js';
-import type { Csrf } from '../../http/requests/csrf.js';
 import type { BearerState } from '../bearer.js';
 import type { PostedForms } from '../sign-in/sign-in-request.js';
+
+/** Tokens that prove a form came from a page of ours, in the same browser, for the sign-in it is about. */
+export interface Csrf {
+  /** Returns a new token at each call, so that a token identifies one view of a form. @param subject of the form, such as an interaction's uid. */
+  token(ctx: Context, subject: string): string;
+  /** False also for a request that a page of another origin sent. */
+  check(ctx: Context, subject: string, token: unknown): boolean;
+  /** Returns a secret that is the same for each call with the same name and browser. Use it as the id of a record that no other browser may find. */
+  ticket(ctx: Context, name: string): string;
+}
 
 /** The group `http` of the context: requests that routes of the extension get, and requests that the extension makes. */
 export interface ExtensionHttp {

@@ -1,4 +1,11 @@
-import type { CountWrongSecret } from '../../http/clients/wrong-secrets.js';
+import type { Context } from 'koa';
+
+/**
+ * Counts a secret or an assertion that was wrong for this id.
+ * @param cause of the error, for the log
+ * @throws IdpError `too_many_requests` past the limit.
+ */
+export type CountWrongSecret = (ctx: Context, id: string, cause?: unknown) => Promise<void>;
 
 /** The group `limits` of the context: limits of the options, and counters that all nodes share. */
 export interface ExtensionLimits {

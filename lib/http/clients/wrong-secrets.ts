@@ -1,15 +1,8 @@
 /** Guessing secrets of clients and API resources is slow. A secret is compared first, so a right one passes whatever others tried. */
-import type { Context } from 'koa';
+import type { CountWrongSecret } from '../../contract/context/limits.js';
 import { IdpError } from '../../errors.js';
 import { secondsUntil } from '../../times/time-left.js';
 import { addressBlock } from './client-address.js';
-
-/**
- * Counts a secret or an assertion that was wrong for this id.
- * @param cause of the error, for the log
- * @throws IdpError `too_many_requests` past the limit.
- */
-export type CountWrongSecret = (ctx: Context, id: string, cause?: unknown) => Promise<void>;
 
 /** Wrong secrets for one id from one address, in a window of so many milliseconds. */
 const LIMIT = 20;

@@ -1,15 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
-
-/** Tokens that prove a form came from a page of ours, in the same browser, for the sign-in it is about. */
-export interface Csrf {
-  /** Returns a new token at each call, so that a token identifies one view of a form. @param subject of the form, such as an interaction's uid. */
-  token(ctx: Context, subject: string): string;
-  /** False also for a request that a page of another origin sent. */
-  check(ctx: Context, subject: string, token: unknown): boolean;
-  /** Returns a secret that is the same for each call with the same name and browser. Use it as the id of a record that no other browser may find. */
-  ticket(ctx: Context, name: string): string;
-}
+import type { Csrf } from '../../contract/context/http.js';
 
 /** Ids of forms. */
 export interface FormIds {

@@ -1,12 +1,13 @@
 /** The third phase: the protocol, and the signing keys that `start` loads. */
-import type { ExtensionLimits } from '../../contract/context/limits.js';
+import type { Csrf } from '../../contract/context/http.js';
+import type { CountWrongSecret, ExtensionLimits } from '../../contract/context/limits.js';
 import { createKeyRotation, type KeyRotation } from '../../directory/index.js';
 import { createGuardedFetch, type GuardedFetch } from '../../fetch/guarded-fetch.js';
 import { createRemoteDocuments } from '../../fetch/remote-documents.js';
 import { createAddressOf } from '../../http/clients/client-address.js';
-import { type CountWrongSecret, createCountWrongSecret } from '../../http/clients/wrong-secrets.js';
+import { createCountWrongSecret } from '../../http/clients/wrong-secrets.js';
 import { createCookieCheck } from '../../http/requests/cookie-check.js';
-import { type Csrf, createCsrf } from '../../http/requests/csrf.js';
+import { createCsrf } from '../../http/requests/csrf.js';
 import { readForm } from '../../http/requests/form.js';
 import { ANSWER_KEPT_SECONDS, createRepeatedForms } from '../../http/requests/repeated-forms.js';
 import { createClientKeySets } from '../../oidc/clients/key-sets.js';

@@ -9,11 +9,11 @@ import { memoryArtifacts, memoryDirectory } from '../../../adapters/memory/index
 import type { ArtifactStore } from '../../store/artifact-store.js';
 import { type Caches, createCaches } from '../../store/caches/cache.js';
 import type { DirectoryStore } from '../../store/directory-store.js';
-import { createSealer, type Sealer } from '../../store/sealer.js';
 import { CallTimeouts } from '../../store/outages/call-timeouts.js';
 import { createReachableArtifacts, createReachableDirectory } from '../../store/outages/reachable.js';
 import { type CheckedDirectory, createCheckedDirectory } from '../../store/records/checked-directory.js';
 import { collections } from '../../store/records/collections.js';
+import { createSealer, type Sealer } from '../../store/sealer.js';
 import { inOwnTime, inStoreTime } from '../../store/times/store-time.js';
 import { type Closing, createClosing } from '../closing.js';
 import { extensionRowChecks, extensionSpecs } from '../extension-data.js';
