@@ -1,5 +1,5 @@
 /**
- * An oidc-provider for each set of signing keys: they are fixed when it is made. All that does not depend on them is made once, in `protocol`.
+ * An oidc-provider for each set of signing keys, because oidc-provider takes its keys when it is made. Everything else is made once, in `rooms`.
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -29,8 +29,8 @@ export interface Instances {
   current(): Instance;
   /** The one that a request began on, and ends on. */
   of(ctx: object): Instance;
-  /** Makes one for other keys, which is the current one from then on. Where that fails, the one before stays. */
-  begin(keys: SigningKeys): void;
+  /** Makes an instance the current one. */
+  use(instance: Instance): void;
 }
 
 export interface InstanceParts extends ConfigurationParts {
@@ -42,7 +42,7 @@ export interface InstanceParts extends ConfigurationParts {
   readonly discovery: () => Readonly<Record<string, unknown>>;
 }
 
-export function createInstances(made: InstanceParts): Instances {
+export function createInstances(): Instances {
   const all = new WeakMap<object, Instance>();
   let latest: Instance | undefined;
   const current = (): Instance => {
@@ -52,15 +52,17 @@ export function createInstances(made: InstanceParts): Instances {
   return {
     current,
     of: (ctx) => all.get((ctx as Pick<Context, 'app'>).app) ?? current(),
-    begin(keys) {
-      const instance = createInstance(made, keys);
+    use(instance) {
       all.set(instance.provider, instance);
       latest = instance;
     },
   };
 }
 
-function createInstance({ parts, hooks, clientRefusals, extensionGrants, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
+export function createInstance(
+  { parts, hooks, clientRefusals, extensionGrants, discovery, ...used }: InstanceParts,
+  keys: SigningKeys,
+): Instance {
   const { options } = parts;
   const configuration = createConfiguration(parts, keys, used);
   // With `configure`, a host may have levels of its own.

@@ -4,97 +4,52 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import { unreadRequest } from '../http/requests/unread-request.js';
 import { foldedPath } from '../paths.js';
-import type { Scopes } from './accounts/scopes.js';
-import type { CompletedRequests } from './authorize/completed-requests.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
-import type { RequestUris } from './authorize/request-uris.js';
-import type { ClientRefusals } from './clients/refused-clients.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
-import type { OidcParts } from './context.js';
+import { parameters } from './hooks.js';
 import type { Instances } from './instances.js';
-import type { createLogout } from './sessions/logout.js';
+import type { Rooms } from './rooms.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { notCached, type PlainDoor } from './tokens/doors/plain-door.js';
 import { nameRefreshToken } from './tokens/introspection.js';
-import type { ProviderHooks } from './upstream/provider.js';
 import { refuseBrokenForm } from './upstream/request.js';
 
-export interface MiddlewareParts {
-  readonly parts: OidcParts;
+export interface MiddlewareParts
+  extends Pick<Rooms, 'parts' | 'provider' | 'scopes' | 'logout' | 'clientRefusals' | 'requestUris' | 'completed'> {
   readonly instances: Instances;
-  readonly scopes: Scopes;
-  readonly logout: ReturnType<typeof createLogout>;
-  readonly clientRefusals: ClientRefusals;
-  readonly requestUris: RequestUris;
   /** Undefined where oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
-  readonly parameters: ProviderHooks['parameters'];
-  readonly completed: Pick<CompletedRequests, 'note'>;
   readonly repeatedForms: RepeatedForms;
 }
 
+/** {@link MiddlewareParts} and the steps that are made of them once. */
+interface Steps extends MiddlewareParts {
+  readonly postedSignOuts: ReturnType<typeof createPostedSignOuts>;
+  readonly redirectPosted: ReturnType<typeof createPostedRequests>;
+  /** Handlers of the plain door by path. */
+  readonly plainAnswers: ReadonlyMap<string, PlainDoor[keyof PlainDoor]>;
+}
+
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, clientRefusals, requestUris, plainDoor, parameters, completed, repeatedForms } = made;
-  const provider = () => instances.current().provider;
-  const postedSignOuts = createPostedSignOuts(parts);
-  const redirectPosted = createPostedRequests(parts, provider, parameters);
-  const plainAnswers = new Map<string, PlainDoor[keyof PlainDoor]>(
-    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
-  );
-
-  /**
-   * Runs before oidc-provider. A posted form is answered by a redirect to a GET. A reference and a `request_uri` are replaced by what they stand for, and a GET
-   * of an authentication request (CIBA) by its POST. Undefined where there is nothing to wait for, as for most requests.
-   */
-  function before(ctx: Context): Promise<void> | undefined {
-    const path = foldedPath(ctx.path);
-    const isPost = ctx.method === 'POST';
-    if (path === routes.end_session)
-      return isPost ? postedSignOuts.redirect(ctx, provider().urlFor('end_session')) : postedSignOuts.resolve(ctx);
-    if (path === routes.authorization) {
-      if (isPost) return redirectPosted(ctx);
-      return ctx.query.request_uri === undefined ? undefined : requestUris.resolve(ctx);
-    }
-    if (parts.backchannel && path === BACKCHANNEL_PATH && ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
-    return undefined;
-  }
-
-  /** Writes what the request leaves behind. */
-  async function after(ctx: Context): Promise<void> {
-    const inner = ctx as unknown as KoaContextWithOIDC;
-    logout.skipWithoutSession(inner);
-    const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
-    const unit = parts.adapters.unitOf(ctx);
-    if (inner.oidc?.route === 'resume') completed.note(inner);
-    if (unit.hasWrites) await commitRequest(unit);
-    ended?.();
-    const settling = clientRefusals.settle(ctx);
-    if (settling !== undefined) await settling;
-  }
-
-  /** Reads and decodes a form, and makes it readable again for the parser of oidc-provider, which cannot decompress. */
-  async function decode(ctx: Context): Promise<void> {
-    await parts.readForm(ctx, async () => {});
-    ctx.req = unreadRequest(ctx.req, ctx.request as { readonly rawBody?: unknown });
-    ctx.request.req = ctx.req;
-  }
-
-  /** Reads a form of oidc-provider's own pages, and evaluates the form once if the browser sends it several times. */
-  async function once(ctx: Context, evaluate: () => Promise<void>): Promise<void> {
-    await decode(ctx);
-    await repeatedForms(ctx, evaluate);
-  }
-
+  const { parts, instances, provider, scopes, plainDoor } = made;
+  const steps: Steps = {
+    ...made,
+    postedSignOuts: createPostedSignOuts(parts),
+    redirectPosted: createPostedRequests(parts, provider, parameters),
+    plainAnswers: new Map(
+      Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
+    ),
+  };
   return async (ctx, next) => {
     const { documents } = instances.of(ctx);
     const isDocument = documents.isAt(ctx.path);
     if (isDocument && (await documents.answer(ctx))) return;
     const isCompressed = ctx.req.headers['content-encoding'] !== undefined && Boolean(ctx.is('application/x-www-form-urlencoded'));
-    if (isCompressed) await decode(ctx);
+    if (isCompressed) await decode(steps, ctx);
     const preparing = scopes.prepare(ctx);
     if (preparing instanceof Promise) await preparing;
-    const answer = plainAnswers.get(ctx.path);
+    const answer = steps.plainAnswers.get(ctx.path);
     if (answer && (await answer(ctx))) {
       ctx.req.resume();
       return;
@@ -102,21 +57,64 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     // `readForm`, which reads compressed forms and the form of a confirmation, refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
     if (ctx.method === 'POST' && !isConfirmed && !isCompressed) refuseBrokenForm(ctx.req);
-    const changing = before(ctx);
+    const changing = before(steps, ctx);
     if (changing !== undefined) {
       await changing;
       if (ctx.method === 'POST') return;
     }
     const evaluate = async (): Promise<void> => {
       await next();
-      await after(ctx);
+      await after(steps, ctx);
     };
-    await (isConfirmed ? once(ctx, evaluate) : evaluate());
+    await (isConfirmed ? once(steps, ctx, evaluate) : evaluate());
     const { route } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     if (route && !plainDoor) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
     if (isDocument) await documents.keep(ctx);
     if (route && uncached.has(route)) ctx.set(notCached);
   };
+}
+
+/**
+ * Runs before oidc-provider. A posted form is answered by a redirect to a GET. A reference and a `request_uri` are replaced by what they stand for, and a GET
+ * of an authentication request (CIBA) by its POST. Undefined where there is nothing to wait for, as for most requests.
+ */
+function before({ parts, provider, postedSignOuts, redirectPosted, requestUris }: Steps, ctx: Context): Promise<void> | undefined {
+  const path = foldedPath(ctx.path);
+  const isPost = ctx.method === 'POST';
+  if (path === routes.end_session)
+    return isPost ? postedSignOuts.redirect(ctx, provider().urlFor('end_session')) : postedSignOuts.resolve(ctx);
+  if (path === routes.authorization) {
+    if (isPost) return redirectPosted(ctx);
+    return ctx.query.request_uri === undefined ? undefined : requestUris.resolve(ctx);
+  }
+  if (parts.backchannel && path === BACKCHANNEL_PATH && ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
+  return undefined;
+}
+
+/** Writes what the request leaves behind. */
+async function after({ parts, logout, completed, clientRefusals }: Steps, ctx: Context): Promise<void> {
+  const inner = ctx as unknown as KoaContextWithOIDC;
+  logout.skipWithoutSession(inner);
+  const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
+  const unit = parts.adapters.unitOf(ctx);
+  if (inner.oidc?.route === 'resume') completed.note(inner);
+  if (unit.hasWrites) await commitRequest(unit);
+  ended?.();
+  const settling = clientRefusals.settle(ctx);
+  if (settling !== undefined) await settling;
+}
+
+/** Reads and decodes a form, and makes it readable again for the parser of oidc-provider, which cannot decompress. */
+async function decode({ parts }: Steps, ctx: Context): Promise<void> {
+  await parts.readForm(ctx, async () => {});
+  ctx.req = unreadRequest(ctx.req, ctx.request as { readonly rawBody?: unknown });
+  ctx.request.req = ctx.req;
+}
+
+/** Reads a form of oidc-provider's own pages, and evaluates the form once if the browser sends it several times. */
+async function once(steps: Steps, ctx: Context, evaluate: () => Promise<void>): Promise<void> {
+  await decode(steps, ctx);
+  await steps.repeatedForms(ctx, evaluate);
 }
 
 /** Path to which the page “Sign out?” posts its form. */

@@ -1,3 +1,4 @@
+import { errors } from 'oidc-provider';
 import { identityScopes } from '../../claims/declarations.js';
 import type { ClaimResolver } from '../../claims/resolver.js';
 import type { ScopeWords } from '../../contract/pages/scope-words.js';
@@ -77,6 +78,27 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
 /** Whether a client may be granted a scope; how it gets `offline_access` is for its grant types to say. */
 export const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
   known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
+
+/** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
+export function checkScopes(
+  asked: readonly string[],
+  client: Pick<Client, 'allowedScopes' | 'vouchedBy'>,
+  known: ReadonlySet<string>,
+): void {
+  const allowed = scopesOfClient(client);
+  const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
+  const unconfirmed = refused.filter((scope) => isGrantable(scope, client.allowedScopes, known));
+  if (unconfirmed.length > 0)
+    throw new errors.InvalidScope(
+      'the requested scope is not confirmed: an administrator who holds the requested scope must confirm this client',
+      unconfirmed.join(' '),
+    );
+  if (refused.length > 0)
+    throw new errors.InvalidScope(
+      'requested scope is unknown or not allowed for this client: leave it out, or allow it for the client',
+      refused.join(' '),
+    );
+}
 
 const none: ApiScopes = new Map();
 

@@ -1,17 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { levelsFor, offeredLevels, parseAcrValues, requestedAcr } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
-import { LONGEST_URI, scopesOfClient } from '../../directory/index.js';
+import { LONGEST_URI } from '../../directory/index.js';
 import { mayBeKept, mostKept } from '../../http/requests/kept.js';
-import type { Client } from '../../store/records/records.js';
 import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
-import { isGrantable, type Scopes } from '../accounts/scopes.js';
+import { checkScopes, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
+import { checkProof } from '../clients/dpop-proofs.js';
 import { createProfileCheck, isOfProfile } from '../clients/fapi.js';
-import { jwtProblem } from '../clients/jwts.js';
 import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
@@ -85,9 +82,6 @@ function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): v
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
 
 const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
-/** Maximum characters of a DPoP proof, enough for a key and a signature of any algorithm. */
-const LONGEST_PROOF = 8192;
-
 /**
  * Refuses DPoP proofs by {@link checkProof}, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
  * URIs of a request before it compares them, and also the `htu` of a proof that anybody may have signed.
@@ -103,24 +97,6 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     throw new errors.InvalidRequest(`${name} is too long: send at most ${LONGEST_URI} characters`);
   }
   checkProof(headers);
-}
-
-/** Refuses DPoP proofs by {@link jwtProblem}, and those that are too long. @throws InvalidDpopProof */
-export function checkProof(headers: IncomingHttpHeaders): void {
-  const proof = String(headers.dpop ?? '');
-  if (proof.length > LONGEST_PROOF)
-    throw new errors.InvalidDpopProof(`the DPoP proof is too long: send at most ${LONGEST_PROOF} characters`);
-  const problem = proof === '' ? undefined : proofProblem(proof);
-  if (problem) throw new errors.InvalidDpopProof(`the DPoP proof ${problem}`);
-}
-
-function proofProblem(jwt: string): string | undefined {
-  try {
-    return jwtProblem(decodeProtectedHeader(jwt), decodeJwt(jwt));
-  } catch {
-    // oidc-provider refuses a proof that is not a JWT.
-    return undefined;
-  }
 }
 
 /** Refuses a sign-out if the session would have to store too much of the request until the user answers. @throws InvalidRequest */
@@ -160,25 +136,4 @@ export function refuseLevel(): never {
   throw new errors.UnmetAuthenticationRequirements(
     'the sign-in reaches no level of the essential acr in claims: ask for another level, or leave essential out',
   );
-}
-
-/** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
-export function checkScopes(
-  asked: readonly string[],
-  client: Pick<Client, 'allowedScopes' | 'vouchedBy'>,
-  known: ReadonlySet<string>,
-): void {
-  const allowed = scopesOfClient(client);
-  const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
-  const unconfirmed = refused.filter((scope) => isGrantable(scope, client.allowedScopes, known));
-  if (unconfirmed.length > 0)
-    throw new errors.InvalidScope(
-      'the requested scope is not confirmed: an administrator who holds the requested scope must confirm this client',
-      unconfirmed.join(' '),
-    );
-  if (refused.length > 0)
-    throw new errors.InvalidScope(
-      'requested scope is unknown or not allowed for this client: leave it out, or allow it for the client',
-      refused.join(' '),
-    );
 }

@@ -3,8 +3,21 @@ import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { CallerState } from '../../contract/clients/caller.js';
 import { NO_CREDENTIALS } from '../../http/clients/refused-clients.js';
 import { challenge } from '../../http/header-values.js';
+import type { Client as ClientRecord } from '../../store/records/records.js';
 import { authenticated } from '../upstream/router.js';
 import { callerOf } from './clients.js';
+
+/** A request whose client authenticated. */
+export interface AuthenticatedRequest {
+  readonly ctx: Context;
+  readonly client: Client;
+  readonly record: ClientRecord;
+  /** As they came. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** Answers a request. @throws errors of oidc-provider; an IdpError for what is no error of OAuth */
+export type AnswerClient = (request: AuthenticatedRequest) => Promise<Readonly<Record<string, unknown>>>;
 
 /**
  * A request in which no client names itself, which oidc-provider would call malformed.

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { ShownToken, TokenRefusal } from '../../contract/bearer.js';
-import { checkProof } from '../authorize/checks.js';
+import { checkProof } from '../clients/dpop-proofs.js';
 import type { OidcParts } from '../context.js';
 import { certificateThumbprint, tokenProof } from '../upstream/grant-types.js';
 import type { AccessTokenRecord } from './access-token-jwt.js';

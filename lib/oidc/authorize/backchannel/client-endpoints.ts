@@ -8,20 +8,18 @@ import { errors } from 'oidc-provider';
 import { parseAcrValues } from '../../../acr-values.js';
 import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
 import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
-import type { Scopes } from '../../accounts/scopes.js';
+import { checkScopes, type Scopes } from '../../accounts/scopes.js';
 import { perRequest } from '../../artifacts/per-request.js';
+import type { AnswerClient, AuthenticatedRequest } from '../../clients/authentication.js';
 import { useOnce } from '../../clients/jwts.js';
 import { userIdOf } from '../../clients/pairwise.js';
 import { refusalOf } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
 import { claimsOfIdToken } from '../../upstream/id-token.js';
-import { checkAuthenticationRequirements, checkLengths, checkScopes } from '../checks.js';
+import { checkAuthenticationRequirements, checkLengths } from '../checks.js';
 import { accountOfHint, HintTokenExpired, readHintToken } from '../login-hint-tokens.js';
 import type { RequestUris } from '../request-uris.js';
-import { type AuthenticatedRequest, createClientRequestObjects } from './client-request-objects.js';
-
-/** Answers a request. @throws errors of oidc-provider; an IdpError for what is no error of OAuth */
-export type AnswerClient = (request: AuthenticatedRequest) => Promise<Readonly<Record<string, unknown>>>;
+import { createClientRequestObjects } from './client-request-objects.js';
 
 export function createClientEndpoint(
   parts: OidcParts,

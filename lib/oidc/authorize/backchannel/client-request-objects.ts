@@ -1,9 +1,8 @@
 /** Requests that a client signed and sends by itself, without a browser. @see CIBA Core §7.1.1 */
 import { decodeProtectedHeader } from 'jose';
-import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
-import type { Client as ClientRecord } from '../../../store/records/records.js';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
+import type { AuthenticatedRequest } from '../../clients/authentication.js';
 import { isAlgorithmOfProfile } from '../../clients/fapi.js';
 import { clientAlgorithms, endsWithin, isFromFuture, isMeantFor, isPast, jwtProblem, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
@@ -11,15 +10,6 @@ import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
 import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, requestObjectFaults, typeOf, types } from '../request-objects.js';
 import { BOTH_REQUESTS, type RequestUris } from '../request-uris.js';
-
-/** A request whose client authenticated. */
-export interface AuthenticatedRequest {
-  readonly ctx: Context;
-  readonly client: Client;
-  readonly record: ClientRecord;
-  /** As they came. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
 
 type Parameters = Readonly<Record<string, string>>;
 

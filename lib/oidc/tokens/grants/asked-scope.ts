@@ -2,8 +2,7 @@
 
 import { isAdminScope } from '../../../store/records/admin-scopes.js';
 import type { Client } from '../../../store/records/records.js';
-import type { Scopes } from '../../accounts/scopes.js';
-import { checkScopes } from '../../authorize/checks.js';
+import { checkScopes, type Scopes } from '../../accounts/scopes.js';
 
 /** A client asks for API scopes it may have; without `scope` it gets them all but those of the admin API. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
 export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {

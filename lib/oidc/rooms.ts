@@ -1,0 +1,76 @@
+/** The rooms of the protocol, made once, in the order in which they know each other. */
+import type Provider from 'oidc-provider';
+import { createAccounts } from './accounts/account.js';
+import { createIsComplete } from './accounts/requirements.js';
+import { createScopes } from './accounts/scopes.js';
+import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
+import { createCompletedRequests } from './authorize/completed-requests.js';
+import { createRequestUris } from './authorize/request-uris.js';
+import { createSignInRequests } from './authorize/sign-in-requests.js';
+import type { FindClient } from './clients/clients.js';
+import { createClientRefusals } from './clients/refused-clients.js';
+import type { OidcParts } from './context.js';
+import { createInteractions } from './interactions/interactions.js';
+import { createImpersonations } from './sessions/impersonations.js';
+import { createLogout } from './sessions/logout.js';
+import { createSignedIn } from './sessions/signed-in.js';
+import { createAccessTokens } from './tokens/access-token-jwt.js';
+import type { Handlers } from './tokens/doors/provider-door.js';
+import { createFindToken } from './tokens/found-token.js';
+import { createExtensionGrants } from './tokens/grants/extension-grants.js';
+import { createGrantTypes } from './tokens/grants/grant-types.js';
+import { createDescribeToken, createIntrospect } from './tokens/introspection.js';
+import { createRevoke } from './tokens/revocation.js';
+import { createUserinfo } from './tokens/userinfo.js';
+import { findClient as findProviderClient } from './upstream/client.js';
+
+export type Rooms = ReturnType<typeof createRooms>;
+
+/** @param provider the oidc-provider of the current signing keys; nothing asks for it before there are keys. */
+export function createRooms(parts: OidcParts, provider: () => Provider) {
+  const findClient: FindClient = (id) => findProviderClient(provider(), id);
+  const scopes = createScopes(parts);
+  const accounts = createAccounts(parts, scopes);
+  const logout = createLogout(parts, provider);
+  const isComplete = createIsComplete(parts);
+  const impersonations = createImpersonations(parts, provider, isComplete);
+  const signedIn = createSignedIn(parts, provider, isComplete);
+  const requestUris = createRequestUris(parts);
+  const completed = createCompletedRequests(parts, provider);
+  const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const accessTokens = createAccessTokens(parts, accounts, scopes);
+  const findToken = createFindToken(parts.adapters.tokens, accessTokens);
+  const extensionGrants = createExtensionGrants(parts, accounts, scopes);
+  /** Undefined where oidc-provider answers by itself. */
+  const handlers: Handlers | undefined = parts.options.isAnsweredHere
+    ? {
+        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),
+        introspect: createIntrospect(parts, describe, findToken),
+        revoke: createRevoke(parts.adapters.tokens, findToken),
+        userinfo: createUserinfo(parts, accounts, scopes),
+      }
+    : undefined;
+  return {
+    parts,
+    provider,
+    findClient,
+    scopes,
+    accounts,
+    logout,
+    isComplete,
+    impersonations,
+    signedIn,
+    signInRequests: createSignInRequests(parts, provider, signedIn),
+    interactions: createInteractions(parts, provider, impersonations, isComplete, completed),
+    requestUris,
+    completed,
+    clientRefusals: createClientRefusals(parts),
+    describe,
+    accessTokens,
+    findToken,
+    extensionGrants,
+    handlers,
+    /** The endpoint that an extension answers; undefined where none does. */
+    answerClient: parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel),
+  };
+}
