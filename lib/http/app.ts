@@ -13,9 +13,9 @@ import type { ContextOf } from '../contract/extension-context.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { type AdmissionOptions, createAdmission } from './admission.js';
+import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
-import { createProxyFaults } from './clients/proxy-faults.js';
+import { createProxyFaults, type ProxyFaults } from './clients/proxy-faults.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
@@ -56,96 +56,125 @@ export interface App {
   /** Whether a route here answers the URL, as the browser sent it. */
   owns(url: string): boolean;
   /** Takes note of a request that no route here answers. */
-  readonly passOn: WatchUnrouted;
+  passOn(req: IncomingMessage, res: ServerResponse, url: string): void;
   /** A context of our own for the URL. */
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
   /** Answers a request on such a context; what is not ours is left as it is. */
   handle(ctx: Context, url: string): Promise<void>;
 }
 
-export function createApp(options: AppOptions): App {
-  const { protocol, mountPath, extensions, contextOf, showPage, logger } = options;
-  const protocolMethodsOf = protocolMethods(protocol.routes);
-  const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, (path) => protocolMethodsOf(path) !== undefined);
-  const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
-  const admission = createAdmission(options.limits, logger);
-  const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
+/** @throws ConfigError for routes of extensions. */
+export const createApp = (options: AppOptions): App => new ServiceApp(options);
 
-  const around = aroundEndpoints(extensions, contextOf, protocol.routes);
-  const build = ({ middleware }: ProtocolApp['app']): Middleware =>
-    compose([onError, methodNotAllowed(methodsOf), refuseBroken, around, protocol.middleware, ...middleware]);
-  const built = new WeakMap<object, Middleware>();
-  /** On the oidc-provider that the request's context is of, whichever is the current one by now. */
-  const runProtocol = (ctx: Context): Promise<void> => {
-    const app = ctx.app as ProtocolApp['app'];
-    const run = built.get(app) ?? build(app);
-    built.set(app, run);
-    return run(ctx, nothing);
-  };
-  const extensionChain = compose([onError, methodNotAllowed(methodsOf), refuseBroken, routed]);
-  const run = (ctx: Context, path: string): Promise<void> => (protocolMethodsOf(path) ? runProtocol(ctx) : extensionChain(ctx, nothing));
-  const isDocument = (path: string): boolean => path === protocol.routes.jwks || path.startsWith('/.well-known/');
-  const refuse = compose([onError, tooMany]);
-  const admitted = (ctx: Context, url: string): Promise<void> => {
-    ctx.state.isBehindProxy = options.isBehindProxy;
-    (ctx.state as FormState).repeatedForms = options.repeatedForms;
-    const path = pathname(url);
-    // Those who verify tokens go on, and those who ask where to sign in.
-    if (isDocument(path)) return run(ctx, path);
-    const leave = admission.enter(ctx.req);
-    if (leave === undefined) return refuse(ctx, nothing);
-    const running = run(ctx, path);
-    running.then(leave, leave);
-    return running;
-  };
-  const runBelow = async (ctx: Context, path: string): Promise<void> => {
+class ServiceApp implements App {
+  readonly #options: AppOptions;
+  readonly #methodsOf: MethodsOf;
+  readonly #isOfProtocol: (path: string) => boolean;
+  readonly #admission: Admission;
+  readonly #faults: ProxyFaults;
+  readonly #watchUnrouted: WatchUnrouted;
+  /** Paths of endpoints that extensions put middleware about, which gets their requests. */
+  readonly #wrapped: ReadonlySet<string | undefined>;
+  /** Middleware for each oidc-provider, by its Koa app. */
+  readonly #chains = new WeakMap<object, Middleware>();
+  readonly #chainOf: (app: ProtocolApp['app']) => Middleware;
+  readonly #extensionChain: Middleware;
+  readonly #refuse: Middleware;
+
+  constructor(options: AppOptions) {
+    const { protocol, issuer, mountPath, extensions, contextOf, showPage, logger } = options;
+    const protocolMethodsOf = protocolMethods(protocol.routes);
+    const isOfProtocol = (path: string): boolean => protocolMethodsOf(path) !== undefined;
+    const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, isOfProtocol);
+    const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
+    const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
+    const around = aroundEndpoints(extensions, contextOf, protocol.routes);
+    const first = [onError, methodNotAllowed(methodsOf), refuseBroken];
+    this.#options = options;
+    this.#methodsOf = methodsOf;
+    this.#isOfProtocol = isOfProtocol;
+    this.#chainOf = ({ middleware }) => compose([...first, around, protocol.middleware, ...middleware]);
+    this.#extensionChain = compose([...first, routed]);
+    this.#refuse = compose([onError, tooMany]);
+    this.#wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
+    this.#admission = createAdmission(options.limits, logger);
+    this.#faults = createProxyFaults({ issuer, mountPath, isRoute: (path) => this.#isRoute(path), logger });
+    this.#watchUnrouted = createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger);
+  }
+
+  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean {
+    if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+    const path = pathBelow(this.#options.mountPath, url);
+    const document = path === undefined || this.#wrapped.has(path) ? undefined : this.#options.protocol.document(path);
+    if (document === undefined) return false;
+    this.#faults.served(req, url);
+    return answerDocument(req, res, document);
+  }
+
+  owns(url: string): boolean {
+    const path = pathBelow(this.#options.mountPath, url);
+    return path !== undefined && this.#isRoute(path);
+  }
+
+  passOn(req: IncomingMessage, res: ServerResponse, url: string): void {
+    this.#watchUnrouted(req, res, url);
+    this.#faults.unrouted(res, url);
+  }
+
+  createContext(req: IncomingMessage, res: ServerResponse, url: string): Context {
+    const given = req.url;
+    req.url = pathBelow(this.#options.mountPath, url) ?? '/';
+    const ctx = this.#options.protocol.app.createContext(req, res);
+    if (given !== undefined) req.url = given;
+    return ctx;
+  }
+
+  handle(ctx: Context, url: string): Promise<void> {
+    const path = pathBelow(this.#options.mountPath, url);
+    if (path === undefined) return nothing();
+    this.#faults.served(ctx.req, url);
+    return path === ctx.req.url ? this.#admitted(ctx, path) : this.#runBelow(ctx, path);
+  }
+
+  #isRoute(path: string): boolean {
+    return this.#methodsOf(pathname(path)) !== undefined;
+  }
+
+  async #runBelow(ctx: Context, path: string): Promise<void> {
     const given = ctx.req.url ?? '/';
     ctx.req.url = path;
     try {
-      await admitted(ctx, path);
+      await this.#admitted(ctx, path);
     } finally {
       ctx.req.url = given;
     }
-  };
+  }
 
-  // Who puts middleware about an endpoint gets its requests.
-  const wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
+  #admitted(ctx: Context, url: string): Promise<void> {
+    const { protocol, isBehindProxy, repeatedForms } = this.#options;
+    ctx.state.isBehindProxy = isBehindProxy;
+    (ctx.state as FormState).repeatedForms = repeatedForms;
+    const path = pathname(url);
+    // Discovery and the key set are exempt from the request limit, so that APIs can verify tokens under load.
+    if (path === protocol.routes.jwks || path.startsWith('/.well-known/')) return this.#run(ctx, path);
+    const leave = this.#admission.enter(ctx.req);
+    if (leave === undefined) return this.#refuse(ctx, nothing);
+    const running = this.#run(ctx, path);
+    running.then(leave, leave);
+    return running;
+  }
 
-  const isRoute = (path: string): boolean => methodsOf(pathname(path)) !== undefined;
-  const faults = createProxyFaults({ issuer: options.issuer, mountPath, isRoute, logger });
-  const watchUnrouted = createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger);
+  #run(ctx: Context, path: string): Promise<void> {
+    return this.#isOfProtocol(path) ? this.#runProtocol(ctx) : this.#extensionChain(ctx, nothing);
+  }
 
-  return {
-    answer(req, res, url) {
-      if (req.method !== 'GET' && req.method !== 'HEAD') return false;
-      const path = pathBelow(mountPath, url);
-      const document = path === undefined || wrapped.has(path) ? undefined : protocol.document(path);
-      if (document === undefined) return false;
-      faults.served(req, url);
-      return answerDocument(req, res, document);
-    },
-    owns(url) {
-      const path = pathBelow(mountPath, url);
-      return path !== undefined && isRoute(path);
-    },
-    passOn(req, res, url) {
-      watchUnrouted(req, res, url);
-      faults.unrouted(res, url);
-    },
-    createContext(req, res, url) {
-      const given = req.url;
-      req.url = pathBelow(mountPath, url) ?? '/';
-      const ctx = protocol.app.createContext(req, res);
-      if (given !== undefined) req.url = given;
-      return ctx;
-    },
-    handle(ctx, url) {
-      const path = pathBelow(mountPath, url);
-      if (path === undefined) return nothing();
-      faults.served(ctx.req, url);
-      return path === ctx.req.url ? admitted(ctx, path) : runBelow(ctx, path);
-    },
-  };
+  /** Runs the oidc-provider that the request's context is of, whichever is the current one by now. */
+  #runProtocol(ctx: Context): Promise<void> {
+    const app = ctx.app as ProtocolApp['app'];
+    const chain = this.#chains.get(app) ?? this.#chainOf(app);
+    this.#chains.set(app, chain);
+    return chain(ctx, nothing);
+  }
 }
 
 const nothing = async () => {};

@@ -70,21 +70,15 @@ export interface ConfigurationParts {
   readonly renderError: NonNullable<Configuration['renderError']>;
 }
 
-/** Our options as oidc-provider's configuration. */
-export function createConfiguration(
-  parts: OidcParts,
-  keys: SigningKeys,
-  { accounts, scopes, describe, logout, cookieKeys, renderError }: ConfigurationParts,
-): Configuration {
+/** Returns the options as oidc-provider's configuration. */
+export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: ConfigurationParts): Configuration {
+  const { accounts, scopes, renderError } = used;
   const { options, adapters, claims } = parts;
-  const { lifetimes, secure } = options;
   const metadataOf = createMetadataOf(parts);
   const clients = new ClientAdapter(createFindRecord(parts), (client) => {
     requireSalt(parts, client);
     return metadataOf(client);
   });
-  const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
-
   const policy = createPromptPolicy(parts, accounts);
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
@@ -102,22 +96,14 @@ export function createConfiguration(
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
     // Scopes narrow ID tokens by the client's record, in `account.claims`.
     conformIdTokenClaims: false,
-    cookies: {
-      names: {
-        session: cookieName('session', options),
-        interaction: pathCookieName('interaction', options),
-        resume: pathCookieName('resume', options),
-      },
-      keys: createCookieKeys(cookieKeys),
-      long: cookie,
-      short: cookie,
-    },
+    cookies: cookiesOf(parts, used),
     // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0 §4.2
     discovery: {
       frontchannel_logout_supported: true,
       frontchannel_logout_session_supported: true,
       prompt_values_supported: ['none', ...prompts],
     },
+    enabledJWA: algorithmsOf(keys),
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
@@ -128,22 +114,7 @@ export function createConfiguration(
       [provenParameter]: null,
     },
     extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
-    features: {
-      ...options.features,
-      // Each record may name a profile.
-      fapi: { enabled: true, profile: createProfileOf(parts) },
-      backchannelLogout: { enabled: true },
-      clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
-      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
-      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe, parts.now) },
-      jwtResponseModes: { enabled: true },
-      pushedAuthorizationRequests: { ...options.features.pushedAuthorizationRequests, enabled: true },
-      requestObjects: { ...options.features.requestObjects, enabled: true, assertJwtClaimsAndHeader: createRequestObjectCheck(parts) },
-      resourceIndicators: resourceIndicators(parts),
-      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
-      rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
-    } as NonNullable<Configuration['features']>,
+    features: featuresOf(parts, used),
     fetch: createFetch(parts),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as FoundByToken | undefined),
     interactions: {
@@ -172,28 +143,68 @@ export function createConfiguration(
     routes: { ...routes, ...(parts.backchannel && { backchannel_authentication: BACKCHANNEL_PATH }) },
     scopes: [...identityScopes(claims.scopes.keys())],
     subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
-    ttl: {
-      ...lifetimesOf(parts),
-      AuthorizationCode: (ctx: KoaContextWithOIDC) => (isOfProfile(ctx) ? Math.min(lifetimes.code, MAX_CODE_SECONDS) : lifetimes.code),
-      Interaction: lifetimes.interaction,
-      Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(parts, session),
-    } as unknown as NonNullable<Configuration['ttl']>,
-    enabledJWA: {
-      authorizationSigningAlgValues: [...keys.algorithms],
-      clientAuthSigningAlgValues: [...clientAlgorithms],
-      requestObjectSigningAlgValues: [...clientAlgorithms],
-      idTokenSigningAlgValues: [...keys.algorithms],
-      userinfoSigningAlgValues: [...keys.algorithms],
-      idTokenEncryptionAlgValues: [...encryptionAlgorithms],
-      userinfoEncryptionAlgValues: [...encryptionAlgorithms],
-      authorizationEncryptionAlgValues: [...encryptionAlgorithms],
-      // The service's keys sign and do nothing else.
-      requestObjectEncryptionAlgValues: [],
-    },
+    ttl: lifetimesOfModels(parts),
   };
   const complete = parts.withAdditions(configuration);
   return withoutRefresh(options.configure?.(complete) ?? complete);
 }
+
+function cookiesOf({ options }: OidcParts, { cookieKeys }: ConfigurationParts): NonNullable<Configuration['cookies']> {
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
+  return {
+    names: {
+      session: cookieName('session', options),
+      interaction: pathCookieName('interaction', options),
+      resume: pathCookieName('resume', options),
+    },
+    keys: createCookieKeys(cookieKeys),
+    long: cookie,
+    short: cookie,
+  };
+}
+
+function featuresOf(parts: OidcParts, { describe, logout }: ConfigurationParts): NonNullable<Configuration['features']> {
+  const { features } = parts.options;
+  return {
+    ...features,
+    // Each record may name a profile.
+    fapi: { enabled: true, profile: createProfileOf(parts) },
+    backchannelLogout: { enabled: true },
+    clientCredentials: { enabled: true },
+    devInteractions: { enabled: false },
+    externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+    introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe, parts.now) },
+    jwtResponseModes: { enabled: true },
+    pushedAuthorizationRequests: { ...features.pushedAuthorizationRequests, enabled: true },
+    requestObjects: { ...features.requestObjects, enabled: true, assertJwtClaimsAndHeader: createRequestObjectCheck(parts) },
+    resourceIndicators: resourceIndicators(parts),
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
+    rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
+  } as NonNullable<Configuration['features']>;
+}
+
+function lifetimesOfModels(parts: OidcParts): NonNullable<Configuration['ttl']> {
+  const { lifetimes } = parts.options;
+  return {
+    ...lifetimesOf(parts),
+    AuthorizationCode: (ctx: KoaContextWithOIDC) => (isOfProfile(ctx) ? Math.min(lifetimes.code, MAX_CODE_SECONDS) : lifetimes.code),
+    Interaction: lifetimes.interaction,
+    Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(parts, session),
+  } as unknown as NonNullable<Configuration['ttl']>;
+}
+
+const algorithmsOf = ({ algorithms }: SigningKeys): NonNullable<Configuration['enabledJWA']> => ({
+  authorizationSigningAlgValues: [...algorithms],
+  clientAuthSigningAlgValues: [...clientAlgorithms],
+  requestObjectSigningAlgValues: [...clientAlgorithms],
+  idTokenSigningAlgValues: [...algorithms],
+  userinfoSigningAlgValues: [...algorithms],
+  idTokenEncryptionAlgValues: [...encryptionAlgorithms],
+  userinfoEncryptionAlgValues: [...encryptionAlgorithms],
+  authorizationEncryptionAlgValues: [...encryptionAlgorithms],
+  // The service's keys sign and do nothing else.
+  requestObjectEncryptionAlgValues: [],
+});
 
 const withoutRefresh = (configuration: Configuration): Configuration => ({
   ...configuration,

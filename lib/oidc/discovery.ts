@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
+import { present } from '../present.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
 import type { Scopes } from './accounts/scopes.js';
 import type { OidcParts } from './context.js';
@@ -53,41 +54,96 @@ const documentOf = (text: string, type: string): Document => ({
   etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"`,
 });
 
-/** @param own members that extensions add to discovery. */
-export function createDocuments(
-  { claims, directory, offers, options }: OidcParts,
-  scopes: Scopes,
-  { jwks }: { readonly jwks: string },
-  own: Members,
-): Documents {
-  const written = new Map<string, Written>();
-  const discoveryPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
-  /** The path of the document that is meant. */
-  const pathOf = (path: string): string | undefined => {
-    const exact = path.startsWith('/.') ? foldedPath(path) : path;
-    return exact === jwks || discoveryPaths.has(exact) ? exact : undefined;
-  };
+const discoveryPaths: ReadonlySet<string> = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
 
-  const factsNow = (): Facts | Promise<Facts> => {
-    const [known, methods] = [scopes.now(), directory.pkceMethods()];
+/** @param own members that extensions add to discovery. */
+export const createDocuments = (parts: OidcParts, scopes: Scopes, { jwks }: { readonly jwks: string }, own: Members): Documents =>
+  new PublishedDocuments(parts, scopes, jwks, own);
+
+class PublishedDocuments implements Documents {
+  readonly #written = new Map<string, Written>();
+  /** Claims that no client of OpenID Connect gets: an assertion and an access token are no answer to one. */
+  readonly #neverIssued: readonly string[];
+
+  constructor(
+    private readonly parts: OidcParts,
+    private readonly scopes: Scopes,
+    private readonly jwks: string,
+    private readonly own: Members,
+  ) {
+    const { offers, claims } = parts;
+    this.#neverIssued = [
+      ...(offers.serves('impersonate') ? [] : ['act']),
+      ...claims.declarations.flatMap(({ name, targets }) =>
+        targets.every((target) => target === 'saml' || target === 'access_token') ? name : [],
+      ),
+    ];
+  }
+
+  isAt(path: string): boolean {
+    return this.#pathOf(path) !== undefined;
+  }
+
+  peek(path: string): Document | undefined {
+    const written = this.#written.get(path);
+    if (!written?.facts) return written?.document;
+    const now = this.#factsNow();
+    if (!(now instanceof Promise)) return this.#current(path, written, now);
+    // Whoever answers in its place asks again, and is told what went wrong.
+    now.catch(() => {});
+    return undefined;
+  }
+
+  async answer(ctx: Context): Promise<boolean> {
+    const { method, req } = ctx;
+    const path = this.#pathOf(ctx.path);
+    const written = path !== undefined && (method === 'GET' || method === 'HEAD') ? this.#written.get(path) : undefined;
+    if (path === undefined || !written) return false;
+    const document = written.facts ? this.#current(path, written, await this.#factsNow()) : written.document;
+    ctx.set({ Vary: 'Origin', 'Access-Control-Allow-Origin': req.headers.origin ?? '*' });
+    send(ctx, document);
+    return true;
+  }
+
+  async keep(ctx: Context): Promise<void> {
+    const { method, status, body } = ctx;
+    const path = this.#pathOf(ctx.path);
+    if (path === undefined || (method !== 'GET' && method !== 'HEAD') || status !== 200) return;
+    const type = String(ctx.response.get('Content-Type'));
+    send(ctx, this.#write(path, body as Members, type, path === this.jwks ? undefined : await this.#factsNow()));
+  }
+
+  /** The path of the document that is meant. */
+  #pathOf(path: string): string | undefined {
+    const exact = path.startsWith('/.') ? foldedPath(path) : path;
+    return exact === this.jwks || discoveryPaths.has(exact) ? exact : undefined;
+  }
+
+  #factsNow(): Facts | Promise<Facts> {
+    const [known, methods] = [this.scopes.now(), this.parts.directory.pkceMethods()];
     if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
     // While clients cannot be read, the methods that were written last stand; where none were, `S256` alone.
-    const [before] = [...written.values()].flatMap(({ facts }) => facts ?? []);
+    const [before] = [...this.#written.values()].flatMap(({ facts }) => facts ?? []);
     const pkceMethods = Promise.resolve(methods).catch(() => before?.pkceMethods ?? ['S256']);
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
-  };
+  }
 
-  // Neither an assertion nor an access token is an answer to a client of OpenID Connect.
-  const neverIssued = [
-    ...(offers.serves('impersonate') ? [] : ['act']),
-    ...claims.declarations.flatMap(({ name, targets }) =>
-      targets.every((target) => target === 'saml' || target === 'access_token') ? name : [],
-    ),
-  ];
+  #current(path: string, { members, type, facts, document }: Written, now: Facts): Document {
+    return facts?.scopes === now.scopes && facts.pkceMethods === now.pkceMethods ? document : this.#write(path, members, type, now);
+  }
 
-  const discovery = (members: Members, facts: Facts): Members => {
+  #write(path: string, members: Members, type: string, facts?: Facts): Document {
+    const text = JSON.stringify(facts ? this.#discovery(members, facts) : members);
+    const before = this.#written.get(path)?.document;
+    const document = before?.text === text ? before : documentOf(text, type);
+    this.#written.set(path, { members, type, ...present({ facts }), document });
+    return document;
+  }
+
+  #discovery(members: Members, facts: Facts): Members {
+    const { claims, options } = this.parts;
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
-    for (const name of neverIssued) names.delete(name);
+    for (const name of this.#neverIssued) names.delete(name);
     const requestUris = members.request_parameter_supported
       ? { request_uri_parameter_supported: true, require_request_uri_registration: true }
       : {};
@@ -101,55 +157,14 @@ export function createDocuments(
       ui_locales_supported: options.locales,
       ...authenticationAt('introspection', members),
       ...authenticationAt('revocation', members),
-      ...own,
+      ...this.own,
     };
-  };
+  }
+}
 
-  const write = (path: string, members: Members, type: string, facts?: Facts): Document => {
-    const text = JSON.stringify(facts ? discovery(members, facts) : members);
-    const before = written.get(path)?.document;
-    const document = before?.text === text ? before : documentOf(text, type);
-    written.set(path, { members, type, ...(facts && { facts }), document });
-    return document;
-  };
-
-  const current = (path: string, { members, type, facts, document }: Written, now: Facts): Document =>
-    facts?.scopes === now.scopes && facts.pkceMethods === now.pkceMethods ? document : write(path, members, type, now);
-
-  const send = (ctx: Context, { text, type, etag }: Document): void => {
-    ctx.status = 200;
-    ctx.set({ 'Content-Type': type, ETag: etag });
-    if (ctx.fresh) ctx.status = 304;
-    else ctx.body = text;
-  };
-
-  return {
-    isAt: (path) => pathOf(path) !== undefined,
-    peek(path) {
-      const known = written.get(path);
-      if (!known?.facts) return known?.document;
-      const now = factsNow();
-      if (!(now instanceof Promise)) return current(path, known, now);
-      // Whoever answers in its place asks again, and is told what went wrong.
-      now.catch(() => {});
-      return undefined;
-    },
-    async answer(ctx) {
-      const { method, req } = ctx;
-      const path = pathOf(ctx.path);
-      const known = path !== undefined && (method === 'GET' || method === 'HEAD') ? written.get(path) : undefined;
-      if (path === undefined || !known) return false;
-      const document = known.facts ? current(path, known, await factsNow()) : known.document;
-      ctx.set({ Vary: 'Origin', 'Access-Control-Allow-Origin': req.headers.origin ?? '*' });
-      send(ctx, document);
-      return true;
-    },
-    async keep(ctx) {
-      const { method, status, body } = ctx;
-      const path = pathOf(ctx.path);
-      if (path === undefined || (method !== 'GET' && method !== 'HEAD') || status !== 200) return;
-      const type = String(ctx.response.get('Content-Type'));
-      send(ctx, write(path, body as Members, type, path === jwks ? undefined : await factsNow()));
-    },
-  };
+function send(ctx: Context, { text, type, etag }: Document): void {
+  ctx.status = 200;
+  ctx.set({ 'Content-Type': type, ETag: etag });
+  if (ctx.fresh) ctx.status = 304;
+  else ctx.body = text;
 }

@@ -12,6 +12,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { CookieCheck } from './cookie-check.js';
 import type { FormIds } from './csrf.js';
 import { mayBeKept } from './kept.js';
@@ -92,69 +93,7 @@ export interface FormState {
 }
 
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
-  const { records, hash, formOf, signIns, sessionCookie, cookieCheck, showUnderWay, logger } = parts;
-
-  /** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
-  async function attempt<T>(ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await run();
-    } catch (err) {
-      logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'a form is answered without a record of it');
-      return undefined;
-    }
-  }
-
-  /** Replaces the record of a form, if this request still has the turn. */
-  const conclude = (ctx: Context, id: string, by: string, make: () => Promise<FormRecord> | FormRecord): Promise<unknown> =>
-    attempt(ctx, async () => {
-      const record = await make();
-      const change = (found: unknown) => ((found as FormRecord | undefined)?.by === by ? record : found);
-      await records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
-    });
-
-  const ownerOf = async (ctx: Context, { status, cookies }: Answer, before: string): Promise<Owner> => {
-    const set = cookies.find((line) => line.startsWith(`${sessionCookie}=`));
-    const after = before !== '' && isRedirect(status) ? await signIns.state(ctx) : before;
-    return {
-      before,
-      ...(after === before ? {} : { after }),
-      ...(set === undefined ? {} : { session: hash(set.slice(sessionCookie.length + 1).split(';', 1)[0] ?? '') }),
-    };
-  };
-
-  /** Whether the sign-in of the browser is still the one before or after the answer. */
-  function isFor(ctx: Context, { answer, owner }: FormRecord, now: string): boolean {
-    if (!answer || !owner) return false;
-    if (now === owner.before || now === owner.after) return true;
-    // If nobody was signed in when the form was sent, a redirect contains nothing about a person.
-    if (owner.before === '' && isRedirect(answer.status)) return true;
-    return owner.session !== undefined && owner.session === hash(ctx.cookies.get(sessionCookie, { signed: false }) ?? '');
-  }
-
-  /** Takes the turn for a submission, or waits for the answer of the same submission and returns its record. Undefined if the wait takes too long. */
-  async function turnOf(ctx: Context, id: string, mine: FormRecord & { readonly by: string }, now: string) {
-    const end = performance.now() + WAIT_MS;
-    const isFirst = (found: FormRecord | undefined): boolean =>
-      found?.content !== mine.content || (found.by === undefined && !isFor(ctx, found, now));
-    let tries = 0;
-    const state = ctx.state as FormState;
-    const change = (found: unknown): unknown => {
-      tries += 1;
-      const { content, answer } = (found ?? {}) as Partial<FormRecord>;
-      state.isSentAgain = content === mine.content && answer !== undefined && isRedirect(answer.status);
-      return isFirst(found as FormRecord | undefined) && tries <= MOST_TRIES ? mine : found;
-    };
-    for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-      tries = 0;
-      const kept = (await records.update(id, change, { lifetimeSeconds: TURN_SECONDS })) as FormRecord | undefined;
-      // Submissions with other content took the turn at each attempt. This one is evaluated without a turn.
-      if (kept === undefined || kept.content !== mine.content) return mine;
-      if (kept.by === mine.by || kept.answer) return kept;
-      if (performance.now() >= end) return undefined;
-      await pause(wait);
-    }
-  }
-
+  const { hash, formOf, signIns, cookieCheck, showUnderWay } = parts;
   return async function answerOnce(ctx, next) {
     const { csrf } = (ctx.request.body ?? {}) as { readonly csrf?: unknown };
     if (typeof csrf !== 'string') return next();
@@ -164,23 +103,23 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     if (form === undefined) return next();
     const { rawBody = '' } = ctx.request as { readonly rawBody?: string };
     const mine = { by: randomUUID(), content: hash(JSON.stringify([ctx.url, rawBody, ctx.get('origin'), ctx.get('sec-fetch-site')])) };
-    const taken = await attempt(ctx, async () => {
+    const taken = await attempt(parts, ctx, async () => {
       const before = await signIns.state(ctx);
-      return { before, kept: await turnOf(ctx, form, mine, before) };
+      return { before, record: await takeTurn(parts, ctx, form, mine, before) };
     });
     // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
     if (!taken) return next();
-    const { before, kept } = taken;
-    if (kept === undefined) {
+    const { before, record } = taken;
+    if (record === undefined) {
       ctx.status = 503;
       return showUnderWay(ctx);
     }
-    if (kept.answer) {
-      const leadsNowhere = isRedirect(kept.answer.status) && (await signIns.isOver(ctx));
-      return leadsNowhere ? next() : give(ctx, kept.answer);
+    if (record.answer) {
+      const leadsNowhere = isRedirect(record.answer.status) && (await signIns.isOver(ctx));
+      return leadsNowhere ? next() : give(ctx, record.answer);
     }
     const already = ctx.response.headers as Answer['headers'];
-    const giveBack = () => conclude(ctx, form, mine.by, () => ({ content: '' }));
+    const giveBack = () => conclude(parts, ctx, form, mine.by, () => ({ content: '' }));
     try {
       await next();
     } catch (error) {
@@ -189,12 +128,81 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     }
     const answer = ctx.status < 500 ? answerOf(ctx, already) : undefined;
     if (!answer) return void (await giveBack());
-    await conclude(ctx, form, mine.by, async () => ({
+    await conclude(parts, ctx, form, mine.by, async () => ({
       content: mine.content,
       answer,
-      owner: await ownerOf(ctx, answer, before),
+      owner: await ownerOf(parts, ctx, answer, before),
     }));
   };
+}
+
+/** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
+async function attempt<T>({ logger }: RepeatedFormsParts, ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await run();
+  } catch (err) {
+    logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'a form is answered without a record of it');
+    return undefined;
+  }
+}
+
+/** Takes the turn for a submission, or waits for the answer of the same submission and returns its record. Undefined if the wait takes too long. */
+async function takeTurn(parts: RepeatedFormsParts, ctx: Context, id: string, mine: FormRecord & { readonly by: string }, now: string) {
+  const end = performance.now() + WAIT_MS;
+  const isFirst = (stored: FormRecord | undefined): boolean =>
+    stored?.content !== mine.content || (stored.by === undefined && !isFor(parts, ctx, stored, now));
+  let tries = 0;
+  const state = ctx.state as FormState;
+  const change = (stored: unknown): unknown => {
+    tries += 1;
+    const { content, answer } = (stored ?? {}) as Partial<FormRecord>;
+    state.isSentAgain = content === mine.content && answer !== undefined && isRedirect(answer.status);
+    return isFirst(stored as FormRecord | undefined) && tries <= MOST_TRIES ? mine : stored;
+  };
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    tries = 0;
+    const record = (await parts.records.update(id, change, { lifetimeSeconds: TURN_SECONDS })) as FormRecord | undefined;
+    // Submissions with other content took the turn at each attempt. This one is evaluated without a turn.
+    if (record === undefined || record.content !== mine.content) return mine;
+    if (record.by === mine.by || record.answer) return record;
+    if (performance.now() >= end) return undefined;
+    await pause(wait);
+  }
+}
+
+/** Replaces the record of a form, if this request still has the turn. */
+const conclude = (
+  parts: RepeatedFormsParts,
+  ctx: Context,
+  id: string,
+  by: string,
+  make: () => Promise<FormRecord> | FormRecord,
+): Promise<unknown> =>
+  attempt(parts, ctx, async () => {
+    const record = await make();
+    const change = (stored: unknown) => ((stored as FormRecord | undefined)?.by === by ? record : stored);
+    await parts.records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
+  });
+
+async function ownerOf(
+  { hash, signIns, sessionCookie }: RepeatedFormsParts,
+  ctx: Context,
+  { status, cookies }: Answer,
+  before: string,
+): Promise<Owner> {
+  const set = cookies.find((line) => line.startsWith(`${sessionCookie}=`));
+  const after = before !== '' && isRedirect(status) ? await signIns.state(ctx) : before;
+  const session = set === undefined ? undefined : hash(set.slice(sessionCookie.length + 1).split(';', 1)[0] ?? '');
+  return { before, ...present({ after: after === before ? undefined : after, session }) };
+}
+
+/** Whether the sign-in of the browser is still the one before or after the answer. */
+function isFor({ hash, sessionCookie }: RepeatedFormsParts, ctx: Context, { answer, owner }: FormRecord, now: string): boolean {
+  if (!answer || !owner) return false;
+  if (now === owner.before || now === owner.after) return true;
+  // If nobody was signed in when the form was sent, a redirect contains nothing about a person.
+  if (owner.before === '' && isRedirect(answer.status)) return true;
+  return owner.session !== undefined && owner.session === hash(ctx.cookies.get(sessionCookie, { signed: false }) ?? '');
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
