@@ -61,17 +61,20 @@ export const createDocuments = (parts: OidcParts, scopes: Scopes, { jwks }: { re
   new PublishedDocuments(parts, scopes, jwks, own);
 
 class PublishedDocuments implements Documents {
+  readonly #parts: OidcParts;
+  readonly #scopes: Scopes;
+  readonly #jwks: string;
+  readonly #own: Members;
   readonly #written = new Map<string, Written>();
   /** Claims that no client of OpenID Connect gets: an assertion and an access token are no answer to one. */
   readonly #neverIssued: readonly string[];
 
-  constructor(
-    private readonly parts: OidcParts,
-    private readonly scopes: Scopes,
-    private readonly jwks: string,
-    private readonly own: Members,
-  ) {
+  constructor(parts: OidcParts, scopes: Scopes, jwks: string, own: Members) {
     const { offers, claims } = parts;
+    this.#parts = parts;
+    this.#scopes = scopes;
+    this.#jwks = jwks;
+    this.#own = own;
     this.#neverIssued = [
       ...(offers.serves('impersonate') ? [] : ['act']),
       ...claims.declarations.flatMap(({ name, targets }) =>
@@ -110,17 +113,17 @@ class PublishedDocuments implements Documents {
     const path = this.#pathOf(ctx.path);
     if (path === undefined || (method !== 'GET' && method !== 'HEAD') || status !== 200) return;
     const type = String(ctx.response.get('Content-Type'));
-    send(ctx, this.#write(path, body as Members, type, path === this.jwks ? undefined : await this.#factsNow()));
+    send(ctx, this.#write(path, body as Members, type, path === this.#jwks ? undefined : await this.#factsNow()));
   }
 
   /** The path of the document that is meant. */
   #pathOf(path: string): string | undefined {
     const exact = path.startsWith('/.') ? foldedPath(path) : path;
-    return exact === this.jwks || discoveryPaths.has(exact) ? exact : undefined;
+    return exact === this.#jwks || discoveryPaths.has(exact) ? exact : undefined;
   }
 
   #factsNow(): Facts | Promise<Facts> {
-    const [known, methods] = [this.scopes.now(), this.parts.directory.pkceMethods()];
+    const [known, methods] = [this.#scopes.now(), this.#parts.directory.pkceMethods()];
     if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
     // While clients cannot be read, the methods that were written last stand; where none were, `S256` alone.
     const [before] = [...this.#written.values()].flatMap(({ facts }) => facts ?? []);
@@ -141,7 +144,7 @@ class PublishedDocuments implements Documents {
   }
 
   #discovery(members: Members, facts: Facts): Members {
-    const { claims, options } = this.parts;
+    const { claims, options } = this.#parts;
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
     for (const name of this.#neverIssued) names.delete(name);
     const requestUris = members.request_parameter_supported
@@ -157,7 +160,7 @@ class PublishedDocuments implements Documents {
       ui_locales_supported: options.locales,
       ...authenticationAt('introspection', members),
       ...authenticationAt('revocation', members),
-      ...this.own,
+      ...this.#own,
     };
   }
 }

@@ -1,9 +1,4 @@
-/**
- * What the composition root puts together for extensions and stores. `create-identity-provider` alone imports this room.
- *
- * This file is the context: all that an extension may touch. `extension-data` are its rows and records, `extension-work` its jobs, deliveries
- * and checks, `open-stores` the stores of the service.
- */
+/** Contexts of extensions: everything that an extension may touch. */
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ExtensionHttp } from '../contract/context/http.js';
 import type { ExtensionKeys } from '../contract/context/keys.js';
