@@ -116,7 +116,11 @@ class StoredPrivileges implements Privileges {
     return rows.flatMap(([row]) => (row && this.#allPersons.isReadable(row) ? [] : [{ tid }]));
   }
 
-  async of(person: PersonWithUser): Promise<readonly Privilege[]> {
+  of(person: PersonWithUser): Promise<readonly Privilege[]> {
+    return this.#ofPerson(person);
+  }
+
+  async #ofPerson(person: PersonWithUser): Promise<readonly Privilege[]> {
     if (!this.#allPersons.isReadable(person)) return [{ tid: person.tid }];
     const isChild = person.user.parentUserId !== undefined;
     const children = isChild ? [] : await this.#allPersons.find({ byParent: [person.user.id] });
@@ -138,7 +142,7 @@ class StoredPrivileges implements Privileges {
   }
 
   async mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean> {
-    return caller.ofAllTenants || isHeld(caller, await this.of(person));
+    return caller.ofAllTenants || isHeld(caller, await this.#ofPerson(person));
   }
 
   async mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean> {
@@ -187,7 +191,7 @@ class StoredPrivileges implements Privileges {
 
   /** An arrow function, because callers pass it on. */
   readonly checkNone = async (person: PersonWithUser): Promise<void> => {
-    if ((await this.of(person)).length > 0) throw new IdpError('link_privileged');
+    if ((await this.#ofPerson(person)).length > 0) throw new IdpError('link_privileged');
   };
 }
 

@@ -11,7 +11,7 @@ afterEach(() => {
 /** Makes a change right after a comparison, whose answer is from before. Answers how often was compared. */
 function meddle(method: 'mayBecome' | 'mayGrant' | 'mayTake' | 'checkNone', change: () => Promise<unknown>, after = 1): () => number {
   const { privileges } = at.service.idp.directory;
-  const original = privileges[method] as (...parameters: unknown[]) => Promise<unknown>;
+  const original = (privileges[method] as (...parameters: unknown[]) => Promise<unknown>).bind(privileges);
   let compared = 0;
   jest
     .spyOn(privileges as unknown as Record<string, (...parameters: unknown[]) => unknown>, method)
