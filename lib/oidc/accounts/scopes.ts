@@ -76,7 +76,7 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
 }
 
 /** Whether a client may be granted a scope; how it gets `offline_access` is for its grant types to say. */
-export const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
+const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
   known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */

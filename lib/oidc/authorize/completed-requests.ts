@@ -44,7 +44,7 @@ type Parameters = Readonly<Record<string, string>>;
 export const parametersOf = ({ params }: { readonly params: Readonly<Record<string, unknown>> }): Parameters =>
   Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
-interface Completed {
+export interface Completed {
   readonly parameters: Parameters;
   readonly session: {
     /** Value of the session's cookie. */
@@ -65,7 +65,7 @@ export interface PostedAnswer {
 }
 
 /** A request that the user cancelled. */
-interface Cancelled {
+export interface Cancelled {
   /** The error response: its URL, or its form. */
   readonly answer: string | PostedAnswer;
 }
