@@ -32,13 +32,22 @@ const rooms: readonly Room[] = [
   { files: 'lib/service/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
     files: 'lib/service/extension-work.ts',
-    mayImport: ['lib/contract/', 'lib/times/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
+    mayImport: [
+      'lib/background/',
+      'lib/contract/',
+      'lib/times/',
+      'lib/errors.ts',
+      'type lib/*.ts',
+      'type lib/directory/',
+      'type lib/store/',
+    ],
   },
   { files: 'lib/service/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [
       'lib/acr-values.ts',
+      'lib/background/back-off.ts',
       'lib/claims/contract.ts',
       'lib/contract/',
       'lib/display/',
@@ -88,10 +97,14 @@ const rooms: readonly Room[] = [
     ],
   },
   { files: 'lib/text/', mayImport: [] },
-  { files: 'lib/store/', mayImport: ['lib/errors.ts', 'lib/text/', 'lib/times/', 'type lib/logger.ts'] },
+  {
+    files: 'lib/store/',
+    mayImport: ['lib/background/', 'lib/errors.ts', 'lib/present.ts', 'lib/text/', 'lib/times/', 'type lib/logger.ts'],
+  },
   { files: 'lib/fetch/', mayImport: ['lib/text/can-parse-url.ts', 'lib/times/'] },
   { files: 'lib/display/', mayImport: [] },
   { files: 'lib/times/', mayImport: [] },
+  { files: 'lib/background/', mayImport: ['lib/errors.ts', 'lib/times/', 'type lib/awaitable.ts', 'type lib/logger.ts'] },
   {
     files: 'lib/claims/',
     mayImport: ['lib/awaitable.ts', 'lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
@@ -133,6 +146,8 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/directory/',
     mayImport: [
+      'lib/background/',
+      'type lib/awaitable.ts',
       'lib/display/',
       'lib/fetch/loopback.ts',
       'lib/store/',
@@ -147,6 +162,7 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/oidc/',
     mayImport: [
+      'lib/background/',
       'lib/directory/',
       'lib/claims/',
       'lib/fetch/loopback.ts',

@@ -1,0 +1,218 @@
+/**
+ * Background work: what the service does without a request. It dispatches events, sends deliveries, removes, sweeps, rotates keys, and runs jobs of extensions.
+ *
+ * `rounds` is the one engine for all of it. The work comes round after an interval, or at a nudge, on one node at a time where it has a lease (`tenure`).
+ * Single rows may be worked on beside the rounds (`row-attempts`). What fails is tried again later each time (`back-off`), and is told of once: in the log
+ * when it begins to fail, in `health()` until it succeeds.
+ */
+import type { Awaitable } from '../awaitable.js';
+import { isToldAlready } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { waitAtMost } from '../times/at-most.js';
+import { doubledWait } from './back-off.js';
+import { type Pause, RowAttempts, type WorkedRow } from './row-attempts.js';
+import { LEASE_MS, type Lease, Tenure } from './tenure.js';
+
+/** Work on single rows, beside the rounds. */
+export interface Attempts {
+  /** Whether nobody works on the row here, and it is not left alone. */
+  isReady(row: WorkedRow): boolean;
+  /** Whether as many rows are worked on as may be at the same time. */
+  isFull(): boolean;
+  /**
+   * Begins to work on a row that is ready, as soon as a place is free. A row whose work rejects is left alone for longer each time.
+   * @param work may answer how long the row is to be left alone, although nothing failed
+   * @returns whether the work began
+   */
+  attempt(row: WorkedRow, work: () => Promise<Pause | undefined>): Promise<boolean>;
+  /** Resolves when no row is worked on. */
+  idle(): Promise<void>;
+}
+
+export interface Round extends Attempts {
+  /** Aborted when the service closes, or when another node may have the lease. */
+  readonly signal: AbortSignal;
+  /** Renews the lease where that is due. False when the round has to end, because the service closes or another node has the lease. */
+  goesOn(): Promise<boolean>;
+}
+
+export interface RoundsOptions {
+  /** Names the work in `health()`. */
+  readonly name: string;
+  /** Milliseconds from the end of a round to the next one. */
+  readonly every: number;
+  /** Milliseconds from the start to the first round. @default 0 */
+  readonly first?: number;
+  /** The right to do the work, renewed while there is work, and given back at the end. @default every node does the work */
+  readonly lease?: Lease;
+  /** Milliseconds that the lease is taken for. @default an interval and a half, so that one node does all rounds, and ten seconds at least */
+  readonly leaseMs?: number;
+  /** Whether there is anything to do. It is asked before the lease is. @default yes */
+  readonly isDue?: () => Awaitable<boolean>;
+  /** One round. @returns milliseconds to the next round, where these are not the usual ones */
+  readonly run: (round: Round) => Awaitable<number | undefined>;
+  /** Rows that are worked on at the same time, at most. @default 1 */
+  readonly atOnce?: number;
+  /** Whether the end waits for a round over all that is left. @default no: a round under way is aborted, and another node or the next start goes on */
+  readonly isDrained?: boolean;
+  /** Milliseconds that the end waits for what is under way. @default as long as it takes */
+  readonly graceMs?: number;
+  readonly logger: Pick<Logger, 'error'>;
+  /** What the log says of a round that fails, and of a row. */
+  readonly messages: { readonly round: string; readonly row?: string };
+  /** Further members of these lines. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+export interface Rounds extends Attempts {
+  start(): void;
+  /** Has a round begin now; during a round, another one after it. While rounds fail, the next one waits its time. */
+  nudge(): void;
+  /** What fails at present. */
+  problems(): readonly WorkProblem[];
+  /** Ends the rounds: waits for what is under way, leaves no timer, and gives the lease back. */
+  close(): Promise<void>;
+}
+
+export interface WorkProblem {
+  readonly code: 'work_failing';
+  /** The name of the work. */
+  readonly collection: string;
+  /** The row; empty where rounds fail. */
+  readonly id: string;
+}
+
+/** Milliseconds between two rounds that fail, at most, where the interval is shorter. */
+const MOST_BACK_OFF_MS = 5_000;
+
+/** Creates background work, which does nothing before its start. */
+export const rounds = (options: RoundsOptions): Rounds => new Engine(options);
+
+class Engine implements Rounds {
+  readonly #options: RoundsOptions;
+  readonly #tenure: Tenure;
+  readonly #rows: RowAttempts;
+  readonly #closing = new AbortController();
+  #state: 'new' | 'open' | 'draining' | 'closed' = 'new';
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isNudged = false;
+  #failures = 0;
+
+  constructor(options: RoundsOptions) {
+    const { lease, every, leaseMs = Math.max(LEASE_MS, every * 1.5), atOnce = 1, logger, messages, fields } = options;
+    this.#options = options;
+    this.#tenure = new Tenure({ lease, term: leaseMs, ending: this.#closing.signal });
+    const tell = (err: unknown, { id }: WorkedRow) => logger.error({ err, ...fields, record: id }, messages.row ?? messages.round);
+    this.#rows = new RowAttempts({ atOnce, every, tell });
+  }
+
+  start(): void {
+    if (this.#state !== 'new') return;
+    this.#state = 'open';
+    this.#next(this.#options.first ?? 0);
+  }
+
+  nudge(): void {
+    if (this.#isNudged || this.#state === 'new' || this.#state === 'closed') return;
+    this.#isNudged = true;
+    if (this.#state === 'open' && this.#running === undefined && this.#failures === 0) this.#next(0);
+  }
+
+  isReady(row: WorkedRow): boolean {
+    return this.#rows.isReady(row);
+  }
+
+  isFull(): boolean {
+    return this.#rows.areFull;
+  }
+
+  async attempt(row: WorkedRow, work: () => Promise<Pause | undefined>): Promise<boolean> {
+    while (this.#rows.areFull) await this.#rows.oneEnded();
+    if (this.#state === 'closed' || !this.#rows.begin(row, work)) return false;
+    this.#tenure.renewWhile(this.#isBusy);
+    return true;
+  }
+
+  idle(): Promise<void> {
+    return this.#rows.ended();
+  }
+
+  problems(): readonly WorkProblem[] {
+    const ids = [...(this.#failures > 0 ? [''] : []), ...this.#rows.failing()];
+    return ids.map((id) => ({ code: 'work_failing', collection: this.#options.name, id }));
+  }
+
+  async close(): Promise<void> {
+    const { isDrained = false } = this.#options;
+    clearTimeout(this.#timer);
+    if (this.#state === 'open' && isDrained) await this.#drain();
+    this.#state = 'closed';
+    this.#closing.abort();
+    await this.#settled();
+    await this.#tenure.giveBack();
+  }
+
+  async #drain(): Promise<void> {
+    this.#state = 'draining';
+    await this.#running;
+    do {
+      await this.#begin();
+      await this.#settled();
+    } while (this.#isNudged && this.#failures === 0);
+  }
+
+  /** Waits for what is under way, within the time that it gets. */
+  async #settled(): Promise<void> {
+    const { graceMs } = this.#options;
+    const all = Promise.all([this.#running, this.#rows.ended()]);
+    await (graceMs === undefined ? all : waitAtMost(graceMs, all));
+  }
+
+  #isBusy = (): boolean => this.#running !== undefined || this.#rows.areUnderWay;
+
+  #next(wait: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#begin(), wait).unref();
+  }
+
+  #begin(): Promise<void> {
+    this.#running = this.#round().then((wait) => {
+      this.#running = undefined;
+      if (this.#state === 'open') this.#next(wait);
+    });
+    return this.#running;
+  }
+
+  /** @returns milliseconds to the next round */
+  async #round(): Promise<number> {
+    const { every, logger, messages, fields } = this.#options;
+    this.#isNudged = false;
+    try {
+      const wait = await this.#run();
+      this.#failures = 0;
+      return this.#isNudged ? 0 : (wait ?? every);
+    } catch (err) {
+      const isNews = this.#failures === 0 && !isToldAlready(err);
+      // An outage has a line and a health of its own; what fails otherwise is told of at its first failure.
+      if (isNews) logger.error({ err, ...fields }, messages.round);
+      if (isNews || this.#failures > 0) this.#failures += 1;
+      return doubledWait(every, this.#failures, MOST_BACK_OFF_MS);
+    }
+  }
+
+  async #run(): Promise<number | undefined> {
+    const { isDue, run } = this.#options;
+    if ((isDue && !(await isDue())) || !(await this.#tenure.isOurs())) return undefined;
+    this.#tenure.renewWhile(this.#isBusy);
+    const round: Round = {
+      signal: this.#tenure.signal,
+      goesOn: async () => !this.#closing.signal.aborted && (await this.#tenure.isOurs()),
+      isReady: (row) => this.isReady(row),
+      isFull: () => this.isFull(),
+      attempt: (row, work) => this.attempt(row, work),
+      idle: () => this.idle(),
+    };
+    return run(round);
+  }
+}

@@ -1,0 +1,89 @@
+/** Takes or renews a lease for so many milliseconds; false while another node has it. 0 gives it back. */
+export type Lease = (milliseconds: number) => Promise<boolean>;
+
+/** Milliseconds that a lease is taken for, at least: it outlives a node that died by as much. */
+export const LEASE_MS = 10_000;
+/** Renewals in the term of a lease. */
+const RENEWALS = 10;
+const MOST_MS_BETWEEN_RENEWALS = 5_000;
+
+export interface TenureParts {
+  readonly lease: Lease | undefined;
+  /** Milliseconds that the lease is taken for. */
+  readonly term: number;
+  /** Aborted when the work ends on this node. */
+  readonly ending: AbortSignal;
+}
+
+/** The lease of background work, for as long as this node has it. Work without a lease runs on every node. */
+export class Tenure {
+  readonly #lease: Lease | undefined;
+  readonly #term: number;
+  readonly #renewal: number;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  readonly #ending: AbortSignal;
+  #over = new AbortController();
+  #signal: AbortSignal;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ lease, term, ending }: TenureParts) {
+    this.#lease = lease;
+    this.#term = term;
+    this.#renewal = Math.min(term / RENEWALS, MOST_MS_BETWEEN_RENEWALS);
+    this.#ending = ending;
+    this.#signal = AbortSignal.any([ending, this.#over.signal]);
+  }
+
+  /** Aborted when the work ends, or another node may have the lease. */
+  get signal(): AbortSignal {
+    return this.#signal;
+  }
+
+  /** Takes the lease, or renews it where the last renewal is a while ago. */
+  async isOurs(): Promise<boolean> {
+    if (!this.#lease || performance.now() - this.#renewedAt < this.#renewal) return true;
+    const askedAt = performance.now();
+    const isOurs = await this.#lease(this.#term).catch((error: unknown) => {
+      this.#end();
+      throw error;
+    });
+    if (!isOurs) this.#end();
+    else {
+      this.#renewedAt = askedAt;
+      if (this.#over.signal.aborted) this.#begin();
+    }
+    return isOurs;
+  }
+
+  /** Renews the lease while there is work. */
+  renewWhile(isBusy: () => boolean): void {
+    if (!this.#lease || this.#timer) return;
+    this.#timer = setInterval(() => {
+      if (isBusy() && !this.#over.signal.aborted) this.isOurs().catch(() => {});
+      else this.stopRenewing();
+    }, this.#renewal).unref();
+  }
+
+  stopRenewing(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Gives the lease back, so that another node need not wait for its end. */
+  async giveBack(): Promise<void> {
+    this.stopRenewing();
+    if (this.#renewedAt === Number.NEGATIVE_INFINITY) return;
+    this.#end();
+    await this.#lease?.(0).catch(() => {});
+  }
+
+  #begin(): void {
+    this.#over = new AbortController();
+    this.#signal = AbortSignal.any([this.#ending, this.#over.signal]);
+  }
+
+  #end(): void {
+    this.#renewedAt = Number.NEGATIVE_INFINITY;
+    this.#over.abort();
+  }
+}
