@@ -3,6 +3,7 @@ export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
 export { type AcrValues, parseAcrValues, type RequestedAcr, requestedAcr } from './acr-values.js';
 export type { Awaitable } from './awaitable.js';
+export { retryAfterMs } from './background/back-off.js';
 export {
   type ClaimContext,
   type ClaimRecords,
@@ -90,6 +91,7 @@ export type {
   DeliveryKind,
   ExtensionProblem,
   Job,
+  JobRound,
   ReportProblem,
   Seal,
   Signature,
@@ -109,6 +111,7 @@ export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient, typ
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {
   Account,
+  CachedRows,
   Directory,
   DueInvitation,
   DueLink,

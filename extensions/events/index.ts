@@ -11,7 +11,7 @@ import { deadLetters, positions, webhooks } from './records.js';
 import { createReplay, REPLAY } from './replay.js';
 import { removeOld } from './retention.js';
 import { createSecrets } from './secrets.js';
-import { createSender, type Sender } from './sender.js';
+import { CONCURRENCY, createSender, type Sender } from './sender.js';
 import { webhookOperations } from './webhooks.js';
 
 const parts = (context: ExtensionContext) => {
@@ -35,13 +35,12 @@ export const events = (): Extension => {
     },
     deliveries: (context) => ({ [REPLAY]: createReplay(context, parts(context).attempt) }),
     jobs: (context) => [
-      { name: 'events.send', intervalSeconds: 1, run: (signal) => senderOf(context).round(signal) },
+      { name: 'events.send', intervalSeconds: 1, atOnce: CONCURRENCY, run: (round) => senderOf(context).round(round) },
       {
         name: 'events.retention',
         intervalSeconds: 600,
-        run: async (signal) => removeOld(context, signal, await senderOf(context).oldestPosition()),
+        run: async ({ signal }) => removeOld(context, signal, await senderOf(context).oldestPosition()),
       },
     ],
-    close: async () => sender?.close(),
   };
 };

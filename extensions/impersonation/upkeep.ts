@@ -43,7 +43,7 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
     {
       name: 'impersonation.ends',
       intervalSeconds: INTERVAL_SECONDS,
-      async run(signal) {
+      async run({ signal }) {
         for (let after: string | undefined; !signal.aborted; ) {
           const page = await rows().find('byOpen', ['yes'], { limit: PAGE, ...present({ after }) });
           for (const row of page) if (!signal.aborted) await endDue(row);
@@ -55,7 +55,7 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
     {
       name: 'impersonation.retention',
       intervalSeconds: 600,
-      async run(signal) {
+      async run({ signal }) {
         const below = new Date(now() - lifetimes.events * 1000);
         for (;;) {
           const page = await rows().range({ index: 'byEnd', within: [], below, limit: PAGE });

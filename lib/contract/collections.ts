@@ -36,7 +36,7 @@ import { formatProblems } from './schema-formats.js';
 export const defineCollection = <Schema extends TObject>(collection: ExtensionCollection<Schema>): ExtensionCollection<Schema> =>
   collection;
 
-const members = ['name', 'row', 'wrongMember', 'indexes', 'events', 'erase', 'userRemoved', 'export', 'tenantRemoved'];
+const members = ['name', 'row', 'wrongMember', 'indexes', 'cached', 'events', 'erase', 'userRemoved', 'export', 'tenantRemoved'];
 const ownMembers = ['id', 'version', 'tid', 'pendingEvents', 'outbox'];
 const orders: readonly Order[] = ['text', 'instant', 'number'];
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -45,12 +45,24 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export function findCollectionProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const collection = value as Partial<ExtensionCollection> | null;
   if (typeof collection !== 'object' || collection === null) return [wrong(path, 'a collection, made by defineCollection', value)];
-  const { name, row, indexes = {}, events = false, wrongMember, erase, userRemoved, export: told, tenantRemoved } = collection;
+  const {
+    name,
+    row,
+    indexes = {},
+    cached = false,
+    events = false,
+    wrongMember,
+    erase,
+    userRemoved,
+    export: told,
+    tenantRemoved,
+  } = collection;
   const problems = [...unknownMembers(collection, path, members, 'a member of collections that exists')];
   const expect = (holds: boolean, member: string, expected: string, found: unknown): void => {
     if (!holds) problems.push(wrong([...path, member], expected, found, true));
   };
   expect(isOwnName(name, extension), 'name', OWN_NAME, name);
+  expect(typeof cached === 'boolean', 'cached', 'true or false', cached);
   expect(typeof events === 'boolean', 'events', 'true or false', events);
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
   expect(fields !== undefined, 'row', 'Type.Object of the members of a row: Type.Object({ personId: Type.String() })', row);

@@ -27,17 +27,35 @@ export interface DeliveryKind {
   readonly retryAfterSeconds: readonly number[];
 }
 
+/** One round of a job. */
+export interface JobRound {
+  /** Aborted when the service closes, or another node may have taken over. */
+  readonly signal: AbortSignal;
+  /**
+   * Whether nobody works on the row here, and it is not left alone because it failed. With a `version`, a change of the row ends the time that it is left
+   * alone.
+   */
+  isReady(row: { readonly id: string; readonly version?: number }): boolean;
+  /** Whether as many rows are worked on as `atOnce` of the job allows. */
+  isFull(): boolean;
+  /**
+   * Begins to work on a row that is ready, beside the round, as soon as a place is free. A row whose work rejects is logged once, and left alone for longer
+   * each time until it succeeds; `health()` names it.
+   * @returns whether the work began
+   */
+  attempt(row: { readonly id: string; readonly version?: number }, work: () => Promise<void>): Promise<boolean>;
+}
+
 /** Work that comes round, on one node at a time. */
 export interface Job {
   /** The extension's name, a dot, and a name of its own: `notes.reminders`. */
   readonly name: string;
   /** Seconds from one round to the next, 1 to 86400; a round that takes longer delays the next. */
   readonly intervalSeconds: number;
-  /**
-   * One round. What it throws is logged, and the next round comes all the same.
-   * @param signal aborted when the service closes, or another node may have taken over.
-   */
-  run(signal: AbortSignal): Awaitable<void>;
+  /** Rows that {@link JobRound.attempt} works on at the same time, at most. @default 1 */
+  readonly atOnce?: number;
+  /** Does one round. A round that throws is logged once until one succeeds, and the next round comes nevertheless. */
+  run(round: JobRound): Awaitable<void>;
 }
 
 /** Values of one purpose, encrypted and hashed under the service's keys (`keys.encryption`). */

@@ -26,13 +26,9 @@ export interface CachedCollection<R extends Row> {
 export function createCachedCollection<R extends Row>(
   name: CollectionName,
   rows: CheckedCollection<R>,
-  { caches, nudge }: Pick<DirectoryContext, 'caches' | 'nudge'>,
+  { caches }: Pick<DirectoryContext, 'caches'>,
 ): CachedCollection<R> {
   const { get, peek } = caches.rows<R>(name);
-  const written = async (): Promise<void> => {
-    await caches.changed(name);
-    nudge();
-  };
   return {
     get,
     peek,
@@ -43,7 +39,7 @@ export function createCachedCollection<R extends Row>(
     },
     async insert(row) {
       const inserted = await rows.insert(row);
-      await written();
+      await caches.changed(name);
       return inserted;
     },
     async update(id, change) {
@@ -54,12 +50,12 @@ export function createCachedCollection<R extends Row>(
         return next;
       });
       if (row === undefined) throw new IdpError('not_found');
-      if (changes) await written();
+      if (changes) await caches.changed(name);
       return row;
     },
     async remove(id, event, isMeant) {
       if (!(await rows.retire(id, [event], isMeant))) throw new IdpError('not_found');
-      await written();
+      await caches.changed(name);
     },
   };
 }

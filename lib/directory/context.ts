@@ -104,8 +104,6 @@ export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
   readonly sealer: Sealer;
-  /** After a write that left events in a document. */
-  readonly nudge: () => void;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly withCutoff: WithCutoff;
@@ -114,8 +112,6 @@ export interface DirectoryContext extends ClientRules {
   readonly vouching: Vouching;
   /** Whether a permission is one of the admin API, or counts as one. */
   readonly isPrivileged: (permissionId: string) => boolean;
-  /** After a tenant was removed. */
-  readonly nudgeRemovals: () => void;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
   /** The API resource of the service itself, the admin API. It has no record, so nobody changes it. */

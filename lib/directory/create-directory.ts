@@ -73,9 +73,13 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const log = createEventLog(collections.events, now);
   const names = [...outboxes, ...(options.eventSources ?? [])];
   const sources = new Map(names.map((name) => [name, store.collection<Source>(name).withRemoved()]));
-  const outbox = createOutbox({ sources, log, trials, lease: () => lease('events'), logger });
-  store.onOutboxed(outbox.note);
-  const keyCompletion = createKeyCompletion({ collections, lease: () => lease('keys of records'), logger });
+  const leaseOf = (work: string) => (milliseconds: number) => lease(work, undefined, milliseconds);
+  const outbox = createOutbox({ sources, log, trials, lease: leaseOf('events'), logger });
+  store.onWork((collection) => {
+    outbox.nudge(collection);
+    if (collection === 'removals') tenantRemoval.nudge();
+  });
+  const keyCompletion = createKeyCompletion({ collections, lease: leaseOf('keys of records'), logger });
   const deliveries = createDeliveries(collections.deliveries, { logger, now });
   const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, sealer, logger });
   const nationalIds = createNationalIds({ rows: collections.upkeep, sealer, logger });
@@ -83,19 +87,17 @@ export function createDirectory(options: DirectoryOptions): Directory {
     collections,
     caches,
     sealer,
-    nudge: outbox.nudge,
     now,
     withCutoff: createWithCutoff(deliveries, now),
     by: {},
     vouching: { by: 'operator' },
     isPrivileged: (permissionId) => isAdminScope(permissionId) || (options.privileged ?? []).includes(permissionId),
-    nudgeRemovals: () => tenantRemoval.nudge(),
     ownSecretLength,
     ...clientRules,
     identityScopes,
     ownApi: options.ownApi,
     means,
-    isKeyed: keyCompletion.isKeyed,
+    isKeyed: (collection) => keyCompletion.isKeyed(collection),
     idpNames: createIdpNames({ collections, means }, lease),
     sharedIds: createSharedIds({ collections, removedUserIds }, lease),
     removedUserIds,
@@ -119,7 +121,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     endSignIns: (oid) => signIns.cutOff({ oid }),
     removeRows: async (tid) => options.removeRows?.(tid),
     settledMs: options.settledMs,
-    lease: () => lease('tenant removals'),
+    lease: leaseOf('tenant removals'),
     logger,
   });
   const invitationLinks = createMailedLinks(sealer, 'invitation link');
@@ -180,7 +182,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       log,
       issuer,
       retention: options.eventRetention ?? Number.POSITIVE_INFINITY,
-      waiting: outbox.waiting,
+      waiting: () => outbox.waiting(),
     }),
     outbox,
     keyCompletion,
@@ -197,7 +199,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       const leftOut = row && ((await rows.unreadable(row.id)) ?? (await ofReference(row)));
       return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
     },
-    problems: () => [...trials.problems(), ...keyCompletion.problems()],
+    problems: () => [trials, keyCompletion, outbox, deliveries, tenantRemoval].flatMap((part) => part.problems()),
     async close() {
       await keyCompletion.close();
       await tenantRemoval.close();

@@ -193,11 +193,11 @@ export interface Directory {
   readonly eventFeed: EventFeed;
   /** @internal for those who keep something of persons elsewhere. */
   readonly onPersonExport: OnPersonExport;
-  readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
+  readonly outbox: Pick<Outbox, 'start'>;
   /** @internal */
   readonly keyCompletion: Pick<KeyCompletion, 'start' | 'isKeyed'>;
   /** @internal */
-  readonly tenantRemoval: Pick<TenantRemoval, 'start' | 'nudge'>;
+  readonly tenantRemoval: Pick<TenantRemoval, 'start'>;
   /** @internal */
   problems(): readonly HealthProblem[];
   /** Dispatches the events that are left, and waits for deliveries under way. */

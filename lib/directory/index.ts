@@ -61,6 +61,7 @@ export { applySeed, type Seed } from './seed/seed.js';
 export type { SeededCollection } from './seed-ledger.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {
+  type CachedRows,
   type ExtensionCollection,
   type ExtensionIndex,
   type ExtensionRow,

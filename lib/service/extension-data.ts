@@ -12,6 +12,7 @@ import {
   wrongPathOf,
 } from '../directory/index.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
+import type { Caches } from '../store/caches/cache.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { CheckedDirectory, WrongPath } from '../store/records/checked-directory.js';
 import { collections } from '../store/records/collections.js';
@@ -40,17 +41,16 @@ export function extensionRowChecks(extensions: readonly Extension[]): WrongPath 
 export const extensionEventSources = (extensions: readonly Extension[]): readonly string[] =>
   collectionsOf(extensions).flatMap(({ name, events }) => (events ? [name] : []));
 
-/** @param parts `nudge` after a write that left events in a row. */
 export const createRowsOfExtensions = (
   extensions: readonly Extension[],
-  { store, nudge, now }: { readonly store: CheckedDirectory; readonly nudge: () => void; readonly now: () => number },
+  { store, caches, now }: { readonly store: CheckedDirectory; readonly caches: Caches; readonly now: () => number },
 ): ExtensionData =>
   createExtensionData({
     store,
+    caches,
     now,
     collections: collectionsOf(extensions),
     events: new Set<string>(extensions.flatMap(({ events = [] }) => events)),
-    nudge,
   });
 
 interface RecordsParts {
@@ -82,6 +82,7 @@ export function createRecords(parts: RecordsParts): ExtensionRecords {
   return {
     collection: rows.rows,
     collectionOfAllTenants: rows.ofAllTenants,
+    cached: rows.cached,
     ofInstance: OF_INSTANCE,
     artifact(kind) {
       const handle = kinds.get(kind);

@@ -1,5 +1,6 @@
 /** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
 
+import { type Rounds, rounds } from '../background/rounds.js';
 import { answered } from '../contract/assembly/answers.js';
 import { isOwnName, OWN_NAME } from '../contract/collections.js';
 import type { ExtensionKeys } from '../contract/context/keys.js';
@@ -9,21 +10,16 @@ import type { ContextOf, ExtensionContext } from '../contract/extension-context.
 import { sharedClaims } from '../contract/shared-claims.js';
 import type { DeliveryHandler, DeliveryKind, Job, Seal } from '../contract/work.js';
 import type { Directory } from '../directory/index.js';
-import { ConfigError, isToldAlready } from '../errors.js';
+import { ConfigError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { present } from '../present.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { HealthProblem } from '../store/outages/health.js';
 import type { Sealer } from '../store/sealer.js';
-import { waitAtMost } from '../times/at-most.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
-/** Longest that a lease outlives a node that died, in milliseconds, where the interval of the job is shorter. */
-const LEASE_MS = 15_000;
-/** Milliseconds between two renewals of the lease of a job that runs. */
-const RENEWAL_MS = 5_000;
-/** Milliseconds that a job has to end in when the service closes. */
-const GRACE_MS = 5_000;
+/** Milliseconds that a job has to end in when the service closes: more than a call of a URL takes. */
+const GRACE_MS = 12_000;
 /** Milliseconds that an extension has to tell how it is. */
 const HEALTH_MS = 2_000;
 const MAX_INTERVAL_SECONDS = 86_400;
@@ -47,15 +43,15 @@ export interface RunningWork extends Pick<ExtensionWork, 'deliver' | 'emit'>, Pi
 }
 
 export function createExtensionWork(parts: ExtensionWorkParts): RunningWork {
-  const { extensions, directory, artifacts, sealer, node, logger } = parts;
+  const { extensions, directory, sealer, logger } = parts;
   const kinds = new Set<string>();
   const events = new Set<string>(extensions.flatMap((extension) => extension.events ?? []));
-  const running: { close(): Promise<void> }[] = [];
+  const running: Rounds[] = [];
   let started: Extension[] = [];
   let contextOf: ContextOf | undefined;
 
   const closeStarted = async (): Promise<void> => {
-    for (const { close } of running.splice(0)) await close();
+    await Promise.all(running.splice(0).map((job) => job.close()));
     const ending = started;
     started = [];
     for (const extension of ending) await extension.close?.();
@@ -94,7 +90,8 @@ export function createExtensionWork(parts: ExtensionWorkParts): RunningWork {
           const { take, retryAfterSeconds } = typeof handler === 'function' ? { take: handler, retryAfterSeconds: undefined } : handler;
           directory.deliveries.handle(kind, take, retryAfterSeconds);
         }
-        for (const job of jobs) running.push(runJob(job, artifacts, node, logger));
+        for (const job of jobs) running.push(roundsOf(job, parts));
+        for (const job of running) job.start();
       } catch (error) {
         await closeStarted();
         throw error;
@@ -105,7 +102,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): RunningWork {
       const given = contextOf;
       if (!given) return [];
       const all = await Promise.all(extensions.map((extension) => problemsOf(extension, given(extension.name), logger)));
-      return all.flat();
+      return [...all.flat(), ...running.flatMap((job) => job.problems())];
     },
 
     close: closeStarted,
@@ -168,51 +165,35 @@ async function problemsOf({ name, health }: Extension, context: ExtensionContext
   }
 }
 
-/** Rounds of a job while this node has its lease. */
-function runJob(job: Job, artifacts: Pick<ArtifactStore, 'lease'>, node: string, logger: Logger): { close(): Promise<void> } {
-  const interval = job.intervalSeconds * 1000;
-  const lease = `job ${job.name}`;
-  const term = Math.max(LEASE_MS, interval * 1.5);
-  const ending = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
-
-  async function run(): Promise<void> {
-    if (!(await artifacts.lease(lease, node, term))) return;
-    const over = new AbortController();
-    const renewal = setInterval(() => {
-      artifacts.lease(lease, node, term).then(
-        (isOurs) => isOurs || over.abort(),
-        () => over.abort(),
-      );
-    }, RENEWAL_MS).unref();
-    try {
-      await job.run(AbortSignal.any([ending.signal, over.signal]));
-    } finally {
-      clearInterval(renewal);
-    }
-  }
-
-  function next(wait: number): void {
-    timer = setTimeout(() => {
-      round = run()
-        .catch((err: unknown) => {
-          if (!isToldAlready(err)) logger.error({ err, job: job.name }, 'a job failed; its next round comes all the same');
-        })
-        .finally(() => {
-          if (!ending.signal.aborted) next(interval);
-        });
-    }, wait).unref();
-  }
-  next(Math.min(interval, 1000));
-
-  return {
-    async close() {
-      ending.abort();
-      clearTimeout(timer);
-      await waitAtMost(GRACE_MS, round);
-      // Another node need not wait for the lease to end.
-      await artifacts.lease(lease, node, 0).catch(() => {});
+/** Rounds of a job, on one node at a time. */
+function roundsOf(job: Job, { artifacts, node, logger }: ExtensionWorkParts): Rounds {
+  const { name, intervalSeconds, atOnce = 1 } = job;
+  const every = intervalSeconds * 1000;
+  return rounds({
+    name,
+    every,
+    first: Math.min(every, 1000),
+    lease: (milliseconds) => artifacts.lease(`job ${name}`, node, milliseconds),
+    async run(round) {
+      await job.run({
+        signal: round.signal,
+        isReady: (row) => round.isReady(row),
+        isFull: () => round.isFull(),
+        attempt: (row, work) =>
+          round.attempt(row, async () => {
+            await work();
+            return undefined;
+          }),
+      });
+      return undefined;
     },
-  };
+    atOnce,
+    graceMs: GRACE_MS,
+    logger,
+    messages: {
+      round: 'a job failed; its next round comes all the same',
+      row: 'a job failed for a record; another attempt follows',
+    },
+    fields: { job: name },
+  });
 }

@@ -4,9 +4,12 @@ import { expect, test } from '@jest/globals';
 
 const root = new URL('../../../', import.meta.url);
 
-/** Messages of calls of `logger.warn`, `logger.error` and `logger[level]`: texts with a space, which no other literal of these calls has. */
+/**
+ * Messages of calls of `logger.warn`, `logger.error` and `logger[level]`, and `messages` of background work: texts with a space, which no other literal of
+ * these calls has.
+ */
 const messagesOf = (source: string): readonly string[] =>
-  [...source.matchAll(/logger\s*(?:\.(?:warn|error)|\[[^\]]*\])\(/g)]
+  [...source.matchAll(/logger\s*(?:\.(?:warn|error)|\[[^\]]*\])\(|\bmessages: \{/g)]
     .flatMap(({ index, 0: { length } }) => literalsAt(source, index + length))
     .filter((text) => text.includes(' '));
 

@@ -1,6 +1,6 @@
 /** Events are kept as long as `lifetimes.events` says, by a job; what a webhook still has to get stays. */
 import { afterAll, afterEach, expect, test } from '@jest/globals';
-import type { ExtensionContext } from 'tenant-idp/extension';
+import type { ExtensionContext, JobRound } from 'tenant-idp/extension';
 import { events } from '../../extensions/events/index.js';
 import { deadLetters } from '../../extensions/events/records.js';
 import { adminClient, administer, adminToken } from '../support/administration/admin.js';
@@ -36,7 +36,7 @@ async function retention(): Promise<void> {
     .jobs?.(context)
     .find(({ name }) => name === 'events.retention');
   expect(job?.intervalSeconds).toBe(600);
-  await job?.run(new AbortController().signal);
+  await job?.run({ signal: new AbortController().signal } as JobRound);
 }
 const root = async () => administer(service.issuer, await adminToken(service.issuer, 'root', scopes.join(' ')));
 

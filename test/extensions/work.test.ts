@@ -179,7 +179,7 @@ describe('a job', () => {
             {
               name: 'notes.long',
               intervalSeconds: 60,
-              run: (signal) =>
+              run: ({ signal }) =>
                 new Promise<void>((done) => {
                   reason = 'running';
                   signal.addEventListener('abort', () => {

@@ -87,7 +87,7 @@ function node(
     logged,
     close,
     problems: () => sweep.recall().then(store.problems),
-    dangling: () => sweep.recall().then(sweep.problems),
+    dangling: () => sweep.recall().then(() => sweep.problems()),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Metadata of service providers, read where it is published: when they are registered, daily, and when an administrator says so. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Attribution, type ExtensionContext, IdpError, type Job } from '../../../lib/extension-door.js';
+import { type Attribution, type ExtensionContext, IdpError, type Job, type JobRound } from '../../../lib/extension-door.js';
 import { type ServiceProviderDescription, UnusableMetadata } from '../metadata-reader/description.js';
 import { readMetadata } from '../metadata-reader/reader.js';
 import type { Known } from '../metadata-reader/reading.js';
@@ -32,15 +32,34 @@ const LOOK_SECONDS = 60;
 const MOST_IN_ONE_LOOK = 200;
 const AT_ONCE = 4;
 
-export function createRefresh(context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh {
-  const {
-    records: { collectionOfAllTenants },
-    service: { logger, production },
-  } = context;
+/** What is known of a service provider before its metadata is read. */
+type Before = Omit<Known, 'production' | 'now'>;
 
-  function read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production' | 'now'>): ServiceProviderDescription {
+export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh => {
+  const refresh = new Refresh(context, registrar, writes);
+  return {
+    read: (xml, path, known) => refresh.read(xml, path, known),
+    fetch: (url, path, known) => refresh.fetch(url, path, known),
+    now: (row, by) => refresh.now(row, by),
+    job: { name: 'saml.metadata', intervalSeconds: LOOK_SECONDS, atOnce: AT_ONCE, run: (round) => refresh.round(round) },
+  };
+};
+
+class Refresh {
+  readonly #context: ExtensionContext;
+  readonly #registrar: Registrar;
+  readonly #writes: ServiceProviderWrites;
+
+  constructor(context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites) {
+    this.#context = context;
+    this.#registrar = registrar;
+    this.#writes = writes;
+  }
+
+  read(xml: string | Uint8Array, path: string, known: Before): ServiceProviderDescription {
+    const { production, now } = this.#context.service;
     try {
-      return readMetadata(xml, { ...known, production, now: context.service.now() });
+      return readMetadata(xml, { ...known, production, now: now() });
     } catch (error) {
       if (!(error instanceof UnusableMetadata)) throw error;
       const problems = error.faults.map((fault) => ({ path, expected: `${fault.path}: ${fault.expected}` }));
@@ -48,79 +67,75 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     }
   }
 
-  async function fetchMetadata(url: string, path: string, known: Omit<Known, 'production' | 'now'>): Promise<ServiceProviderDescription> {
-    const problem = addressProblem(url, production);
+  async fetch(url: string, path: string, known: Before): Promise<ServiceProviderDescription> {
+    const { http, service } = this.#context;
+    const problem = addressProblem(url, service.production);
     if (problem !== undefined) throw new IdpError('invalid_record', { path, expected: problem });
-    const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !production };
-    const answer = await context.http.fetch(url, request).catch((err: unknown) => {
+    const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !service.production };
+    const answer = await http.fetch(url, request).catch((err: unknown) => {
       // Only the log tells why: the answer would be a map of the network that the service is in.
-      logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
+      service.logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
     });
     if (answer.status !== 200) throw errors('metadata_unavailable', { path, expected: `a URL that answers 200, not ${answer.status}` });
-    return read(answer.body, path, known);
+    return this.read(answer.body, path, known);
+  }
+
+  async now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
+    const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
+    if (url === undefined) throw errors('metadata_url_missing');
+    /** A user who changed the URL in between has read the metadata of the new URL. */
+    const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
+    try {
+      const known = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
+      const metadata = { url, description: await this.fetch(url, METADATA_URL, known) };
+      this.#tellWarnings(row, metadata.description);
+      const next = (current: ServiceProvider) => (isSame(current) ? this.#registrar.change(current, {}, owner, { metadata }) : current);
+      return await this.#writes.update({ owner, id }, next, by);
+    } catch (error) {
+      if (!(error instanceof IdpError) || error.status >= 500) throw error;
+      const failed = (current: ServiceProvider): ServiceProvider => (isSame(current) ? this.#failed(current, error) : current);
+      await this.#writes.update({ owner, id }, failed).catch(IdpError.unless('not_found'));
+      throw error;
+    }
+  }
+
+  /** Reads what is due. Failures are in the records; they fail no round. */
+  async round({ signal, attempt }: JobRound): Promise<void> {
+    const { records, service } = this.#context;
+    const due = await records.collectionOfAllTenants(serviceProviders).range({
+      index: 'byRefresh',
+      within: [],
+      below: new Date(service.now()),
+      limit: MOST_IN_ONE_LOOK,
+    });
+    for (const row of due) {
+      if (signal.aborted) return;
+      await attempt(row, async () => {
+        await this.now(row).catch((err: unknown) =>
+          service.logger.warn({ err, serviceProvider: row.id }, 'SAML metadata could not be refreshed'),
+        );
+      });
+    }
   }
 
   /** Logs the parts that are left out, once until they change. */
-  function tellWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
+  #tellWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
     if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
-    logger.warn(
+    this.#context.service.logger.warn(
       { serviceProvider: id, warnings },
       'parts of SAML metadata are wrong and left out; the service provider has to correct them',
     );
   }
 
-  async function now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
-    const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
-    if (url === undefined) throw errors('metadata_url_missing');
-    /** Who changed the URL meanwhile has read what is there. */
-    const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
-    try {
-      const known = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
-      const metadata = { url, description: await fetchMetadata(url, METADATA_URL, known) };
-      tellWarnings(row, metadata.description);
-      const next = (current: ServiceProvider) => (isSame(current) ? registrar.change(current, {}, owner, { metadata }) : current);
-      return await writes.update({ owner, id }, next, by);
-    } catch (error) {
-      if (!(error instanceof IdpError) || error.status >= 500) throw error;
-      const problem = reasonOf(error);
-      const failed = (current: ServiceProvider): ServiceProvider =>
-        current.source && isSame(current)
-          ? {
-              ...current,
-              source: { ...current.source, problem },
-              failingSince: current.failingSince ?? new Date(context.service.now()),
-              refreshAt: new Date(context.service.now() + RETRY_MS),
-            }
-          : current;
-      await writes.update({ owner, id }, failed).catch(IdpError.unless('not_found'));
-      throw error;
-    }
+  #failed(current: ServiceProvider, error: IdpError): ServiceProvider {
+    const { now } = this.#context.service;
+    if (!current.source) return current;
+    return {
+      ...current,
+      source: { ...current.source, problem: reasonOf(error) },
+      failingSince: current.failingSince ?? new Date(now()),
+      refreshAt: new Date(now() + RETRY_MS),
+    };
   }
-
-  return {
-    read,
-    fetch: fetchMetadata,
-    now,
-    job: {
-      name: 'saml.metadata',
-      intervalSeconds: LOOK_SECONDS,
-      async run(signal) {
-        const due = await collectionOfAllTenants(serviceProviders).range({
-          index: 'byRefresh',
-          within: [],
-          below: new Date(context.service.now()),
-          limit: MOST_IN_ONE_LOOK,
-        });
-        const waiting = due.values();
-        const turn = async (): Promise<void> => {
-          for (const row of waiting) {
-            if (signal.aborted) return;
-            await now(row).catch((err: unknown) => logger.warn({ err, serviceProvider: row.id }, 'SAML metadata could not be refreshed'));
-          }
-        };
-        await Promise.all(Array.from({ length: AT_ONCE }, turn));
-      },
-    },
-  };
 }

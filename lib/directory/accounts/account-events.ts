@@ -16,7 +16,7 @@ export interface AccountEvents {
   raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;
 }
 
-export function createAccountEvents({ collections: { persons, events }, now, nudge }: DirectoryContext, issuer: string): AccountEvents {
+export function createAccountEvents({ collections: { persons, events }, now }: DirectoryContext, issuer: string): AccountEvents {
   const namespace = v5(issuer, v5.URL);
   return {
     async raise(type, { person }, data, cause, by = {}) {
@@ -27,7 +27,6 @@ export function createAccountEvents({ collections: { persons, events }, now, nud
         if (row.user?.id !== person.user.id || row.pendingEvents.some((event) => event.id === id)) return row;
         return withEvents(row, attributedEvent({ ...pendingEvent(now, type, row.tid, data), id }, by));
       });
-      nudge();
     },
   };
 }

@@ -77,7 +77,6 @@ export function createLinks(context: DirectoryContext): Links {
   const {
     collections: { persons, tenants },
     now,
-    nudge,
     withCutoff,
   } = context;
   const all = persons.withUnreadable();
@@ -111,10 +110,7 @@ export function createLinks(context: DirectoryContext): Links {
         entered = true;
         await enter(parent, child.user.id);
         const linked = await giveParent(changed, parent, vouchedBy);
-        if (linked) {
-          nudge();
-          return linked;
-        }
+        if (linked) return linked;
       }
     } catch (error) {
       // If this fails too, the entry means nothing: the next link or unlink removes it.
@@ -135,7 +131,6 @@ export function createLinks(context: DirectoryContext): Links {
       isOurs = current.version === child.version;
       return isOurs ? next : current;
     });
-    if (isOurs) nudge();
     return isOurs && hasUser(row) ? row : undefined;
   }
 
@@ -177,7 +172,6 @@ export function createLinks(context: DirectoryContext): Links {
       }),
     );
     if (!hasUser(child)) throw new IdpError('not_found');
-    nudge();
     await removeChildEntries(persons, now, parentUserId);
     return child;
   }

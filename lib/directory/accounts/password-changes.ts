@@ -36,7 +36,7 @@ export interface PasswordChange {
 export type ChangePassword = (change: PasswordChange) => Promise<boolean>;
 
 export function createPasswordChanges(
-  { collections: { persons, credentials }, now, withCutoff, nudge }: DirectoryContext,
+  { collections: { persons, credentials }, now, withCutoff }: DirectoryContext,
   { enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>,
 ): ChangePassword {
   const byUser = async (userId: string): Promise<PersonWithUser | undefined> => (await persons.find({ byUser: [userId] })).find(hasUser);
@@ -72,7 +72,6 @@ export function createPasswordChanges(
         );
       }),
     );
-    nudge();
   }
 
   handle(KIND, async ({ data, createdAt }: Delivery) => {
@@ -108,10 +107,7 @@ export function createPasswordChanges(
         );
       });
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
-    if (isOurs) {
-      nudge();
-      await settle(userId);
-    }
+    if (isOurs) await settle(userId);
     // It is the user's by now, or another one is.
     await credentials.remove(credentialId);
     release();

@@ -51,7 +51,7 @@ export interface Groups {
 }
 
 export function createGroups(context: DirectoryContext, tenants: Tenants, permissions: Permissions, tid: string): Groups {
-  const { collections, caches, now, nudge } = context;
+  const { collections, caches, now } = context;
   const rows = createTenantScope(collections.groups, specs.groups, tid);
   const persons = createTenantScope(collections.persons, specs.persons, tid);
   const cached = caches.rows<Group>('groups');
@@ -86,7 +86,6 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
       const record = newRecord(now, idFor(id), { name, permissionIds });
       const group = await rows.insert(withEvents(record, event('GroupCreated', record.id)));
       await caches.changed('groups');
-      nudge();
       return group;
     },
 
@@ -98,7 +97,6 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
         return changed(row, patched(now, row, patch), event('GroupUpdated', id));
       });
       await caches.changed('groups');
-      nudge();
       return group;
     },
 
@@ -113,7 +111,6 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
           return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date(now()) }, left);
         });
       }
-      nudge();
     },
   };
 }

@@ -1,4 +1,6 @@
-import { IdpError, isToldAlready } from '../../errors.js';
+import { type Round, type Rounds, rounds } from '../../background/rounds.js';
+import { LEASE_MS, type Lease } from '../../background/tenure.js';
+import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { present } from '../../present.js';
 import type { HealthProblem } from '../../store/outages/health.js';
@@ -11,7 +13,7 @@ import type { Collections } from '../context.js';
 export interface KeyCompletion {
   /** Whether all rows of the collection have them. Until then, lists do without the indexes over them. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
-  /** Users whose names count as the name of another user since the comparison changed. Both can sign in. */
+  /** Users whose names count as the name of another user since the comparison changed, and what fails. Both users can sign in. */
   problems(): readonly HealthProblem[];
   start(): void;
   close(): Promise<void>;
@@ -19,8 +21,7 @@ export interface KeyCompletion {
 
 export interface KeyCompletionParts {
   readonly collections: Pick<Collections, KeyedCollection | 'upkeep'>;
-  /** Takes or renews the right to do it; false while another node has it. */
-  readonly lease: () => Promise<boolean>;
+  readonly lease: Lease;
   readonly logger: Logger;
 }
 
@@ -32,90 +33,93 @@ const RETRY_MS = 2_000;
 /** Milliseconds between two looks at all records: nodes of a version without the keys may have written some. */
 const INTERVAL_MS = 3_600_000;
 
-export function createKeyCompletion({ collections, lease, logger }: KeyCompletionParts): KeyCompletion {
-  const { upkeep } = collections;
-  const complete = new Set<KeyedCollection>();
-  const duplicates = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let isClosed = false;
+export const createKeyCompletion = (parts: KeyCompletionParts): KeyCompletion => new Completion(parts);
 
-  const rowId = (collection: KeyedCollection): string => `keys of ${collection}`;
+class Completion implements KeyCompletion {
+  readonly #collections: KeyCompletionParts['collections'];
+  readonly #logger: Logger;
+  readonly #work: Rounds;
+  readonly #complete = new Set<KeyedCollection>();
+  readonly #duplicates = new Set<string>();
 
-  const isKeyed = async (collection: KeyedCollection): Promise<boolean> => {
-    if (complete.has(collection)) return true;
-    if (((await upkeep.get(rowId(collection)))?.done ?? 0) < KEYS_VERSION) return false;
-    complete.add(collection);
+  constructor({ collections, lease, logger }: KeyCompletionParts) {
+    this.#collections = collections;
+    this.#logger = logger;
+    this.#work = rounds({
+      name: 'keys of records',
+      every: INTERVAL_MS,
+      lease,
+      // Short, because another node goes on with what a node that died has left.
+      leaseMs: LEASE_MS,
+      run: (round) => this.#round(round),
+      logger,
+      messages: { round: 'records could not get their keys; another attempt follows' },
+    });
+  }
+
+  async isKeyed(collection: KeyedCollection): Promise<boolean> {
+    if (this.#complete.has(collection)) return true;
+    if (((await this.#collections.upkeep.get(rowId(collection)))?.done ?? 0) < KEYS_VERSION) return false;
+    this.#complete.add(collection);
     return true;
-  };
-
-  /** Returns whether another user has the key of the user name. In this case, the row keeps its former key. */
-  async function isDuplicate(rows: CheckedCollection<Named>, collection: KeyedCollection, id: string): Promise<boolean> {
-    try {
-      await rows.update(id, (row) => withEveryKey(collection, row));
-      return false;
-    } catch (error) {
-      if (!IdpError.is(error, 'conflict')) throw error;
-      await rows.update(id, (row) => withKeys(collection, row));
-      return true;
-    }
   }
 
-  function note(found: ReadonlySet<string>): void {
-    for (const id of duplicates) if (!found.has(id)) duplicates.delete(id);
-    for (const id of found) {
-      if (duplicates.has(id) || duplicates.size >= REMEMBERED) continue;
-      duplicates.add(id);
-      logger.warn({ person: id }, 'two users of a tenant have names that look the same; both can sign in; rename one of them');
-    }
+  problems(): readonly HealthProblem[] {
+    const duplicates = [...this.#duplicates].map((id) => ({ code: 'user_name_duplicate', collection: 'persons', id }));
+    return [...duplicates, ...this.#work.problems()];
   }
 
-  /** False when it was given up: the lease is another node's, or the service closes. */
-  async function complement(collection: KeyedCollection): Promise<boolean> {
-    const rows = collections[collection] as unknown as CheckedCollection<Named>;
-    const found = new Set<string>();
+  start(): void {
+    this.#work.start();
+  }
+
+  close(): Promise<void> {
+    return this.#work.close();
+  }
+
+  async #round(round: Round): Promise<number> {
+    for (const collection of keyedCollections) if (!(await this.#complement(collection, round))) return RETRY_MS;
+    return INTERVAL_MS;
+  }
+
+  /** Returns false when the round has to end first. */
+  async #complement(collection: KeyedCollection, round: Round): Promise<boolean> {
+    const rows = this.#collections[collection] as unknown as CheckedCollection<Named>;
+    const duplicates = new Set<string>();
     for (let after: string | undefined; ; ) {
-      if (isClosed || !(await lease())) return false;
-      const page = await rows.find({}, { limit: PAGE, ...present({ after }) });
+      if (!(await round.goesOn())) return false;
+      const page = await rows.find({}, present({ limit: PAGE, after }));
       for (const { id } of page.filter((row) => withEveryKey(collection, row) !== row))
-        if (await isDuplicate(rows, collection, id).catch(IdpError.unless('record_unreadable'))) found.add(id);
+        if (await isDuplicate(rows, collection, id).catch(IdpError.unless('record_unreadable'))) duplicates.add(id);
       after = page.at(-1)?.id;
       if (page.length < PAGE) break;
     }
-    if (collection === 'persons') note(found);
-    await upkeep.upsert(rowId(collection), (row) =>
-      row && row.done >= KEYS_VERSION ? row : { ...row, id: rowId(collection), done: KEYS_VERSION },
-    );
+    if (collection === 'persons') this.#note(duplicates);
+    const id = rowId(collection);
+    await this.#collections.upkeep.upsert(id, (row) => (row && row.done >= KEYS_VERSION ? row : { ...row, id, done: KEYS_VERSION }));
     return true;
   }
 
-  async function run(): Promise<boolean> {
-    for (const collection of keyedCollections) if (!(await complement(collection))) break;
-    for (const collection of keyedCollections) if (!(await isKeyed(collection))) return false;
+  #note(duplicates: ReadonlySet<string>): void {
+    for (const id of this.#duplicates) if (!duplicates.has(id)) this.#duplicates.delete(id);
+    for (const id of duplicates) {
+      if (this.#duplicates.has(id) || this.#duplicates.size >= REMEMBERED) continue;
+      this.#duplicates.add(id);
+      this.#logger.warn({ person: id }, 'two users of a tenant have names that look the same; both can sign in; rename one of them');
+    }
+  }
+}
+
+const rowId = (collection: KeyedCollection): string => `keys of ${collection}`;
+
+/** Returns whether another user has the key of the user name. In this case, the row keeps its former key. */
+async function isDuplicate(rows: CheckedCollection<Named>, collection: KeyedCollection, id: string): Promise<boolean> {
+  try {
+    await rows.update(id, (row) => withEveryKey(collection, row));
+    return false;
+  } catch (error) {
+    if (!IdpError.is(error, 'conflict')) throw error;
+    await rows.update(id, (row) => withKeys(collection, row));
     return true;
   }
-
-  function next(wait: number): void {
-    timer = setTimeout(() => {
-      running = run()
-        .catch((err: unknown) => {
-          if (!isToldAlready(err)) logger.error({ err }, 'records could not get their keys; another attempt follows');
-          return false;
-        })
-        .then((isDone) => {
-          if (!isClosed) next(isDone ? INTERVAL_MS : RETRY_MS);
-        });
-    }, wait).unref();
-  }
-
-  return {
-    isKeyed,
-    problems: () => [...duplicates].map((id) => ({ code: 'user_name_duplicate', collection: 'persons', id })),
-    start: () => next(0),
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
 }

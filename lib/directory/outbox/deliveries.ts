@@ -1,5 +1,7 @@
-import { isToldAlready } from '../../errors.js';
+import { retryAfterMs } from '../../background/back-off.js';
+import { type Round, type Rounds, rounds, type WorkProblem } from '../../background/rounds.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { Collection, Page } from '../../store/directory-store.js';
 import type { Delivery } from '../../store/records/records.js';
 import { instantOfId, newIdAt } from '../identifiers.js';
@@ -34,8 +36,10 @@ export interface Enqueued {
   withdraw(): Promise<void>;
 }
 
-/** {@link Deliveries}, and the loop behind them. */
+/** {@link Deliveries}, and the work behind them. */
 export interface DeliveryQueue extends Deliveries {
+  /** What fails, beside deliveries that were not taken. */
+  problems(): readonly WorkProblem[];
   /** Waits for attempts under way. The next start goes on with the rest. */
   close(): Promise<void>;
 }
@@ -45,8 +49,8 @@ const HELD_MS = 2_000;
 /** Longer than any attempt. After it another node takes over. */
 const CLAIMED_MS = 45_000;
 const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
-/** Seconds before the second attempt, the third … */
-const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
+/** Rounds from one look for deliveries that were given up a week ago to the next. */
+const ROUNDS_TO_TIDYING = 60;
 
 const PAGE = 100;
 /** Attempts at once. */
@@ -60,133 +64,149 @@ export interface DeliveriesParts {
   readonly interval?: number;
 }
 
-export function createDeliveries(rows: Collection<Delivery>, { logger, now, interval = 1_000 }: DeliveriesParts): DeliveryQueue {
-  const handlers = new Map<string, { readonly send: (delivery: Delivery) => Promise<void>; readonly backOffSeconds: readonly number[] }>();
-  const attempts = new Set<Promise<void>>();
-  let running: Promise<void> | undefined;
-  let closed = false;
+export function createDeliveries(rows: Collection<Delivery>, parts: DeliveriesParts): DeliveryQueue {
+  const queue = new Queue(rows, parts);
+  return {
+    handle: (kind, send, backOffSeconds) => queue.handle(kind, send, backOffSeconds),
+    enqueue: (deliveries) => queue.enqueue(deliveries),
+    pending: (batch) => queue.pending(batch),
+    dead: (page) => queue.dead(page),
+    retry: (id) => queue.retry(id),
+    problems: () => queue.problems(),
+    close: () => queue.close(),
+  };
+}
 
-  /** Claims an attempt, unless another node was faster. */
-  async function claim({ id, version }: Delivery): Promise<boolean> {
-    let mine = false;
-    await rows.update(id, (row) => {
-      mine = row.version === version && row.state === 'waiting';
-      return mine ? { ...row, due: new Date(now() + CLAIMED_MS), updatedAt: new Date(now()) } : row;
+type Send = (delivery: Delivery) => Promise<void>;
+
+class Queue implements DeliveryQueue {
+  readonly #rows: Collection<Delivery>;
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  readonly #handlers = new Map<string, { readonly send: Send; readonly backOffSeconds: readonly number[] | undefined }>();
+  readonly #work: Rounds;
+  #rounds = 0;
+
+  constructor(rows: Collection<Delivery>, { logger, now, interval = 1_000 }: DeliveriesParts) {
+    this.#rows = rows;
+    this.#logger = logger;
+    this.#now = now;
+    this.#work = rounds({
+      name: 'deliveries',
+      every: interval,
+      first: interval,
+      run: (round) => this.#round(round),
+      atOnce: CONCURRENCY,
+      logger,
+      messages: { round: 'deliveries could not be read; another attempt follows', row: 'delivery could not be recorded' },
     });
-    return mine;
+    this.#work.start();
   }
 
-  async function attempt(delivery: Delivery): Promise<void> {
-    const handler = handlers.get(delivery.kind);
-    if (!handler || !(await claim(delivery))) return;
-    try {
-      await handler.send(delivery);
-    } catch (error) {
-      return postpone(delivery, error, handler.backOffSeconds);
-    }
-    await rows.remove(delivery.id);
+  handle(kind: string, send: Send, backOffSeconds?: readonly number[]): void {
+    this.#handlers.set(kind, { send, backOffSeconds });
   }
 
-  async function postpone(delivery: Delivery, error: unknown, backOffSeconds: readonly number[]): Promise<void> {
-    const { id, kind, attempts: before } = delivery;
-    const seconds = backOffSeconds[before];
-    const state = seconds === undefined ? 'dead' : 'waiting';
-    const wait = seconds === undefined ? KEPT_WHEN_DEAD_MS : seconds * 1000 * (0.75 + Math.random() / 2);
-    const problem = error instanceof Error ? error.message : String(error);
-    await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(now() + wait) });
-    logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
+  async enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued> {
+    const due = new Date(this.#now() + HELD_MS);
+    const made = await Promise.all(
+      deliveries.map((delivery) =>
+        this.#rows.insert(newRecord(this.#now, newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due })),
+      ),
+    );
+    return {
+      release: () => {
+        for (const delivery of made) void this.#begin(delivery);
+      },
+      withdraw: async () => {
+        await Promise.all(made.map(({ id }) => this.#rows.remove(id)));
+      },
+    };
   }
 
-  /** Moves a delivery to the id of its due time. A crash in between leaves two copies, because none would lose the delivery. */
-  async function move(delivery: Delivery): Promise<boolean> {
-    const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date(now()) });
-    const wasThere = await rows.remove(delivery.id);
-    if (!wasThere) await rows.remove(moved.id);
-    return wasThere;
+  async pending(batch: string): Promise<readonly Delivery[]> {
+    return (await this.#rows.find({ byBatch: [batch] })).filter(({ state }) => state === 'waiting');
   }
 
-  async function start(delivery: Delivery): Promise<void> {
-    while (attempts.size >= CONCURRENCY) await Promise.race(attempts);
-    const running = attempt(delivery)
-      .catch((error: unknown) => {
-        if (!isToldAlready(error)) logger.error({ err: error, delivery: delivery.id }, 'delivery could not be recorded');
-      })
-      .finally(() => attempts.delete(running));
-    attempts.add(running);
+  dead(page?: Page): Promise<readonly Delivery[]> {
+    return this.#rows.find({ byState: ['dead'] }, page);
   }
 
-  async function dueRows(state: Delivery['state'], use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
+  async retry(id: string): Promise<boolean> {
+    const delivery = await this.#rows.get(id);
+    if (delivery?.state !== 'dead') return false;
+    const isMoved = await this.#move({ ...delivery, state: 'waiting', attempts: 0, due: new Date(this.#now()) });
+    this.#work.nudge();
+    return isMoved;
+  }
+
+  problems(): readonly WorkProblem[] {
+    return this.#work.problems();
+  }
+
+  close(): Promise<void> {
+    return this.#work.close();
+  }
+
+  async #round(round: Round): Promise<undefined> {
+    if (this.#rounds++ % ROUNDS_TO_TIDYING === 0) await this.#dueRows('dead', round, ({ id }) => this.#rows.remove(id));
+    await this.#dueRows('waiting', round, (delivery) => this.#begin(delivery));
+  }
+
+  async #dueRows(state: Delivery['state'], round: Round, use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
     // Mostly nothing is due, which one row tells.
     for (let limit = 1, after: string | undefined; ; limit = PAGE) {
-      const page = await rows.find({ byState: [state] }, { limit, ...(after ? { after } : {}) });
+      const page = await this.#rows.find({ byState: [state] }, present({ limit, after }));
       for (const delivery of page) {
-        if (closed || (instantOfId(delivery.id) ?? 0) > now()) return;
-        if (delivery.due.getTime() <= now()) await use(delivery);
+        if (round.signal.aborted || (instantOfId(delivery.id) ?? 0) > this.#now()) return;
+        if (delivery.due.getTime() <= this.#now()) await use(delivery);
       }
       after = page.at(-1)?.id;
       if (page.length < limit) return;
     }
   }
 
-  let rounds = 0;
-  /** An outage is told once. */
-  let isAway = false;
-  function poll(): void {
-    if (closed) return;
-    const isMinute = rounds++ % 60 === 0;
-    running ??= (isMinute ? dueRows('dead', ({ id }) => rows.remove(id)) : Promise.resolve())
-      .then(() => dueRows('waiting', start))
-      .then(
-        () => {
-          isAway = false;
-        },
-        (error: unknown) => {
-          if (!isAway && !isToldAlready(error)) logger.warn({ err: error }, 'deliveries could not be read; another attempt follows');
-          isAway = true;
-        },
-      )
-      .finally(() => {
-        running = undefined;
-      });
+  #begin(delivery: Delivery): Promise<boolean> {
+    return this.#work.attempt(delivery, () => this.#send(delivery));
   }
-  const timer = setInterval(poll, interval).unref();
 
-  return {
-    handle: (kind, send, backOffSeconds = BACK_OFF_SECONDS) => void handlers.set(kind, { send, backOffSeconds }),
+  async #send(delivery: Delivery): Promise<undefined> {
+    const handler = this.#handlers.get(delivery.kind);
+    if (!handler || !(await this.#claim(delivery))) return;
+    try {
+      await handler.send(delivery);
+    } catch (error) {
+      await this.#postpone(delivery, error, handler.backOffSeconds);
+      return;
+    }
+    await this.#rows.remove(delivery.id);
+  }
 
-    async enqueue(deliveries) {
-      const due = new Date(now() + HELD_MS);
-      const made = await Promise.all(
-        deliveries.map((delivery) =>
-          rows.insert(newRecord(now, newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due })),
-        ),
-      );
-      return {
-        release() {
-          for (const delivery of made) if (!closed) void start(delivery);
-        },
-        async withdraw() {
-          await Promise.all(made.map(({ id }) => rows.remove(id)));
-        },
-      };
-    },
+  /** Claims an attempt, unless another node was faster. */
+  async #claim({ id, version }: Delivery): Promise<boolean> {
+    let isOurs = false;
+    await this.#rows.update(id, (row) => {
+      isOurs = row.version === version && row.state === 'waiting';
+      return isOurs ? { ...row, due: new Date(this.#now() + CLAIMED_MS), updatedAt: new Date(this.#now()) } : row;
+    });
+    return isOurs;
+  }
 
-    async pending(batch) {
-      return (await rows.find({ byBatch: [batch] })).filter(({ state }) => state === 'waiting');
-    },
+  async #postpone(delivery: Delivery, error: unknown, backOffSeconds: readonly number[] | undefined): Promise<void> {
+    const { id, kind, attempts } = delivery;
+    const wait = retryAfterMs(attempts, backOffSeconds);
+    const state = wait === undefined ? 'dead' : 'waiting';
+    const problem = error instanceof Error ? error.message : String(error);
+    const due = new Date(this.#now() + (wait ?? KEPT_WHEN_DEAD_MS));
+    await this.#move({ ...delivery, state, problem, attempts: attempts + 1, due });
+    this.#logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
+  }
 
-    dead: (page) => rows.find({ byState: ['dead'] }, page),
-
-    async retry(id) {
-      const delivery = await rows.get(id);
-      return delivery?.state === 'dead' && move({ ...delivery, state: 'waiting', attempts: 0, due: new Date(now()) });
-    },
-
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await running;
-      await Promise.all(attempts);
-    },
-  };
+  /** Moves a delivery to the id of its due time. A crash in between leaves two copies, because none would lose the delivery. */
+  async #move(delivery: Delivery): Promise<boolean> {
+    const moved = await this.#rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date(this.#now()) });
+    const wasThere = await this.#rows.remove(delivery.id);
+    if (!wasThere) await this.#rows.remove(moved.id);
+    return wasThere;
+  }
 }

@@ -7,7 +7,7 @@ import type { DirectoryContext } from '../context.js';
 import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
 import { hasUser } from './user-record.js';
 
-/** The persons of a tenant as rows: conflicts are told apart, and the dispatcher is nudged after each write. */
+/** The persons of a tenant as rows: conflicts are told apart. */
 export interface PersonRows extends TenantScope<Person> {
   getByUser(userId: string): Promise<PersonWithUser | undefined>;
   /** @throws IdpError `not_found`. */
@@ -17,7 +17,7 @@ export interface PersonRows extends TenantScope<Person> {
   updateByUser(userId: string, change: (row: PersonWithUser) => Unsaved<Person>): Promise<PersonWithUser>;
 }
 
-export function createPersonRows({ collections, nudge }: DirectoryContext, tid: string): PersonRows {
+export function createPersonRows({ collections }: DirectoryContext, tid: string): PersonRows {
   const rows = createTenantScope(collections.persons, specs.persons, tid);
   const first = async (index: keyof typeof specs.persons.indexes, values: readonly string[]) => (await rows.find(index, values))[0];
 
@@ -36,13 +36,10 @@ export function createPersonRows({ collections, nudge }: DirectoryContext, tid: 
     return undefined;
   };
 
-  const written = async (write: () => Promise<Person>, given: () => Partial<Person>, userIdPath: string): Promise<Person> => {
-    const row = await write().catch(async (error: unknown) => {
+  const written = (write: () => Promise<Person>, given: () => Partial<Person>, userIdPath: string): Promise<Person> =>
+    write().catch(async (error: unknown) => {
       throw IdpError.is(error, 'conflict') ? await explained(given(), userIdPath) : error;
     });
-    nudge();
-    return row;
-  };
 
   /** The store does not say which value was taken. */
   const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>, userIdPath: string): Promise<IdpError> => {

@@ -160,7 +160,6 @@ export function createPasswordResets({
           ? withEvents(next, attributedEvent(pendingEvent(now, 'UserPasswordResetRequested', row.tid, { AggregateId: userId }), by))
           : next;
       });
-      if (by) context.nudge();
       const reset = person?.user?.passwordReset;
       if (!hasUser(person) || !reset || reset.requestId !== requestId || reset.mailing !== mailing) return undefined;
       const to = accountEmailOf(person);

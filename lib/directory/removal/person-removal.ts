@@ -61,10 +61,10 @@ interface Parts {
 /** @returns the service over collections that say who makes a change */
 export function createPersonRemovals({ context: shared, deliveries, forget, erase }: Parts): (context: DirectoryContext) => PersonRemoval {
   /** @param underWay the removal that is enqueued already */
-  function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
+  function removalOver({ collections, withCutoff, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
     const { now } = context;
     const { persons } = collections;
-    const { endAll, judgeChildren } = createLinks({ collections, withCutoff, nudge, by, ...context });
+    const { endAll, judgeChildren } = createLinks({ collections, withCutoff, by, ...context });
 
     /** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
     async function tryOnce(person: Person, announced: Announced, { next, judge }: Removing): Promise<Person | undefined> {
@@ -102,7 +102,6 @@ export function createPersonRemovals({ context: shared, deliveries, forget, eras
           await entry?.withdraw();
           continue;
         }
-        nudge();
         await forget(announced);
         entry?.release();
         return left;

@@ -57,8 +57,6 @@ export interface KeyRotationOptions {
   readonly isLogged: (eventId: string) => Promise<boolean>;
   /** To be called after a write. */
   readonly changed: () => Promise<void>;
-  /** After a write that left events. */
-  readonly nudge: () => void;
   readonly sealer: Sealer;
   /** Takes or renews the right to make keys; false while another node has it. */
   readonly lease: () => Promise<boolean>;
@@ -77,30 +75,87 @@ const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
 
 const order: readonly StoredSigningKey['state'][] = ['active', 'next', 'retiring'];
 
-export function createKeyRotation({
-  rows,
-  clients,
-  isLogged,
-  changed,
-  nudge,
-  sealer,
-  lease,
-  policy,
-  logger,
-  now,
-}: KeyRotationOptions): KeyRotation {
-  const make = createMaker(sealer, now);
-  let isSealedAnew = false;
-  let unreadable: readonly string[] = [];
+export const createKeyRotation = (parts: KeyRotationOptions): KeyRotation => {
+  const rotation = new Rotation(parts);
+  return {
+    load: () => rotation.load(),
+    list: () => rotation.list(),
+    problems: () => rotation.problems(),
+    advance: () => rotation.advance(),
+    rotate: (options) => rotation.rotate(options),
+  };
+};
 
-  async function ring(): Promise<KeyRing> {
+/** A stored key with its private part. */
+interface OpenedKey {
+  readonly key: StoredSigningKey;
+  readonly jwk: JWK;
+}
+
+class Rotation implements KeyRotation {
+  readonly #parts: KeyRotationOptions;
+  readonly #make: ReturnType<typeof createMaker>;
+  #isSealedAgain = false;
+  #unreadable: readonly string[] = [];
+
+  constructor(parts: KeyRotationOptions) {
+    this.#parts = parts;
+    this.#make = createMaker(parts.sealer, parts.now);
+  }
+
+  async load(): Promise<SigningKeyRecords> {
+    const row = await this.#complete(await this.#sealAgain(await this.#ring()));
+    this.#isSealedAgain = true;
+    const sorted = this.#opened(row).toSorted((a, b) => order.indexOf(a.key.state) - order.indexOf(b.key.state));
+    return { jwks: sorted.map(({ key, jwk }) => ({ ...jwk, kid: key.kid, alg: key.alg })), dueAt: dueAt(row, this.#parts.policy) };
+  }
+
+  async list(): Promise<readonly KeyState[]> {
+    const { keys } = soundRing(await this.#ring());
+    return keys.map(({ sealed: _, ...state }) => state);
+  }
+
+  problems(): ReturnType<KeyRotation['problems']> {
+    return this.#unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id }));
+  }
+
+  async advance(): Promise<void> {
+    const { now, policy, lease } = this.#parts;
+    const at = new Date(now());
+    const before = await this.#ring();
+    if (at.getTime() < dueAt(before, policy) || !(await lease())) return;
+    const isDue = (row: KeyRing) => promotionAt(row, policy) <= at.getTime();
+    const [next, removeAt] = isDue(before) ? await Promise.all([this.#make('next'), this.#removalOf(at)]) : [[], at];
+    await this.#write((row) => {
+      const published = withoutRemoved(row, at);
+      return next.length > 0 && isDue(row) ? promoted(published, next, at, removeAt) : published;
+    });
+  }
+
+  async rotate({ now: isUrgent = false, by = {} }: { readonly now?: boolean; readonly by?: Attribution } = {}): Promise<void> {
+    const { now, policy } = this.#parts;
+    checkAttribution(by);
+    // An earlier run of the request may have replaced the keys.
+    if (!isUrgent && !by.once?.isRetry) checkAnnounced(await this.#ring(), policy, now());
+    const at = new Date(now());
+    const [active, next, removeAt] = await Promise.all([isUrgent ? this.#make('active') : [], this.#make('next'), this.#removalOf(at)]);
+    await this.#write((row) => {
+      if (isUrgent) return replaced(row, [...active, ...next], at);
+      checkAnnounced(row, policy, at.getTime());
+      return promoted(withoutRemoved(row, at), next, at, removeAt);
+    }, by);
+  }
+
+  /** Returns the row; one node makes it where there is none. */
+  async #ring(): Promise<KeyRing> {
+    const { rows, lease, now, changed } = this.#parts;
     for (;;) {
       const row = await rows.get(RING);
       const sound = row && soundRing(row);
       if (sound && sound.keys.length > 0) return sound;
       if (!(await lease())) await sleep(PAUSE_MS);
       else {
-        const keys = [...(await make('active')), ...(await make('next'))];
+        const keys = [...(await this.#make('active')), ...(await this.#make('next'))];
         if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
         else await rows.insert(newRecord(now, RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
         await changed();
@@ -108,121 +163,87 @@ export function createKeyRotation({
     }
   }
 
-  function open({ kid, sealed }: StoredSigningKey): JWK {
-    try {
-      return JSON.parse(sealer.decrypt(PURPOSE, kid, sealed)) as JWK;
-    } catch (cause) {
-      throw new IdpError('undecipherable', { record: 'signingKeys', kid }, { cause });
-    }
-  }
-
-  const readable = ({ keys }: KeyRing): readonly { readonly key: StoredSigningKey; readonly jwk: JWK }[] =>
-    keys.flatMap((key) => {
-      try {
-        return [{ key, jwk: open(key) }];
-      } catch {
-        return [];
-      }
-    });
-
-  /** The keys that can be read. Each of the others is logged once. */
-  function opened(row: KeyRing): ReturnType<typeof readable> {
-    const keys = readable(row);
-    if (keys.length === 0) row.keys.forEach(open);
-    const left = row.keys.map(({ kid }) => kid).filter((kid) => !keys.some(({ key }) => key.kid === kid));
-    for (const kid of left) {
-      if (!unreadable.includes(kid))
-        logger.error({ collection: 'signingKeys', id: kid }, 'a signing key cannot be read, so it is left out');
-    }
-    unreadable = left;
-    return keys;
-  }
-
   /** The ring with a key of each algorithm that signs. One is made where no key that signs or will sign can be read. */
-  async function complete(row: KeyRing): Promise<KeyRing> {
-    for (let current = row; ; current = await ring()) {
-      const keys = opened(current);
+  async #complete(row: KeyRing): Promise<KeyRing> {
+    const { rows, lease, now, changed } = this.#parts;
+    for (let current = row; ; current = await this.#ring()) {
+      const keys = this.#opened(current);
       const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
       if (missing.length === 0) return current;
       if (!(await lease())) await sleep(PAUSE_MS);
       else {
-        const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
-        await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date(now()) }));
+        const made = (await this.#make('active')).filter(({ alg }) => missing.includes(alg));
+        await rows.update(RING, (stored) => {
+          const sound = soundRing(stored);
+          return { ...sound, keys: [...sound.keys, ...made], updatedAt: new Date(now()) };
+        });
         await changed();
       }
     }
   }
 
-  /** Encrypts the keys under the newest secret, once for each start. Nodes whose newest secrets differ would else undo each other's work. */
-  async function sealAnew(row: KeyRing): Promise<KeyRing> {
-    if (isSealedAnew || readable(row).every(({ key }) => sealer.isCurrent(key.sealed))) return row;
+  /** Encrypts the keys under the newest secret, once for each start. Otherwise nodes whose newest secrets differ would undo each other's work. */
+  async #sealAgain(row: KeyRing): Promise<KeyRing> {
+    const { rows, sealer, now } = this.#parts;
+    if (this.#isSealedAgain || this.#readable(row).every(({ key }) => sealer.isCurrent(key.sealed))) return row;
     await rows.update(RING, (current) => {
       const sound = soundRing(current);
-      const jwks = new Map(readable(sound).map(({ key, jwk }) => [key.kid, jwk]));
+      const jwks = new Map(this.#readable(sound).map(({ key, jwk }) => [key.kid, jwk]));
       const resealed = (key: StoredSigningKey): StoredSigningKey => {
         const jwk = jwks.get(key.kid);
         return jwk ? { ...key, sealed: sealer.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
       };
       return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date(now()) };
     });
-    return ring();
+    return this.#ring();
+  }
+
+  /** The keys that can be read. Each of the others is logged once. */
+  #opened(row: KeyRing): readonly OpenedKey[] {
+    const keys = this.#readable(row);
+    if (keys.length === 0) for (const key of row.keys) this.#open(key);
+    const left = row.keys.map(({ kid }) => kid).filter((kid) => !keys.some(({ key }) => key.kid === kid));
+    for (const kid of left) {
+      if (!this.#unreadable.includes(kid))
+        this.#parts.logger.error({ collection: 'signingKeys', id: kid }, 'a signing key cannot be read, so it is left out');
+    }
+    this.#unreadable = left;
+    return keys;
+  }
+
+  #readable({ keys }: KeyRing): readonly OpenedKey[] {
+    return keys.flatMap((key) => {
+      try {
+        return [{ key, jwk: this.#open(key) }];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  #open({ kid, sealed }: StoredSigningKey): JWK {
+    try {
+      return JSON.parse(this.#parts.sealer.decrypt(PURPOSE, kid, sealed)) as JWK;
+    } catch (cause) {
+      throw new IdpError('undecipherable', { record: 'signingKeys', kid }, { cause });
+    }
   }
 
   /** The time at which nothing that was signed until now is good any more. */
-  async function removalOf(at: Date): Promise<Date> {
+  async #removalOf(at: Date): Promise<Date> {
+    const { policy, clients } = this.#parts;
     let seconds = policy.retiring;
     for (const { lifetimes, accessTokenType } of await clients.find({}))
       seconds = Math.max(seconds, lifetimes.idToken ?? 0, accessTokenType === 'jwt' ? (lifetimes.accessToken ?? 0) : 0);
     return new Date(at.getTime() + seconds * 1000);
   }
 
-  async function write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
+  async #write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
+    const { rows, isLogged, changed } = this.#parts;
     const write = markedWrite(by.once, ['signingKeys', RING], isLogged);
     await updateOnce(rows, RING, (row) => attributedRow(change(soundRing(row)), row, by, write), write);
     await changed();
-    nudge();
   }
-
-  return {
-    async load() {
-      const row = await complete(await sealAnew(await ring()));
-      isSealedAnew = true;
-      const sorted = opened(row).toSorted((a, b) => order.indexOf(a.key.state) - order.indexOf(b.key.state));
-      return { jwks: sorted.map(({ key, jwk }) => ({ ...jwk, kid: key.kid, alg: key.alg })), dueAt: dueAt(row, policy) };
-    },
-
-    async list() {
-      const { keys } = soundRing(await ring());
-      return keys.map(({ sealed: _, ...state }) => state);
-    },
-
-    problems: () => unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id })),
-
-    async advance() {
-      const at = new Date(now());
-      const before = await ring();
-      if (at.getTime() < dueAt(before, policy) || !(await lease())) return;
-      const isDue = (row: KeyRing) => promotionAt(row, policy) <= at.getTime();
-      const [next, removeAt] = isDue(before) ? await Promise.all([make('next'), removalOf(at)]) : [[], at];
-      await write((row) => {
-        const kept = withoutRemoved(row, at);
-        return next.length > 0 && isDue(row) ? promoted(kept, next, at, removeAt) : kept;
-      });
-    },
-
-    async rotate({ now: isUrgent = false, by = {} } = {}) {
-      checkAttribution(by);
-      // An earlier run of the request may have replaced the keys.
-      if (!isUrgent && !by.once?.isRetry) checkAnnounced(await ring(), policy, now());
-      const at = new Date(now());
-      const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(at)]);
-      await write((row) => {
-        if (isUrgent) return replaced(row, [...active, ...next], at);
-        checkAnnounced(row, policy, at.getTime());
-        return promoted(withoutRemoved(row, at), next, at, removeAt);
-      }, by);
-    },
-  };
 }
 
 const generate = promisify(generateKeyPair);

@@ -1,6 +1,7 @@
 /** Collections of extensions: how they are declared, and what a row of them is. */
 import type { Static, TObject } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import type { Awaitable } from '../../awaitable.js';
 import type { Attribution, EventMap, EventName } from '../../events.js';
 import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
 import type { Outboxed } from '../../store/records/records.js';
@@ -78,6 +79,14 @@ export interface ExtensionRows<Members> {
 /** Rows of all tenants; `find` and `range` are for indexes of all tenants. */
 export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'list' | 'find' | 'findAll' | 'range'>;
 
+/** Rows of a collection as they were within about a second, or as they were known last while the store is away. */
+export interface CachedRows<Members> {
+  /** The row of any tenant; a promise only where it is not at hand. */
+  get(id: string): Awaitable<ExtensionRow<Members> | undefined>;
+  /** Rows of the index, as `findAll` of the tenant's rows finds them; a promise only where they are not at hand. */
+  findAll(tid: string, values: readonly string[]): Awaitable<FoundRows<Members>>;
+}
+
 /** An index over the rows of a tenant, or of all tenants. */
 export interface ExtensionIndex extends IndexSpec {
   /** Over the rows of all tenants: for jobs, by `records.collectionOfAllTenants`. @default false */
@@ -97,6 +106,8 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   wrongMember?(row: Static<Schema>): string | undefined;
   /** By name; unique ones are within a tenant, unless they are of all. */
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
+  /** Whether `cached` may read the rows. Each write then also tells all nodes, so it is for rows that are rarely written. @default false */
+  readonly cached?: boolean;
   /** Whether writes may come with events. @default false */
   readonly events?: boolean;
   /** Erases the data of a person. Called until it succeeds, so perhaps more than once. @param at the time of the erasure */

@@ -1,6 +1,7 @@
 /** Rows of extensions: a collection by declaration, tenant by tenant. */
 import type { Static, TObject } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
+import type { Caches } from '../../store/caches/cache.js';
 import type { Page, Range, Where } from '../../store/directory-store.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
 import { type LeftOutRow, leftOutOf, withLeftOut } from '../../store/records/left-out.js';
@@ -12,7 +13,9 @@ import { withUnknown } from '../lists/known-part.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from '../outbox/write-once.js';
+import { createCachedRows, telling } from './cached-rows.js';
 import {
+  type CachedRows,
   type ExtensionCollection,
   type ExtensionRows,
   type KeptRow,
@@ -33,6 +36,11 @@ export interface ExtensionData {
   rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
   /** The rows of all tenants and of the instance. @throws TypeError for a collection that no extension declared. */
   ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
+  /**
+   * Rows that every node keeps until one is written. @param index for `findAll`; the rows of a tenant by default
+   * @throws TypeError for a collection that no extension declared, or that is not declared as `cached`
+   */
+  cached<Schema extends TObject>(collection: ExtensionCollection<Schema>, index?: string): CachedRows<Static<Schema>>;
   /** Whether anything is to be erased with a person. */
   readonly hasErasure: boolean;
   /** @param person with `keepsPerson` where the user alone is gone */
@@ -76,15 +84,14 @@ function checkedMembers(collection: ExtensionCollection, given: object): object 
 export interface ExtensionDataParts {
   readonly store: CheckedDirectory;
   readonly collections: readonly ExtensionCollection[];
+  readonly caches: Pick<Caches, 'over' | 'changed'>;
   /** Types of events that extensions declare. */
   readonly events: ReadonlySet<string>;
-  /** After a write that left events in a row. */
-  readonly nudge: () => void;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-export function createExtensionData({ store, collections, events: declaredEvents, now, nudge }: ExtensionDataParts): ExtensionData {
+export function createExtensionData({ store, collections, events: declaredEvents, caches, now }: ExtensionDataParts): ExtensionData {
   const declared = new Map(collections.map((collection) => [collection.name, collection]));
   const keptRows = ({ name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
   const isLogged: IsLogged = (id) => store.collection<EventRecord>('events').has({ byEvent: [id] });
@@ -147,7 +154,6 @@ export function createExtensionData({ store, collections, events: declaredEvents
         const row = collection.events
           ? ((await insert().catch(IdpError.unless('conflict'))) ?? (await replaceRemainder(collection, fresh, events)) ?? (await insert()))
           : await insert();
-        if (events.length > 0) nudge();
         return shown(row);
       },
       async update(
@@ -155,15 +161,13 @@ export function createExtensionData({ store, collections, events: declaredEvents
         change: (row: object) => object,
         events: readonly RowEvent[] | ((before: object) => readonly RowEvent[]) = [],
       ) {
-        let isRaised = false;
         // Events that depend on the row are those of a change that is none the second time.
         const write = typeof events === 'function' ? undefined : markedBy(collection, id, events);
         const changeRow = (current: KeptRow) => {
           const before = shown(current);
           const next = change(before);
           const raised = typeof events === 'function' ? events(before) : events;
-          isRaised = raised.length > 0;
-          if (next === before && !isRaised) return current;
+          if (next === before && raised.length === 0) return current;
           const { pendingEvents = undefined, outbox = undefined, ...stored } = current;
           const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
           const members = withUnknown(collection.row, stored, {
@@ -175,7 +179,6 @@ export function createExtensionData({ store, collections, events: declaredEvents
           return withRaised(collection, { ...members, ...outboxed }, tid, raised, write);
         };
         const row = await updateOnce(scope, id, changeRow, write);
-        if (isRaised) nudge();
         return shown(row);
       },
       async remove(id: string, events: readonly RowEvent[] = []) {
@@ -184,7 +187,6 @@ export function createExtensionData({ store, collections, events: declaredEvents
           return scope.remove(id);
         }
         if (!(await leaveRemainder(collection, id, tid, events))) throw new IdpError('not_found');
-        nudge();
       },
       async redact(id: string, eventIds: readonly string[], members: readonly string[]) {
         const { pendingEvents = [] } = (await scope.get(id)) ?? {};
@@ -199,7 +201,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
               }));
       },
     };
-    return own as unknown as ExtensionRows<Static<Schema>>;
+    return telling(collection, own as unknown as ExtensionRows<Static<Schema>>, caches);
   }
 
   /** Rows of an index of the store, and the ids of those that cannot be read. */
@@ -246,7 +248,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
     return isFree ? written : undefined;
   }
 
-  return {
+  const data: ExtensionData = {
     rows,
     ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
       const collection = given as unknown as ExtensionCollection;
@@ -263,6 +265,14 @@ export function createExtensionData({ store, collections, events: declaredEvents
         range: async (range: Range) => shownRows(collection, await keptRows(collection).range(range)),
       } as unknown as RowsOfAllTenants<Static<Schema>>;
     },
+    cached: (collection, index) =>
+      createCachedRows({
+        collection: collection as unknown as ExtensionCollection,
+        index,
+        caches,
+        all: data.ofAllTenants(collection),
+        of: (tid) => rows(collection, tid),
+      }),
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
     async erase({ keepsPerson = false, tid, personId, userId }) {
       const person = { tid, personId, ...(userId !== undefined && { userId }) };
@@ -292,7 +302,9 @@ export function createExtensionData({ store, collections, events: declaredEvents
             else await keptRows(collection).remove(row.id);
           if (page.length < PAGE) break;
         }
+        if (collection.cached) await caches.changed(collection.name);
       }
     },
   };
+  return data;
 }

@@ -36,14 +36,11 @@ export interface Subsidiaries {
 }
 
 export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
-  const { collections, caches, now, nudge } = context;
+  const { collections, caches, now } = context;
   const rows = createTenantScope(collections.subsidiaries, specs.subsidiaries, tid);
   const event = (type: 'SubsidiaryCreated' | 'SubsidiaryUpdated' | 'SubsidiaryRemoved', id: string) =>
     pendingEvent(now, type, tid, { AggregateId: id });
-  const written = async (): Promise<void> => {
-    await caches.changed('subsidiaries');
-    nudge();
-  };
+  const written = (): Promise<void> => caches.changed('subsidiaries');
   return {
     get: rows.get,
     find: (page) => rows.find('byTenant', [], page),

@@ -81,7 +81,7 @@ export interface Tenants {
 }
 
 export function createTenants(context: DirectoryContext): Tenants {
-  const { collections, caches, withCutoff, means, by, now, nudge, nudgeRemovals } = context;
+  const { collections, caches, withCutoff, means, by, now } = context;
   const rows = createCachedCollection('tenants', collections.tenants, context);
   const update = (tid: string, change: (row: Tenant) => Tenant) =>
     rows.update(tid, (row) => changed(row, change(row), pendingEvent(now, 'TenantUpdated', tid, { AggregateId: tid })));
@@ -133,8 +133,6 @@ export function createTenants(context: DirectoryContext): Tenants {
       if (removal === undefined) throw new IdpError('not_found');
       await collections.tenants.retire(tid, []);
       await caches.changed('tenants');
-      nudge();
-      nudgeRemovals();
     },
     async update(tid, patch, check) {
       checkInput(tenantPatch, patch);

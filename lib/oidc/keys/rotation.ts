@@ -1,6 +1,7 @@
 import type { JWK } from 'jose';
+import { rounds, type WorkProblem } from '../../background/rounds.js';
 import type { KeyRotation, KeyState } from '../../directory/index.js';
-import { IdpError, isToldAlready } from '../../errors.js';
+import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
@@ -13,6 +14,8 @@ export interface RotatingKeys {
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
   /** Those that are published. */
   list(): Promise<readonly KeyState[]>;
+  /** What fails. */
+  problems(): readonly WorkProblem[];
   close(): Promise<void>;
 }
 
@@ -41,6 +44,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
       begin: async () => use(keys),
       list: async () => keys.all.map(({ kid, alg }) => ({ kid, alg, state: 'active' })),
       rotate: () => Promise.reject(new IdpError('keys_given')),
+      problems: () => [],
       close: async () => {},
     };
   }
@@ -61,48 +65,42 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
   };
 
   let isStale = false;
-  let isFailing = false;
-  let working: Promise<void> | undefined;
-  const work = async (): Promise<void> => {
-    try {
-      if (now() >= dueAt) await rotation.advance();
-      do {
-        isStale = false;
-        await load();
-      } while (isStale);
-      isFailing = false;
-    } catch (error) {
+  const work = rounds({
+    name: 'signing keys',
+    every: INTERVAL_MS,
+    first: INTERVAL_MS,
+    async run() {
+      if (!isStale && now() < dueAt) return;
+      // Until it has succeeded.
       isStale = true;
-      if (!isFailing && !isToldAlready(error))
-        logger.error({ err: error }, 'signing keys could not be read or rotated; another attempt follows');
-      isFailing = true;
-    }
-  };
-  const look = (): void => {
-    if (!isStale && now() < dueAt) return;
-    working ??= work().finally(() => {
-      working = undefined;
-    });
-  };
+      if (now() >= dueAt) await rotation.advance();
+      while (isStale) {
+        isStale = false;
+        await load().catch((error: unknown) => {
+          isStale = true;
+          throw error;
+        });
+      }
+    },
+    logger,
+    messages: { round: 'signing keys could not be read or rotated; another attempt follows' },
+  });
 
-  let timer: NodeJS.Timeout | undefined;
   return {
     async begin() {
       await load();
       watch(() => {
         isStale = true;
-        look();
+        work.nudge();
       });
-      timer = setInterval(look, INTERVAL_MS).unref();
+      work.start();
     },
     list: rotation.list,
     async rotate(rotateOptions) {
       await rotation.rotate(rotateOptions);
       await load();
     },
-    async close() {
-      clearInterval(timer);
-      await working;
-    },
+    problems: () => work.problems(),
+    close: () => work.close(),
   };
 }

@@ -30,8 +30,7 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
   const { options, extensions, additions, claims, fetchProblem, logger } = settings;
   const { store, caches, sealer, now, lease, closing } = stores;
   const schemaOfClients = late<(client: Client) => readonly InputProblem[]>("the protocol's rules of client metadata");
-  const dispatcher = late<() => void>('the events of extensions');
-  const extensionRows = createRowsOfExtensions(extensions, { store, nudge: () => dispatcher.value(), now });
+  const extensionRows = createRowsOfExtensions(extensions, { store, caches, now });
   const directory = createDirectory({
     store,
     caches,
@@ -58,7 +57,6 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
     removeRows: extensionRows.removeTenant,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
-  dispatcher.give(directory.outbox.nudge);
   directory.onPersonExport(extensionRows.export);
   closing.add(() => directory.close());
   return { directory, extensionRows, schemaOfClients };

@@ -84,21 +84,20 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
     addressOf: createAddressOf(options.trustProxy, logger),
   });
   schemaOfClients.give(protocol.problemsOf);
-  const rotation = createRotation(settings, stores, directory);
+  const rotation = createRotation(settings, stores);
   const watch = (listener: () => void) => stores.caches.watch('signingKeys', listener);
   const keys = createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger, now });
   closing.add(keys.close);
   return { protocol, keys, rotation, attempts, countWrongSecret, csrf, fetch };
 }
 
-function createRotation({ options, logger }: Settings, stores: OpenStores, { outbox }: OpenDirectory['directory']): KeyRotation {
+function createRotation({ options, logger }: Settings, stores: OpenStores): KeyRotation {
   const { store, caches, sealer, now, lease } = stores;
   return createKeyRotation({
     rows: store.collection('signingKeys'),
     clients: store.collection('clients'),
     isLogged: (id) => store.collection('events').has({ byEvent: [id] }),
     changed: () => caches.changed('signingKeys'),
-    nudge: outbox.nudge,
     sealer,
     lease: () => lease('signing keys'),
     policy: options.keys.rotation,

@@ -72,7 +72,7 @@ export async function start(
     await sweep.recall();
     return [...(await store.problems()), ...sweep.problems()];
   };
-  const problems = [directory.policies.problems, rowProblems, rotation.problems, directory.problems, work.problems];
+  const problems = [directory.policies.problems, rowProblems, rotation.problems, keys.problems, directory.problems, work.problems];
   return { app, ...createListeners(settings, app), health: createHealth({ artifacts, directory: store, problems }) };
 }
 
@@ -100,7 +100,7 @@ function startWork({ extensions, logger }: Settings, stores: OpenStores, directo
   });
   closing.add(() => sweep.close());
   // Whoever made us listens first.
-  setImmediate(directory.outbox.start);
+  setImmediate(() => directory.outbox.start());
   directory.keyCompletion.start();
   sweep.start();
   directory.tenantRemoval.start();

@@ -5,6 +5,7 @@ export interface Bounded<V> {
   get(key: string): V | undefined;
   has(key: string): boolean;
   set(key: string, value: V): void;
+  delete(key: string): unknown;
   clear(): void;
 }
 

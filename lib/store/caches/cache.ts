@@ -3,7 +3,7 @@ import type { Logger } from '../../logger.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedDirectory } from '../records/checked-directory.js';
 import { createChangeFeed } from './changes.js';
-import { createReadThrough, type ReadThrough } from './read-through.js';
+import { createReadThrough, type ReadThrough, type ReadThroughOptions } from './read-through.js';
 
 export interface CachesOptions {
   /** Milliseconds between two looks at what other nodes changed. Default: 1000. */
@@ -22,7 +22,11 @@ export interface Caches {
   /** The rows of a collection by id; one cache, whoever asks for it. */
   rows<R extends Row>(collection: string): Cached<R>;
   /** A new cache of the values of `load`. A change of one of the collections clears it, so `load` may read no others. */
-  over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): Cached<V>;
+  over<V extends object>(
+    collections: readonly string[],
+    load: (key: string) => Promise<V | undefined>,
+    options?: Pick<ReadThroughOptions, 'standsInOutage'>,
+  ): Cached<V>;
   /** Calls back when rows of a collection were written, here or on another node. */
   watch(collection: string, listener: () => void): void;
   /**
@@ -46,8 +50,12 @@ export function createCaches(
     dependants.set(collection, [...(dependants.get(collection) ?? []), listener]);
   };
 
-  const over = <V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): ReadThrough<V> => {
-    const cache = createReadThrough(load, { max, ttl });
+  const over = <V extends object>(
+    collections: readonly string[],
+    load: (key: string) => Promise<V | undefined>,
+    given?: Pick<ReadThroughOptions, 'standsInOutage'>,
+  ): ReadThrough<V> => {
+    const cache = createReadThrough(load, { max, ttl, ...given });
     for (const collection of collections) watch(collection, () => cache.clear());
     return cache;
   };

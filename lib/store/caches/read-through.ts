@@ -1,3 +1,4 @@
+import { UnavailableError } from '../../errors.js';
 import { createBounded } from './bounded.js';
 
 /** Milliseconds for which an absent key is remembered. */
@@ -21,20 +22,28 @@ export interface ReadThroughOptions {
   readonly max: number;
   /** Milliseconds. */
   readonly ttl: number;
+  /** Whether a value stands beyond its time while `load` throws that a store is away. @default false */
+  readonly standsInOutage?: boolean;
 }
 
 /** @param load what it throws is thrown on and not kept. */
 export function createReadThrough<V extends object>(
   load: (key: string) => Promise<V | undefined>,
-  { max, ttl }: ReadThroughOptions,
+  { max, ttl, standsInOutage = false }: ReadThroughOptions,
 ): ReadThrough<V> {
   const values = createBounded<V>({ max, ttl });
+  const last = standsInOutage ? createBounded<V>({ max }) : undefined;
   const absent = createBounded<true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
   const loads = new Map<string, Promise<V | undefined>>();
 
   const keep = (key: string, value: V | undefined): void => {
-    if (value !== undefined) values.set(key, value);
-    else if (key.length <= MAX_ABSENT_NAME) absent.set(key, true);
+    if (value !== undefined) {
+      values.set(key, value);
+      last?.set(key, value);
+      return;
+    }
+    last?.delete(key);
+    if (key.length <= MAX_ABSENT_NAME) absent.set(key, true);
   };
 
   const loadOnce = async (key: string): Promise<V | undefined> => {
@@ -44,6 +53,10 @@ export function createReadThrough<V extends object>(
       const value = await loading;
       if (loads.get(key) === loading) keep(key, value);
       return value;
+    } catch (error) {
+      const before = error instanceof UnavailableError ? last?.get(key) : undefined;
+      if (before === undefined) throw error;
+      return before;
     } finally {
       if (loads.get(key) === loading) loads.delete(key);
     }
@@ -56,6 +69,7 @@ export function createReadThrough<V extends object>(
     peek: (key) => values.get(key),
     clear() {
       values.clear();
+      last?.clear();
       absent.clear();
       // A load under way began before the change, so its value may be outdated and is not kept.
       loads.clear();

@@ -6,12 +6,13 @@ import { ReadOnlyError } from './write-probe.js';
 /** `read-only`: it answers reads and takes no writes, so nobody can sign in. */
 export type StoreHealth = 'up' | 'read-only' | 'down';
 
-/** A problem of one record. Everything else goes on; somebody has to mend the record. */
+/** A problem of one record, or of background work. Everything else goes on; somebody has to fix the cause. */
 export interface HealthProblem {
   /** A stable name for what is wrong; docs/operate.md lists them. */
   readonly code: string;
+  /** The collection of the record, or the name of the work. */
   readonly collection: string;
-  /** The record's. */
+  /** The record's; empty for work that fails as a whole. */
   readonly id: string;
   /** A JSON Pointer to the malformed part, to the reference that leads nowhere, or to the derived member. */
   readonly path?: string;

@@ -38,8 +38,8 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
 
 export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
-  /** Tells of each write that leaves events in a row, by the name of the collection. */
-  onOutboxed(listener: (collection: string) => void): void;
+  /** Calls the listener with the collection of each write of this node that leaves work for later: events in a row, or the removal of a tenant. */
+  onWork(listener: (collection: string) => void): void;
   /**
    * Calls the listener with the collection of each write after which nobody knows what a row is: one that failed with `store_unavailable`, because the store may
    * have made it, and one that failed with `record_unreadable`, because the row may have been readable when somebody read it before.
@@ -129,7 +129,7 @@ export function createCheckedDirectory(
       throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
     };
 
-    const tellOutboxed = (): void => {
+    const tellWork = (): void => {
       for (const listener of listeners) listener(name);
     };
 
@@ -142,7 +142,7 @@ export function createCheckedDirectory(
     const known = (row: R): R => {
       good.add(row);
       if (bad.size > 0) bad.delete(`${name}:${row.id}`);
-      if ((row as Partial<Outboxed>).outbox !== undefined) tellOutboxed();
+      if ((row as Partial<Outboxed>).outbox !== undefined || name === 'removals') tellWork();
       return row;
     };
 
@@ -245,12 +245,16 @@ export function createCheckedDirectory(
           return isThere ? (remainderOf(id, [...kept, ...events], new Date(now())) as unknown as Unsaved<R>) : row;
         });
         await removal.catch(failed);
-        if (isThere) tellOutboxed();
+        if (isThere) tellWork();
         return isThere;
       },
       withRemoved: () => ({
         find: (where, page) => findKept(all, where, page, (row) => isGood(name, row)),
-        update: (id, change) => all.update(id, change),
+        async update(id, change) {
+          const row = await all.update(id, change);
+          if ((row as Partial<Outboxed> | undefined)?.outbox !== undefined) tellWork();
+          return row;
+        },
         remove: (id, version) => all.remove(id, version),
       }),
       withUnreadable: () => ({
@@ -274,7 +278,7 @@ export function createCheckedDirectory(
     collection: <R extends Row>(name: string) => checked(name, store.collection<R>(name)),
     health: () => store.health(),
     close: () => store.close(),
-    onOutboxed: (listener) => void listeners.push(listener),
+    onWork: (listener) => void listeners.push(listener),
     onUncertain: (listener) => void uncertain.push(listener),
     async recall(rows) {
       const unknown = rows.filter(({ collection, id }) => !bad.has(`${collection}:${id}`));

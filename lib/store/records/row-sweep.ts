@@ -3,19 +3,22 @@
  * misses, so that `health()` names them. One node at a time reads a bounded number of rows a
  * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
  */
+import { type Round, type Rounds, rounds, type WorkProblem } from '../../background/rounds.js';
+import type { Lease } from '../../background/tenure.js';
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { present } from '../../present.js';
 import type { Row } from '../directory-store.js';
 import { positionBehind } from '../index-order.js';
-import type { CheckedDirectory, UnreadableRow } from './checked-directory.js';
+import type { CheckedCollection, CheckedDirectory, UnreadableRow } from './checked-directory.js';
 import type { SweptRow, UpkeepRecord } from './records.js';
 import { isRemoved } from './removed-rows.js';
 
 export interface RowSweep {
   /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
   recall(): Promise<void>;
-  /** Readable records with a problem, as {@link recall} found them last. */
-  problems(): readonly RowProblem[];
+  /** Readable records with a problem, as {@link recall} found them last; and the sweep itself, while it fails. */
+  problems(): readonly (RowProblem | WorkProblem)[];
   start(): void;
   close(): Promise<void>;
 }
@@ -35,8 +38,7 @@ export interface RowSweepParts {
   readonly collections: readonly string[];
   /** Returns what is wrong with a readable row. @default nothing */
   readonly problemOf?: (collection: string, row: Row) => Promise<ProblemOfRow | undefined>;
-  /** Takes or renews the right to sweep; false while another node has it. */
-  readonly lease: (milliseconds: number) => Promise<boolean>;
+  readonly lease: Lease;
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly logger: Pick<Logger, 'error'>;
@@ -71,138 +73,146 @@ interface Swept {
 
 const keyOf = ({ collection, id }: SweptRow): string => `${collection}:${id}`;
 
-export function createRowSweep({ store, lease, now, logger, ...parts }: RowSweepParts): RowSweep {
-  const { intervalMs = INTERVAL_MS, passMs = PASS_MS, problemOf = async () => undefined } = parts;
-  const names = [...parts.collections].sort();
-  const upkeep = store.collection<UpkeepRecord>('upkeep');
+export const createRowSweep = (parts: RowSweepParts): RowSweep => new Sweep(parts);
+
+class Sweep implements RowSweep {
+  readonly #parts: RowSweepParts;
+  readonly #names: readonly string[];
+  readonly #upkeep: CheckedCollection<UpkeepRecord>;
+  readonly #work: Rounds;
   /** Readable rows that had a problem when this node read them last. */
-  const known = new Map<string, RowProblem>();
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let isClosed = false;
+  readonly #wrong = new Map<string, RowProblem>();
 
-  const collectionFrom = (name: string): Position => {
-    const collection = names.find((each) => each >= name);
-    return collection === undefined ? undefined : { collection };
-  };
-  const collectionAfter = (name: string): Position => collectionFrom(`${name}\u0000`);
-
-  /** Returns the problem of a readable row, and logs it when it is new. */
-  async function problemIn(collection: string, row: Row): Promise<RowProblem | undefined> {
-    const found = await problemOf(collection, row);
-    const key = keyOf({ collection, id: row.id });
-    const before = known.get(key);
-    known.delete(key);
-    if (found === undefined) return undefined;
-    const { code, path } = found;
-    const { tid } = row as { readonly tid?: unknown };
-    const problem = { code, collection, id: row.id, path, ...(typeof tid === 'string' && tid !== '' && { tid }) };
-    if (known.size < REMEMBERED) known.set(key, problem);
-    if (before?.code === code && before.path === path) return problem;
-    const fields = { collection, id: row.id, path };
-    if (code === 'reference_missing')
-      logger.error(fields, 'a stored record refers to a record that does not exist: restore that record, or remove this one');
-    else
-      logger.error(fields, 'lists and look-ups may miss a stored record, because a derived member is wrong: change the record by the API');
-    return problem;
+  constructor(parts: RowSweepParts) {
+    const { store, collections, lease, logger, intervalMs: every = INTERVAL_MS } = parts;
+    this.#parts = parts;
+    this.#names = [...collections].sort();
+    this.#upkeep = store.collection<UpkeepRecord>('upkeep');
+    this.#work = rounds({
+      name: ROW_ID,
+      every,
+      first: every * FIRST_INTERVALS,
+      lease,
+      run: (round) => this.#round(round),
+      logger,
+      messages: { round: 'records could not be looked through; another attempt follows' },
+    });
   }
 
-  /** Reads the row again. */
-  async function lookAgain({ collection, id }: SweptRow): Promise<RowProblem | undefined> {
-    const row = names.includes(collection) ? await store.collection(collection).get(id) : undefined;
-    if (row) return problemIn(collection, row);
-    known.delete(keyOf({ collection, id }));
-    return undefined;
+  async recall(): Promise<void> {
+    const { sweep } = (await this.#upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
+    await this.#parts.store.recall((sweep?.unreadable ?? []).filter(({ collection }) => this.#names.includes(collection)));
+    const own = [...this.#wrong.values()].slice(0, READ_AGAIN);
+    const ofOthers = (sweep?.dangling ?? []).filter((row) => !this.#wrong.has(keyOf(row)));
+    for (const row of [...own, ...ofOthers]) await this.#lookAgain(row);
+  }
+
+  problems(): readonly (RowProblem | WorkProblem)[] {
+    return [...this.#wrong.values(), ...this.#work.problems()];
+  }
+
+  start(): void {
+    this.#work.start();
+  }
+
+  close(): Promise<void> {
+    return this.#work.close();
+  }
+
+  async #round({ signal }: Round): Promise<undefined> {
+    const { now, passMs = PASS_MS } = this.#parts;
+    const before = await this.#upkeep.get(ROW_ID);
+    const { startedAt = new Date(0), collection, after, unreadable = [], dangling = [] } = before?.sweep ?? {};
+    const isUnderWay = collection !== undefined;
+    const isDue = isUnderWay || Math.abs(now() - startedAt.getTime()) >= passMs;
+    const start = isUnderWay && this.#names.includes(collection) ? present({ collection, after }) : this.#collectionFrom(collection ?? '');
+    const read: Swept = isDue ? await this.#readFrom(start, signal) : { position: undefined, found: [], dangling: [] };
+    if (!isDue && unreadable.length + dangling.length === 0) return;
+    const sweep = {
+      startedAt: isUnderWay || !isDue ? startedAt : new Date(now()),
+      ...read.position,
+      unreadable: await still(unreadable, (row) => this.#isUnreadable(row), read.found),
+      dangling: await still(dangling, (row) => this.#lookAgain(row), read.dangling),
+    };
+    // A node that was paused leaves the row to the node that went on.
+    await this.#upkeep.upsert(ROW_ID, (row) => (row && row.version !== before?.version ? row : { id: ROW_ID, done: 0, sweep }));
   }
 
   /** Reads rows from a position on, as many as a round may read. */
-  async function readFrom(start: Position): Promise<Swept> {
+  async #readFrom(start: Position, signal: AbortSignal): Promise<Swept> {
+    const { store, logger } = this.#parts;
     const found: UnreadableRow[] = [];
     const dangling: RowProblem[] = [];
     let position = start;
     let rows = ROWS;
-    for (let reads = 0; position && rows > 0 && reads < READS && !isClosed; reads += 1) {
+    for (let reads = 0; position && rows > 0 && reads < READS && !signal.aborted; reads += 1) {
       const { collection, after } = position;
       const all = store.collection(collection).withUnreadable();
-      const page = await all.find({}, { limit: rows, ...(after !== undefined && { after }) }).catch((err: unknown) => {
+      const page = await all.find({}, present({ limit: rows, after })).catch((err: unknown) => {
         if (isToldAlready(err)) throw err;
         logger.error({ err, collection }, 'records of a collection could not be looked through; the next pass tries again');
         return [];
       });
       for (const row of page) {
         const unreadable = all.problemOf(row);
-        const problem = unreadable || isRemoved(row) ? undefined : await problemIn(collection, row);
+        const problem = unreadable || isRemoved(row) ? undefined : await this.#problemIn(collection, row);
         if (unreadable) found.push(unreadable);
         if (problem) dangling.push(problem);
       }
       const next = page.length < rows ? undefined : positionBehind(page, after);
-      position = next === undefined ? collectionAfter(collection) : { collection, after: next };
+      position = next === undefined ? this.#collectionFrom(`${collection}\u0000`) : { collection, after: next };
       rows -= page.length;
     }
     return { position, found, dangling };
   }
 
-  /** Returns the remembered rows that still have the problem, and the rows that were found. Among the remembered rows, the rows that were read again come last. */
-  async function still(
-    remembered: readonly SweptRow[],
-    hasProblem: (row: SweptRow) => Promise<unknown>,
-    found: readonly SweptRow[],
-  ): Promise<readonly SweptRow[]> {
-    const rows = new Map(remembered.slice(READ_AGAIN).map((row) => [keyOf(row), row]));
-    for (const row of remembered.slice(0, READ_AGAIN)) if (await hasProblem(row)) rows.set(keyOf(row), row);
-    for (const { collection, id } of found) if (rows.size < REMEMBERED) rows.set(keyOf({ collection, id }), { collection, id });
-    return [...rows.values()];
+  #collectionFrom(name: string): Position {
+    const collection = this.#names.find((each) => each >= name);
+    return collection === undefined ? undefined : { collection };
   }
 
-  const isUnreadable = async ({ collection, id }: SweptRow) =>
-    names.includes(collection) && (await store.collection(collection).unreadable(id)) !== undefined;
-
-  async function round(): Promise<void> {
-    if (!(await lease(intervalMs * 1.5))) return;
-    const before = await upkeep.get(ROW_ID);
-    const { startedAt = new Date(0), collection, after, unreadable = [], dangling = [] } = before?.sweep ?? {};
-    const isUnderWay = collection !== undefined;
-    const isDue = isUnderWay || Math.abs(now() - startedAt.getTime()) >= passMs;
-    const start =
-      isUnderWay && names.includes(collection) ? { collection, ...(after !== undefined && { after }) } : collectionFrom(collection ?? '');
-    const read: Swept = isDue ? await readFrom(start) : { position: undefined, found: [], dangling: [] };
-    if (!isDue && unreadable.length + dangling.length === 0) return;
-    const sweep = {
-      startedAt: isUnderWay || !isDue ? startedAt : new Date(now()),
-      ...read.position,
-      unreadable: await still(unreadable, isUnreadable, read.found),
-      dangling: await still(dangling, lookAgain, read.dangling),
-    };
-    // A node that was paused leaves the row to the node that went on.
-    await upkeep.upsert(ROW_ID, (row) => (row && row.version !== before?.version ? row : { id: ROW_ID, done: 0, sweep }));
+  /** Reads the row again. */
+  async #lookAgain({ collection, id }: SweptRow): Promise<RowProblem | undefined> {
+    const row = this.#names.includes(collection) ? await this.#parts.store.collection(collection).get(id) : undefined;
+    if (row) return this.#problemIn(collection, row);
+    this.#wrong.delete(keyOf({ collection, id }));
+    return undefined;
   }
 
-  function next(wait: number): void {
-    timer = setTimeout(() => {
-      running = round()
-        .catch((err: unknown) => {
-          if (!isToldAlready(err)) logger.error({ err }, 'records could not be looked through; another attempt follows');
-        })
-        .then(() => {
-          if (!isClosed) next(intervalMs);
-        });
-    }, wait).unref();
+  async #isUnreadable({ collection, id }: SweptRow): Promise<boolean> {
+    return this.#names.includes(collection) && (await this.#parts.store.collection(collection).unreadable(id)) !== undefined;
   }
 
-  return {
-    async recall() {
-      const { sweep } = (await upkeep.get(ROW_ID).catch(IdpError.unless('store_unavailable'))) ?? {};
-      await store.recall((sweep?.unreadable ?? []).filter(({ collection }) => names.includes(collection)));
-      const own = [...known.values()].slice(0, READ_AGAIN);
-      const ofOthers = (sweep?.dangling ?? []).filter((row) => !known.has(keyOf(row)));
-      for (const row of [...own, ...ofOthers]) await lookAgain(row);
-    },
-    problems: () => [...known.values()],
-    start: () => next(intervalMs * FIRST_INTERVALS),
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  /** Returns the problem of a readable row, and logs it when it is new. */
+  async #problemIn(collection: string, row: Row): Promise<RowProblem | undefined> {
+    const wrong = await this.#parts.problemOf?.(collection, row);
+    const key = keyOf({ collection, id: row.id });
+    const before = this.#wrong.get(key);
+    this.#wrong.delete(key);
+    if (wrong === undefined) return undefined;
+    const { code, path } = wrong;
+    const { tid } = row as { readonly tid?: unknown };
+    const problem = { code, collection, id: row.id, path, ...(typeof tid === 'string' && tid !== '' && { tid }) };
+    if (this.#wrong.size < REMEMBERED) this.#wrong.set(key, problem);
+    if (before?.code === code && before.path === path) return problem;
+    this.#parts.logger.error(
+      { collection, id: row.id, path },
+      code === 'reference_missing'
+        ? 'a stored record refers to a record that does not exist: restore that record, or remove this one'
+        : 'lists and look-ups may miss a stored record, because a derived member is wrong: change the record by the API',
+    );
+    return problem;
+  }
+}
+
+/** Returns the remembered rows that still have the problem, and the rows that were found. Among the remembered rows, the rows that were read again come last. */
+async function still(
+  remembered: readonly SweptRow[],
+  hasProblem: (row: SweptRow) => Promise<unknown>,
+  found: readonly SweptRow[],
+): Promise<readonly SweptRow[]> {
+  const rows = new Map(remembered.slice(READ_AGAIN).map((row) => [keyOf(row), row]));
+  for (const row of remembered.slice(0, READ_AGAIN)) if (await hasProblem(row)) rows.set(keyOf(row), row);
+  for (const { collection, id } of found) if (rows.size < REMEMBERED) rows.set(keyOf({ collection, id }), { collection, id });
+  return [...rows.values()];
 }

@@ -255,7 +255,6 @@ describe('outbox (design §8)', () => {
     for (const { directory } of [first, second])
       directory.events.on('PersonCreated', ({ sequence, subject }) => void heard.push(`${sequence} ${subject}`));
     const { tid } = await tenantWithUser(second.directory, 'Acme', 'alice');
-    first.directory.outbox.nudge();
     while (held.length === 0) await settled();
     holder = 'second';
     for (let index = 0; index < 5; index += 1) await userIn(second.directory, tid, `while stopped ${index}`);

@@ -68,7 +68,6 @@ export async function testDirectory(
   });
   directory.outbox.start();
   const dispatched = async (): Promise<readonly Dispatched[]> => {
-    directory.outbox.nudge();
     const pending = async () =>
       (await Promise.all(outboxes.map((name) => store.collection(name).find({ byOutbox: ['yes'] }, { limit: 1 })))).flat();
     await until(pending, ({ length }) => length === 0, PAUSE_MS);

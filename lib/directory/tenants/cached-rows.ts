@@ -1,0 +1,67 @@
+import type { Caches } from '../../store/caches/cache.js';
+import {
+  type CachedRows,
+  type ExtensionCollection,
+  type ExtensionRows,
+  type FoundRows,
+  type RowsOfAllTenants,
+  TENANT_INDEX,
+} from './extension-collections.js';
+
+type Caching = Pick<Caches, 'over' | 'changed'>;
+
+/** Returns the rows with writes that tell all nodes, where the collection is cached. */
+export function telling<Members>(
+  { name, cached = false }: ExtensionCollection,
+  rows: ExtensionRows<Members>,
+  caches: Caching,
+): ExtensionRows<Members> {
+  if (!cached) return rows;
+  const told =
+    <Given extends readonly unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      const result = await write(...given);
+      await caches.changed(name);
+      return result;
+    };
+  return { ...rows, insert: told(rows.insert), update: told(rows.update), remove: told(rows.remove) };
+}
+
+export interface CachedRowsParts<Members> {
+  readonly collection: ExtensionCollection;
+  readonly index?: string | undefined;
+  readonly caches: Caching;
+  readonly all: Pick<RowsOfAllTenants<Members>, 'get'>;
+  readonly of: (tid: string) => Pick<ExtensionRows<Members>, 'findAll'>;
+}
+
+/** Rows that a node keeps until any node writes one, for a minute at most; while the store is away, they stand. */
+export function createCachedRows<Members>({
+  collection,
+  index = TENANT_INDEX,
+  caches,
+  all,
+  of,
+}: CachedRowsParts<Members>): CachedRows<Members> {
+  const { name, cached = false } = collection;
+  if (!cached) throw new TypeError(`the collection ${name} is not declared as cached`);
+  const byId = caches.over([name], (id) => all.get(id), { standsInOutage: true });
+  const nothing: FoundRows<Members> = { rows: [], unreadable: [] };
+  const byIndex = caches.over(
+    [name],
+    async (key) => {
+      const [tid = '', ...values] = JSON.parse(key) as readonly string[];
+      const found = await of(tid).findAll(index, values);
+      // What strangers name without being there is not kept, because it would drive out what is.
+      return found.rows.length + found.unreadable.length === 0 ? undefined : found;
+    },
+    { standsInOutage: true },
+  );
+  return {
+    get: (id) => byId.peek(id) ?? byId.get(id),
+    findAll(tid, values) {
+      const key = JSON.stringify([tid, ...values]);
+      return byIndex.peek(key) ?? byIndex.get(key).then((found) => found ?? nothing);
+    },
+  };
+}
