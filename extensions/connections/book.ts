@@ -1,5 +1,4 @@
 /** Connections by id and by domain, of whatever tenant. */
-import { LRUCache } from 'lru-cache';
 import { canParseUrl, type ExtensionContext } from '../../lib/extension-door.js';
 import { type Connection, connections, domains } from './records.js';
 
@@ -12,13 +11,8 @@ export interface ConnectionBook {
   of(tids: readonly string[]): Promise<readonly Connection[]>;
   /** The active one that people of this domain sign in by. */
   ofDomain(domain: string): Promise<Connection | undefined>;
-  /** After a change that this node made. */
-  forget(id: string): void;
 }
 
-/** Milliseconds that an answer is remembered for: a change is on every node within about a second. */
-const RECENT_MS = 1000;
-const MOST = 1000;
 /** Tenants whose connections are looked for. */
 const MOST_TENANTS = 20;
 
@@ -28,57 +22,25 @@ export const isActive = (connection: Connection | undefined): connection is Conn
 export const isFor = ({ tid }: Connection, ofInstance: string, user: string): boolean => tid === ofInstance || tid === user;
 
 export function createConnectionBook(context: ExtensionContext): ConnectionBook {
-  const { collection, collectionOfAllTenants, ofInstance } = context.records;
-  const get = async (id: string) => (await collectionOfAllTenants(connections).get(id)) as Connection | undefined;
-  const byId = remembered(get);
-  // Pages go on without the store by what they knew: each sign-in reads its connection anew.
-  const byOwner = remembered((tid) => collection(connections, tid).list(), true);
-  const byDomain = remembered(async (domain) => {
-    const row = await collectionOfAllTenants(domains).get(domain);
-    return row && get(row.connectionId);
-  }, true);
+  const { cached, collectionOfAllTenants, ofInstance } = context.records;
+  // Pages go on without the store by what they knew: each sign-in reads its connection from the store.
+  const rows = cached(connections);
+  const domainRows = cached(domains);
   return {
-    get,
-    recent: byId.at,
+    get: (id) => collectionOfAllTenants(connections).get(id),
+    recent: (id) => rows.get(id),
     async of(tids) {
-      const found = await Promise.all([ofInstance, ...tids.slice(0, MOST_TENANTS)].map(byOwner.at));
+      const found = await Promise.all([ofInstance, ...tids.slice(0, MOST_TENANTS)].map((tid) => rows.findAll(tid, [])));
       return found
-        .flat()
+        .flatMap((each) => each.rows)
         .filter(isActive)
         .sort((one, other) => one.name.localeCompare(other.name) || (one.id < other.id ? -1 : 1));
     },
     async ofDomain(domain) {
-      const connection = await byDomain.at(domain);
+      const row = await domainRows.get(domain);
+      const connection = row && (await rows.get(row.connectionId));
       return isActive(connection) && connection.domains.includes(domain) ? connection : undefined;
     },
-    forget(id) {
-      byId.forget(id);
-      byOwner.forget();
-      byDomain.forget();
-    },
-  };
-}
-
-/** What the store answered within a second; a promise only if it is not at hand. @param isKept whether it stands while the store fails */
-function remembered<Value>(ask: (key: string) => Promise<Value>, isKept = false) {
-  const known = new LRUCache<string, { readonly found: Value; readonly until: number }>({ max: MOST });
-  return {
-    at(key: string): Value | Promise<Value> {
-      const before = known.get(key);
-      if (before && performance.now() < before.until) return before.found;
-      return ask(key).then(
-        (found) => {
-          known.set(key, { found, until: performance.now() + RECENT_MS });
-          return found;
-        },
-        (error: unknown) => {
-          if (!isKept || !before) throw error;
-          return before.found;
-        },
-      );
-    },
-    /** One of them, or all. */
-    forget: (key?: string): void => void (key === undefined ? known.clear() : known.delete(key)),
   };
 }
 

@@ -117,12 +117,13 @@ const Connection = Type.Object(
 export type ConnectionFields = Static<typeof Connection>;
 export type Connection = ExtensionRow<ConnectionFields>;
 
-export const connections = defineCollection({ name: 'connections.connections', row: Connection, events: true });
+export const connections = defineCollection({ name: 'connections.connections', row: Connection, events: true, cached: true });
 
 /** Whose people a domain is of; its id is the domain, so that it is of one connection. `at`: when it was taken, in milliseconds since the epoch. */
 export const domains = defineCollection({
   name: 'connections.domains',
   row: Type.Object({ connectionId: text(), at: Type.Integer() }, strict),
+  cached: true,
 });
 
 /** A sign-in that was sent to a provider, by its `state`. */

@@ -120,7 +120,6 @@ export function createMeansSource(
       };
       const event = { type: 'ConnectionUpdated', data: { AggregateId: id }, by: confirmation.by } as const;
       await collection(connections, tid).update(id, next, (row) => (next(row) === row ? [] : [event]));
-      book.forget(id);
     },
   };
 }

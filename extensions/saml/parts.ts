@@ -27,7 +27,7 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
   const settings = createSettings(context, options);
   const book = createServiceProviderBook(context);
   const registrar = createRegistrar(context);
-  const writes = createWrites(context, book);
+  const writes = createWrites(context);
   const pages = createPages(context);
   const participants = createParticipants(context);
   const logoutSequences = createLogoutSequences(context);

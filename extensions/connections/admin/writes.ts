@@ -68,9 +68,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
   }
 
   const changed = async (place: Place, change: (row: Connection) => ConnectionFields | Connection, type: Type, by: Attribution) => {
-    const row = await rowsOf(place).update(place.id, change, event(type, place, by));
-    book.forget(place.id);
-    return row;
+    return rowsOf(place).update(place.id, change, event(type, place, by));
   };
 
   return {
@@ -92,18 +90,15 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
         return await directory.idpNames.hold(id, 'connection', {
           async write() {
             const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
-            book.forget(id);
             const lost = await lostDomain(context, row);
             if (lost === undefined) return row;
             await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
-            book.forget(id);
             throw new IdpError('conflict', { path: `/domains/${lost}` });
           },
           async undo() {
             // After a timeout, another request may have made the connection that is there.
             if ((await rowsOf(place).get(id))?.createdAt !== fields.createdAt) return;
             await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
-            book.forget(id);
           },
         });
       } catch (error) {
@@ -195,7 +190,6 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       // The domains of a connection that cannot be read are free for the next connection that takes them.
       const { domains = [] } = (await rowsOf(place).get(place.id)) ?? {};
       await rowsOf(place).remove(place.id, event('ConnectionRemoved', place, by));
-      book.forget(place.id);
       await directory.idpNames.release(place.id, 'connection');
       await giveUpDomains(context, place.id, domains);
     },

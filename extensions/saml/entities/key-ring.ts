@@ -24,7 +24,7 @@ export type StoredKey = Static<typeof StoredKey>;
 const KeyRing = Type.Object({ keys: Type.Array(StoredKey, { minItems: 1, maxItems: MOST_KEYS }) }, strict);
 export type KeyRing = ExtensionRow<Static<typeof KeyRing>>;
 
-export const keyRings = defineCollection({ name: 'saml.keys', row: KeyRing, events: true });
+export const keyRings = defineCollection({ name: 'saml.keys', row: KeyRing, events: true, cached: true });
 
 export const keyErrors = defineErrors({
   saml_next_key_exists: { status: 409, description: 'There is a next SAML signing key: activate or remove it first.' },

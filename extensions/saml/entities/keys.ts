@@ -1,6 +1,16 @@
 /** Keys that sign SAML messages: those of the options, else those that the service makes and keeps, and an administrator replaces. */
 import { createPrivateKey } from 'node:crypto';
-import { type Attribution, type Awaitable, type ExtensionContext, type ExtensionProblem, IdpError } from '../../../lib/extension-door.js';
+import {
+  type Attribution,
+  type Awaitable,
+  type CachedRows,
+  type ExtensionContext,
+  type ExtensionProblem,
+  type ExtensionRows,
+  IdpError,
+  type Seal,
+} from '../../../lib/extension-door.js';
+import { awaited } from '../awaited.js';
 import type { Signer } from '../xml/sign.js';
 import { createCertifiedKey, createSigner, x509Of } from './certificate.js';
 import { givenKeys } from './given-keys.js';
@@ -35,13 +45,11 @@ export interface SamlKeys {
 
 /** Names the one row. */
 const RING = 'ring';
-/** Milliseconds that an answer of the store is remembered for: a change is on every node within about a second. */
-const RECENT_MS = 1000;
 /** Milliseconds before its end from which a certificate is a problem. */
 const ENDING_MS = 60 * 86_400_000;
 
 export const createSamlKeys = (context: ExtensionContext, options: { readonly keys?: readonly SamlKeyPair[] | undefined }): SamlKeys =>
-  options.keys ? createGivenKeys(options.keys, context) : createKeptKeys(context);
+  options.keys ? createGivenKeys(options.keys, context) : new KeptKeys(context);
 
 const endingProblems = ({ id, certificate }: PublishedKey, now: number): readonly ExtensionProblem[] =>
   Date.parse(x509Of(certificate).validTo) - now < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
@@ -61,151 +69,143 @@ function createGivenKeys(pairs: readonly SamlKeyPair[], { service: { now } }: Pi
   };
 }
 
-function createKeptKeys({ service: { issuer, logger, now }, records: { collection, ofInstance }, keys }: ExtensionContext): SamlKeys {
-  const seal = keys.seal('saml.signing-key');
-  const name = new URL(issuer).hostname;
-  const rows = () => collection(keyRings, ofInstance);
-  let recent: { readonly ring: KeyRing; readonly until: number } | undefined;
-  let asked: Promise<KeyRing> | undefined;
-  let opened: { readonly sealed: string; readonly signer: Signer } | undefined;
+class KeptKeys implements SamlKeys {
+  readonly #service: Pick<ExtensionContext['service'], 'logger' | 'now'>;
+  readonly #rows: ExtensionRows<Pick<KeyRing, 'keys'>>;
+  readonly #cached: CachedRows<Pick<KeyRing, 'keys'>>;
+  readonly #seal: Seal;
+  /** The host of the issuer, which certificates name. */
+  readonly #name: string;
+  #opened: { readonly sealed: string; readonly signer: Signer } | undefined;
 
-  async function createKey(id: string, state: 'active' | 'next'): Promise<StoredKey> {
-    const { key, certificate } = await createCertifiedKey(name, now());
-    const createdAt = new Date(now()).toISOString();
-    return { id, state, certificate, sealed: seal.seal(id, key), createdAt, ...(state === 'active' && { activatedAt: createdAt }) };
+  constructor({ service, records, keys }: ExtensionContext) {
+    this.#service = service;
+    this.#rows = records.collection(keyRings, records.ofInstance);
+    this.#cached = records.cached(keyRings);
+    this.#seal = keys.seal('saml.signing-key');
+    this.#name = new URL(service.issuer).hostname;
+  }
+
+  async start(): Promise<void> {
+    const { logger } = this.#service;
+    const ring = await unlessUnreadable(this.#stored());
+    if (!ring) {
+      logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: fix the row in the store');
+      return;
+    }
+    for (const { id } of ring.keys.filter((key) => !this.#isReadable(key)))
+      logger.error({ collection: 'saml.keys', id }, 'a SAML signing key cannot be read: was its secret removed from keys.encryption?');
+    const isStale = (key: StoredKey) => !this.#seal.isCurrent(key.sealed) && this.#isReadable(key);
+    if (!ring.keys.some(isStale)) return;
+    const resealed = (key: StoredKey): StoredKey => (isStale(key) ? { ...key, sealed: this.#seal.seal(key.id, this.#open(key)) } : key);
+    await this.#rows.update(RING, (row) => ({ ...row, keys: row.keys.map(resealed) }));
+  }
+
+  signer(): Awaitable<Signer> {
+    return awaited(this.#recent(), (ring) => this.#signerOf(ring));
+  }
+
+  published(): Awaitable<readonly PublishedKey[]> {
+    return awaited(this.#recent(), ({ keys }) => keys.map(view));
+  }
+
+  async list(): Promise<readonly SamlKey[]> {
+    return (await this.#stored()).keys.map(view);
+  }
+
+  async add(id: string, by: Attribution): Promise<SamlKey> {
+    const before = await this.#stored();
+    const made = before.keys.find((key) => key.id === id);
+    if (made) return view(made);
+    // A key takes a while to make, so a request that would be refused is refused first.
+    withNext(before, { ...activeOf(before), id, state: 'next' });
+    const next = await this.#createKey(id, 'next');
+    const added = { type: 'SamlSigningKeyAdded' as const, data: { AggregateId: id, State: 'next' as const }, by };
+    return view(keyOf(await this.#rows.update(RING, (row) => withNext(row, next), [added]), id));
+  }
+
+  async activate(id: string, isUrgent: boolean, by: Attribution): Promise<SamlKey> {
+    await this.#stored();
+    const events = (before: Pick<KeyRing, 'keys'>) => {
+      const { id: previous } = activeOf(before);
+      const data = { AggregateId: id, PreviousKeyId: previous };
+      return previous === id ? [] : [{ type: 'SamlSigningKeyActivated' as const, data, by }];
+    };
+    const ring = await this.#rows.update(RING, (row) => withActive(row, id, new Date(this.#service.now()), isUrgent), events);
+    return view(keyOf(ring, id));
+  }
+
+  async remove(id: string, by: Attribution): Promise<void> {
+    await this.#stored();
+    const removed = { type: 'SamlSigningKeyRemoved' as const, data: { AggregateId: id }, by };
+    await this.#rows.update(RING, (row) => withoutKey(row, id), [removed]);
+  }
+
+  async problems(): Promise<readonly ExtensionProblem[]> {
+    const ring = await unlessUnreadable(this.#recent());
+    if (!ring) return [{ code: 'saml_key_unreadable', id: RING }];
+    const unreadable = ring.keys.filter((key) => !this.#isReadable(key)).map(({ id }) => ({ code: 'saml_key_unreadable', id }));
+    return [...unreadable, ...endingProblems(activeOf(ring), this.#service.now())];
+  }
+
+  /** The row as it was within a second, or as it was known last while the store is away. */
+  #recent(): Awaitable<KeyRing> {
+    return awaited(this.#cached.get(RING), (ring) => ring ?? this.#stored());
   }
 
   /** The row; the first node that misses it makes it. @throws IdpError `record_unreadable` for a row that is there and cannot be read */
-  async function stored(): Promise<KeyRing> {
-    const found = await rows().get(RING);
-    if (found) return found;
-    const first = await createKey(crypto.randomUUID(), 'active');
+  async #stored(): Promise<KeyRing> {
+    const stored = await this.#rows.get(RING);
+    if (stored) return stored;
+    const first = await this.#createKey(crypto.randomUUID(), 'active');
     const added = { type: 'SamlSigningKeyAdded' as const, data: { AggregateId: first.id, State: 'active' as const } };
-    await rows()
-      .insert({ keys: [first] }, { id: RING, events: [added] })
-      .catch(IdpError.unless('conflict'));
-    const ring = await rows().get(RING);
+    await this.#rows.insert({ keys: [first] }, { id: RING, events: [added] }).catch(IdpError.unless('conflict'));
+    const ring = await this.#rows.get(RING);
     if (!ring) throw new IdpError('record_unreadable', { record: 'saml.keys', id: RING });
     return ring;
   }
 
-  const keep = (ring: KeyRing): KeyRing => {
-    // What was asked for before a change of this node may be answered after it.
-    if (!recent || ring.version >= recent.ring.version) recent = { ring, until: performance.now() + RECENT_MS };
-    return recent.ring;
-  };
+  async #createKey(id: string, state: 'active' | 'next'): Promise<StoredKey> {
+    const { now } = this.#service;
+    const { key, certificate } = await createCertifiedKey(this.#name, now());
+    const createdAt = new Date(now()).toISOString();
+    return { id, state, certificate, sealed: this.#seal.seal(id, key), createdAt, ...(state === 'active' && { activatedAt: createdAt }) };
+  }
 
-  /** The row as it was within a second, or as it was known last while the store is away. */
-  function known(): Awaitable<KeyRing> {
-    if (recent && performance.now() < recent.until) return recent.ring;
-    asked ??= stored()
-      .then(keep, (error: unknown) => {
-        if (!recent) throw error;
-        return recent.ring;
-      })
-      .finally(() => {
-        asked = undefined;
-      });
-    return asked;
+  #signerOf(ring: KeyRing): Signer {
+    const active = activeOf(ring);
+    if (this.#opened?.sealed !== active.sealed)
+      this.#opened = { sealed: active.sealed, signer: createSigner(createPrivateKey(this.#open(active)), active.certificate) };
+    return this.#opened.signer;
   }
 
   /** @throws IdpError `undecipherable` */
-  function open({ id, sealed }: StoredKey): string {
+  #open({ id, sealed }: StoredKey): string {
     try {
-      return seal.open(id, sealed);
+      return this.#seal.open(id, sealed);
     } catch (cause) {
       throw new IdpError('undecipherable', { record: 'saml.keys', id }, { cause });
     }
   }
 
-  function signerOf(ring: KeyRing): Signer {
-    const active = activeOf(ring);
-    if (opened?.sealed !== active.sealed)
-      opened = { sealed: active.sealed, signer: createSigner(createPrivateKey(open(active)), active.certificate) };
-    return opened.signer;
-  }
-
-  const isReadable = (key: StoredKey): boolean => {
+  #isReadable(key: StoredKey): boolean {
     try {
-      open(key);
+      this.#open(key);
       return true;
     } catch {
       return false;
     }
-  };
+  }
+}
 
-  const view = ({ sealed: _, ...key }: StoredKey): SamlKey => key;
+const view = ({ sealed: _, ...key }: StoredKey): SamlKey => key;
 
-  /** Undefined for a row that cannot be read, because what needs no SAML goes on. */
-  const unlessUnreadable = async (asking: Awaitable<KeyRing>): Promise<KeyRing | undefined> => {
-    try {
-      return await asking;
-    } catch (error) {
-      if (!IdpError.is(error, 'record_unreadable')) throw error;
-      return undefined;
-    }
-  };
-
-  return {
-    async start() {
-      const ring = await unlessUnreadable(stored());
-      if (!ring) {
-        logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: fix the row in the store');
-        return;
-      }
-      for (const { id } of ring.keys.filter((key) => !isReadable(key)))
-        logger.error({ collection: 'saml.keys', id }, 'a SAML signing key cannot be read: was its secret removed from keys.encryption?');
-      const isStale = (key: StoredKey) => !seal.isCurrent(key.sealed) && isReadable(key);
-      if (!ring.keys.some(isStale)) return;
-      const anew = (key: StoredKey): StoredKey => (isStale(key) ? { ...key, sealed: seal.seal(key.id, open(key)) } : key);
-      await rows().update(RING, (row) => ({ ...row, keys: row.keys.map(anew) }));
-    },
-
-    signer() {
-      const ring = known();
-      return ring instanceof Promise ? ring.then(signerOf) : signerOf(ring);
-    },
-
-    published() {
-      const ring = known();
-      return ring instanceof Promise ? ring.then(({ keys }) => keys.map(view)) : ring.keys.map(view);
-    },
-
-    list: async () => (await stored()).keys.map(view),
-
-    async add(id, by) {
-      const before = await stored();
-      const made = before.keys.find((key) => key.id === id);
-      if (made) return view(made);
-      // A key takes a while to make: what would be refused is, before.
-      withNext(before, { ...activeOf(before), id, state: 'next' });
-      const next = await createKey(id, 'next');
-      const added = { type: 'SamlSigningKeyAdded' as const, data: { AggregateId: id, State: 'next' as const }, by };
-      return view(keyOf(keep(await rows().update(RING, (row) => withNext(row, next), [added])), id));
-    },
-
-    async activate(id, isUrgent, by) {
-      await stored();
-      const told = (before: KeyRing) => {
-        const { id: previous } = activeOf(before);
-        const data = { AggregateId: id, PreviousKeyId: previous };
-        return previous === id ? [] : [{ type: 'SamlSigningKeyActivated' as const, data, by }];
-      };
-      const ring = await rows().update(RING, (row) => withActive(row, id, new Date(now()), isUrgent), told);
-      return view(keyOf(keep(ring), id));
-    },
-
-    async remove(id, by) {
-      await stored();
-      const removed = { type: 'SamlSigningKeyRemoved' as const, data: { AggregateId: id }, by };
-      keep(await rows().update(RING, (row) => withoutKey(row, id), [removed]));
-    },
-
-    async problems() {
-      const ring = await unlessUnreadable(known());
-      if (!ring) return [{ code: 'saml_key_unreadable', id: RING }];
-      const unreadable = ring.keys.filter((key) => !isReadable(key)).map(({ id }) => ({ code: 'saml_key_unreadable', id }));
-      return [...unreadable, ...endingProblems(activeOf(ring), now())];
-    },
-  };
+/** Undefined for a row that cannot be read, because what needs no SAML goes on. */
+async function unlessUnreadable(asking: Awaitable<KeyRing>): Promise<KeyRing | undefined> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (!IdpError.is(error, 'record_unreadable')) throw error;
+    return undefined;
+  }
 }

@@ -1,20 +1,21 @@
 /** Settings of a tenant's entity: requirements of its service providers in addition to the options, which the tenant's administrators set. */
-import { LRUCache } from 'lru-cache';
 import {
   type Attribution,
   type Awaitable,
   defineCollection,
   type ExtensionContext,
+  type FoundRows,
   IdpError,
   type Static,
   Type,
 } from '../../../lib/extension-door.js';
+import { awaited } from '../awaited.js';
 
 const EntitySettings = Type.Object({ wantAuthnRequestsSigned: Type.Boolean() }, { additionalProperties: false });
 export type EntitySettings = Static<typeof EntitySettings>;
 
 /** At most one row for each tenant, with the tenant's id. */
-export const entitySettings = defineCollection({ name: 'saml.entities', row: EntitySettings, events: true });
+export const entitySettings = defineCollection({ name: 'saml.entities', row: EntitySettings, events: true, cached: true });
 
 export interface Settings {
   /**
@@ -29,32 +30,24 @@ export interface Settings {
   change(tid: string, change: Partial<EntitySettings>, by: Attribution): Promise<EntitySettings>;
 }
 
-/** Milliseconds that an answer of the store is cached, so a change is on every node within about a second. */
-const RECENT_MS = 1000;
-const MOST = 1000;
-
 export function createSettings(
-  { records: { collection, ofInstance } }: Pick<ExtensionContext, 'records'>,
+  { records: { cached, collection, ofInstance } }: Pick<ExtensionContext, 'records'>,
   { wantAuthnRequestsSigned: isAlwaysWanted }: EntitySettings,
 ): Settings {
-  const recent = new LRUCache<string, { readonly wanted: Promise<boolean>; readonly until: number }>({ max: MOST });
+  const cachedRows = cached(entitySettings);
   const rowsOf = (tid: string) => collection(entitySettings, tid);
+  const isWanted = ({ rows, unreadable }: FoundRows<EntitySettings>): boolean =>
+    isAlwaysWanted || unreadable.length > 0 || (rows[0]?.wantAuthnRequestsSigned ?? false);
 
   async function find(tid: string) {
-    const { rows, unreadable } = await rowsOf(tid).findAll('byTenant', []);
-    const wanted = isAlwaysWanted || unreadable.length > 0 || (rows[0]?.wantAuthnRequestsSigned ?? false);
-    return { settings: { wantAuthnRequestsSigned: wanted }, isThere: rows.length > 0, unreadable };
+    const found = await rowsOf(tid).findAll('byTenant', []);
+    return { settings: { wantAuthnRequestsSigned: isWanted(found) }, isThere: found.rows.length > 0, unreadable: found.unreadable };
   }
 
   return {
     wantsSigned(owner) {
       if (isAlwaysWanted || owner === ofInstance) return isAlwaysWanted;
-      const known = recent.get(owner);
-      if (known && performance.now() < known.until) return known.wanted;
-      const wanted = find(owner).then(({ settings }) => settings.wantAuthnRequestsSigned);
-      recent.set(owner, { wanted, until: performance.now() + RECENT_MS });
-      wanted.catch(() => recent.delete(owner));
-      return wanted;
+      return awaited(cachedRows.findAll(owner, []), isWanted);
     },
 
     read: async (tid) => (await find(tid)).settings,
@@ -81,7 +74,6 @@ export function createSettings(
           (row) => (isSame(row) ? row : { ...row, ...next }),
           (before) => (isSame(before) ? [] : events),
         );
-      recent.delete(tid);
       return next;
     },
   };

@@ -37,13 +37,18 @@ const isGroup = (value: unknown): value is object => typeof value === 'object' &
 /** Of one that nobody named. */
 const nameOf = (entityId: string): string => entityId.slice(0, 200);
 
+const isGiven = (value: unknown): boolean => value !== undefined;
+const givenMembers = (given: object): readonly DescribedMember[] =>
+  Object.entries(given).flatMap(([member, value]) => (isDescribed(member) && isGiven(value) ? [member] : []));
+
+function checkSigned({ signAssertion }: Registration, { wantsSignedAssertions }: ServiceProviderDescription): void {
+  if (!signAssertion && wantsSignedAssertions)
+    refuse([{ path: '/signAssertion', expected: 'true, because the metadata asks for signed assertions' }]);
+}
+
 export type Registrar = ReturnType<typeof createRegistrar>;
 
 export function createRegistrar(context: ExtensionContext) {
-  const isGiven = (value: unknown): boolean => value !== undefined;
-  const givenMembers = (given: object): readonly DescribedMember[] =>
-    Object.entries(given).flatMap(([member, value]) => (isDescribed(member) && isGiven(value) ? [member] : []));
-
   const sourceOf = ({ url, description: { validUntil, notes, warnings } }: ReadMetadata, overridden: readonly string[]): Source => ({
     ...present({ url }),
     overridden: [...new Set(overridden)].sort(),
@@ -52,11 +57,6 @@ export function createRegistrar(context: ExtensionContext) {
     notes: [...notes],
     ...(warnings.length > 0 && { warnings: [...warnings] }),
   });
-
-  function checkSigned({ signAssertion }: Registration, { wantsSignedAssertions }: ServiceProviderDescription): void {
-    if (!signAssertion && wantsSignedAssertions)
-      refuse([{ path: '/signAssertion', expected: 'true, because the metadata asks for signed assertions' }]);
-  }
 
   /** Without what metadata gave before, with what it gives now. */
   function described(

@@ -1,5 +1,5 @@
 /** What a service provider has to be beyond its form, and what becomes of what is left out. */
-import { contrastRatio, type ExtensionContext, READABLE } from '../../../lib/extension-door.js';
+import { contrastRatio, type ExtensionContext, present, READABLE } from '../../../lib/extension-door.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
@@ -30,97 +30,130 @@ export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entit
 });
 
 /**
- * As it is kept: certificates in DER, each once.
+ * Returns the registration as it is stored: certificates in DER, each once.
  * @param owner a tenant's id, or `ofInstance`
  * @throws IdpError `invalid_record`
  */
 export function checked<Given extends Registration>(given: Given, owner: string, service: Service): Given {
-  const faults: Fault[] = [];
-  const expect = (holds: boolean, path: string, expected: string): void => void (holds || faults.push({ path, expected }));
-  const checkAddress = (address: string | undefined, path: string): void => {
-    const problem = address === undefined ? undefined : addressProblem(address, service.service.production);
-    if (problem !== undefined) faults.push({ path, expected: problem });
-  };
-  const certificateAt = (text: string, path: string) => {
-    const read = readCertificate(text);
-    if (typeof read !== 'string') return read;
-    faults.push({ path, expected: read });
-    return undefined;
-  };
-
-  const { assertionConsumerServices, singleLogoutServices, signAssertion, signResponse, encryption, nameId, attributes, idpInitiated } =
-    given;
-  const indexes = new Set<number>();
-  for (const [at, { url, index }] of assertionConsumerServices.entries()) {
-    checkAddress(url, `/assertionConsumerServices/${at}/url`);
-    expect(!indexes.has(index), `/assertionConsumerServices/${at}/index`, 'an index that no other has');
-    indexes.add(index);
-  }
-  const bindings = new Set<string>();
-  for (const [at, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
-    checkAddress(url, `/singleLogoutServices/${at}/url`);
-    checkAddress(responseUrl, `/singleLogoutServices/${at}/responseUrl`);
-    expect(!bindings.has(binding), `/singleLogoutServices/${at}/binding`, 'a binding that no other has');
-    bindings.add(binding);
-  }
-  const signing = given.signingCertificates.map((text, at) => certificateAt(text, `/signingCertificates/${at}`)?.certificate ?? text);
-  if (signing.length === 0) {
-    expect(!given.requireSignedRequests, '/signingCertificates', 'a certificate, because requests have to be signed');
-    expect(singleLogoutServices.length === 0, '/signingCertificates', 'a certificate, because logout messages have to be signed');
-  }
-  const encrypting =
-    given.encryptionCertificate === undefined ? undefined : certificateAt(given.encryptionCertificate, '/encryptionCertificate');
-  expect(
-    encryption === 'none' || given.encryptionCertificate !== undefined,
-    '/encryptionCertificate',
-    `a certificate, because encryption is ${encryption}`,
-  );
-  expect(encrypting?.isRsa !== false, '/encryptionCertificate', 'a certificate with an RSA key');
-  expect(signAssertion || signResponse, '/signAssertion', 'true, unless signResponse is');
-
-  const { format, claim } = nameId;
-  expect(
-    format !== 'persistent' || hasPseudonyms(service),
-    '/nameId/format',
-    'another format, because the option subjectSalt is not given',
-  );
-  expect(format !== 'unspecified' || claim !== undefined, '/nameId/claim', 'a claim, because the format is unspecified');
-  const hasOwnValue = format === 'persistent' || format === 'transient';
-  expect(!hasOwnValue || claim === undefined, '/nameId/claim', `no claim, because the format is ${format}`);
-  const { ofAccounts, all: claims } = claimNames(service);
-  const isId = claim === 'sub' || claim === 'oid' || claim === 'tid';
-  expect(format !== 'emailAddress' || !isId, '/nameId/claim', 'a claim that is an e-mail address, or none');
-  expect(claim === undefined || ofAccounts.has(claim), '/nameId/claim', 'a claim about people that service providers may get');
-  const names = new Set<string>();
-  for (const [at, attribute] of attributes.entries()) {
-    expect(claims.has(attribute.claim), `/attributes/${at}/claim`, 'a claim that service providers may get');
-    const name = JSON.stringify([attribute.name, attribute.format]);
-    expect(!names.has(name), `/attributes/${at}/name`, 'a name that no other has in this format');
-    names.add(name);
-    for (const member of ['name', 'friendlyName'] as const)
-      expect(isWritable(attribute[member] ?? ''), `/attributes/${at}/${member}`, 'characters that XML can carry');
-  }
+  const faults = new Faults();
+  checkEndpoints(given, service, faults);
+  const certificates = checkCertificates(given, faults);
+  checkNameId(given, service, faults);
+  checkAttributes(given, service, faults);
   const { accentColor } = given.styles ?? {};
   const isReadable = accentColor === undefined || contrastRatio(accentColor, '#ffffff') >= READABLE;
-  expect(isReadable, '/styles/accentColor', `a colour with a contrast of ${READABLE}:1 to white or more`);
-  const { relayState = '' } = idpInitiated;
-  expect(Buffer.byteLength(relayState) <= MAX_RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${MAX_RELAY_STATE_BYTES} bytes`);
-  expect(
+  faults.expect(isReadable, '/styles/accentColor', `a colour with a contrast of ${READABLE}:1 to white or more`);
+  const { relayState = '' } = given.idpInitiated;
+  const isShort = Buffer.byteLength(relayState) <= MAX_RELAY_STATE_BYTES;
+  faults.expect(isShort, '/idpInitiated/relayState', `at most ${MAX_RELAY_STATE_BYTES} bytes`);
+  faults.expect(
     !mayShareNames({ ...given, tid: owner }, service),
     '/allowedTenants',
     `tenants that trust each other, because users of two tenants may have the same NameID of this format; or ${otherWaysToUniqueNames}`,
   );
-  expect(
+  faults.expect(
     given.allowedTenants === undefined || owner === service.records.ofInstance,
     '/allowedTenants',
     'nothing, because it is of one tenant, and for its users',
   );
-  refuse(faults);
-  return {
-    ...given,
-    signingCertificates: [...new Set(signing)],
-    ...(encrypting === undefined ? {} : { encryptionCertificate: encrypting.certificate }),
-  };
+  refuse(faults.all);
+  return { ...given, ...certificates };
+}
+
+/** What is wrong with a registration. */
+class Faults {
+  readonly all: Fault[] = [];
+
+  expect(holds: boolean, path: string, expected: string): void {
+    if (!holds) this.all.push({ path, expected });
+  }
+
+  expectAddress(address: string | undefined, path: string, isProduction: boolean): void {
+    const problem = address === undefined ? undefined : addressProblem(address, isProduction);
+    if (problem !== undefined) this.all.push({ path, expected: problem });
+  }
+
+  certificateAt(text: string, path: string) {
+    const read = readCertificate(text);
+    if (typeof read !== 'string') return read;
+    this.all.push({ path, expected: read });
+    return undefined;
+  }
+}
+
+function checkEndpoints({ assertionConsumerServices, singleLogoutServices }: Registration, { service }: Service, faults: Faults): void {
+  const indexes = new Set<number>();
+  for (const [at, { url, index }] of assertionConsumerServices.entries()) {
+    faults.expectAddress(url, `/assertionConsumerServices/${at}/url`, service.production);
+    faults.expect(!indexes.has(index), `/assertionConsumerServices/${at}/index`, 'an index that no other has');
+    indexes.add(index);
+  }
+  const bindings = new Set<string>();
+  for (const [at, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
+    faults.expectAddress(url, `/singleLogoutServices/${at}/url`, service.production);
+    faults.expectAddress(responseUrl, `/singleLogoutServices/${at}/responseUrl`, service.production);
+    faults.expect(!bindings.has(binding), `/singleLogoutServices/${at}/binding`, 'a binding that no other has');
+    bindings.add(binding);
+  }
+}
+
+/** Returns the certificates as they are stored. */
+function checkCertificates(
+  {
+    signingCertificates,
+    encryptionCertificate,
+    requireSignedRequests,
+    singleLogoutServices,
+    signAssertion,
+    signResponse,
+    encryption,
+  }: Registration,
+  faults: Faults,
+): Pick<Registration, 'signingCertificates' | 'encryptionCertificate'> {
+  const signing = signingCertificates.map((text, at) => faults.certificateAt(text, `/signingCertificates/${at}`)?.certificate ?? text);
+  if (signing.length === 0) {
+    faults.expect(!requireSignedRequests, '/signingCertificates', 'a certificate, because requests have to be signed');
+    const isNoLogout = singleLogoutServices.length === 0;
+    faults.expect(isNoLogout, '/signingCertificates', 'a certificate, because logout messages have to be signed');
+  }
+  const encrypting =
+    encryptionCertificate === undefined ? undefined : faults.certificateAt(encryptionCertificate, '/encryptionCertificate');
+  faults.expect(
+    encryption === 'none' || encryptionCertificate !== undefined,
+    '/encryptionCertificate',
+    `a certificate, because encryption is ${encryption}`,
+  );
+  faults.expect(encrypting?.isRsa !== false, '/encryptionCertificate', 'a certificate with an RSA key');
+  faults.expect(signAssertion || signResponse, '/signAssertion', 'true, unless signResponse is');
+  return { signingCertificates: [...new Set(signing)], ...present({ encryptionCertificate: encrypting?.certificate }) };
+}
+
+function checkNameId({ nameId: { format, claim } }: Registration, service: Service, faults: Faults): void {
+  faults.expect(
+    format !== 'persistent' || hasPseudonyms(service),
+    '/nameId/format',
+    'another format, because the option subjectSalt is not given',
+  );
+  faults.expect(format !== 'unspecified' || claim !== undefined, '/nameId/claim', 'a claim, because the format is unspecified');
+  const hasOwnValue = format === 'persistent' || format === 'transient';
+  faults.expect(!hasOwnValue || claim === undefined, '/nameId/claim', `no claim, because the format is ${format}`);
+  const isId = claim === 'sub' || claim === 'oid' || claim === 'tid';
+  faults.expect(format !== 'emailAddress' || !isId, '/nameId/claim', 'a claim that is an e-mail address, or none');
+  const isKnown = claim === undefined || claimNames(service).ofAccounts.has(claim);
+  faults.expect(isKnown, '/nameId/claim', 'a claim about people that service providers may get');
+}
+
+function checkAttributes({ attributes }: Registration, service: Service, faults: Faults): void {
+  const { all: claims } = claimNames(service);
+  const names = new Set<string>();
+  for (const [at, attribute] of attributes.entries()) {
+    faults.expect(claims.has(attribute.claim), `/attributes/${at}/claim`, 'a claim that service providers may get');
+    const name = JSON.stringify([attribute.name, attribute.format]);
+    faults.expect(!names.has(name), `/attributes/${at}/name`, 'a name that no other has in this format');
+    names.add(name);
+    for (const member of ['name', 'friendlyName'] as const)
+      faults.expect(isWritable(attribute[member] ?? ''), `/attributes/${at}/${member}`, 'characters that XML can carry');
+  }
 }
 
 /**

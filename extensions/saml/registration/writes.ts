@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
 import { IdpError } from '../../../lib/extension-door.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
 import { expiriesOf } from '../service-providers/certificates.js';
 import { type ServiceProvider, type ServiceProviderFields, serviceProviders } from '../service-providers/records.js';
 import type { Registered } from './registrar.js';
@@ -24,10 +23,7 @@ export interface ServiceProviderWrites {
 
 const DAY_MS = 86_400_000;
 
-export function createWrites(
-  { records: { collection }, service: { now } }: ExtensionContext,
-  book: ServiceProviderBook,
-): ServiceProviderWrites {
+export function createWrites({ records: { collection }, service: { now } }: ExtensionContext): ServiceProviderWrites {
   const rowsOf = ({ owner }: Place) => collection(serviceProviders, owner);
   type Type = 'ServiceProviderCreated' | 'ServiceProviderUpdated' | 'ServiceProviderRemoved';
   const event = (type: Type, { id }: Place, by?: Attribution) => ({ type, data: { AggregateId: id }, ...(by && { by }) });
@@ -37,9 +33,7 @@ export function createWrites(
       const at = new Date(now()).toISOString();
       const fields = timed(now(), { ...registered, createdAt: at, updatedAt: at });
       try {
-        const row = await rowsOf(place).insert(fields, { id: place.id, events: [event('ServiceProviderCreated', place, by)] });
-        book.forget(place.id);
-        return row;
+        return await rowsOf(place).insert(fields, { id: place.id, events: [event('ServiceProviderCreated', place, by)] });
       } catch (error) {
         throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/entityId' }) : error;
       }
@@ -47,7 +41,7 @@ export function createWrites(
 
     async update(place, change, by) {
       let isOther = false;
-      const row = await rowsOf(place).update(
+      return rowsOf(place).update(
         place.id,
         (before) => {
           const next = timed(now(), change(before), before);
@@ -57,13 +51,10 @@ export function createWrites(
         },
         () => (isOther ? [event('ServiceProviderUpdated', place, by)] : []),
       );
-      book.forget(place.id);
-      return row;
     },
 
     async remove(place, by) {
       await rowsOf(place).remove(place.id, [event('ServiceProviderRemoved', place, by)]);
-      book.forget(place.id);
     },
   };
 }

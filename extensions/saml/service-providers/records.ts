@@ -119,6 +119,7 @@ export const serviceProviders = defineCollection({
   name: 'saml.service-providers',
   row: ServiceProviderRow,
   events: true,
+  cached: true,
   indexes: {
     byEntityId: { fields: ['entityId'], unique: true },
     byRefresh: { fields: ['refreshAt'], order: 'instant', ofAllTenants: true },
