@@ -31,13 +31,26 @@ export const webhookOperations = (context: ExtensionContext, secrets: Secrets, a
   ]),
 ];
 
-function operationsAt(context: ExtensionContext, secrets: Secrets, path: string): readonly Operation[] {
-  const one = `${path}/{id}`;
-  const { found, rowsOf } = webhooksOf(context);
-  const eventTypes: ReadonlySet<string> = new Set(context.work.eventTypes);
+type Answer = Static<typeof Webhook>;
+type AnswerWithSecret = Static<typeof WebhookWithSecret>;
 
-  async function view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Static<typeof Webhook>> {
-    const position = await context.records.collection(positions, tid).get(id);
+/** What the operations do: those of a tenant and of the instance alike. */
+class WebhookAdministration {
+  readonly #context: ExtensionContext;
+  readonly #secrets: Secrets;
+  readonly #eventTypes: ReadonlySet<string>;
+  readonly rowsOf: ReturnType<typeof webhooksOf>['rowsOf'];
+  readonly found: ReturnType<typeof webhooksOf>['found'];
+
+  constructor(context: ExtensionContext, secrets: Secrets) {
+    this.#context = context;
+    this.#secrets = secrets;
+    this.#eventTypes = new Set(context.work.eventTypes);
+    ({ rowsOf: this.rowsOf, found: this.found } = webhooksOf(context));
+  }
+
+  async view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Answer> {
+    const position = await this.#context.records.collection(positions, tid).get(id);
     const { attempts, failingSince, problem } = position ?? {};
     return {
       ...shown,
@@ -48,43 +61,101 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
     };
   }
 
-  function checkUrl(given: string): void {
+  async create(request: Request & { readonly body: Static<typeof form> }): Promise<AnswerWithSecret> {
+    const { body, by } = request;
+    this.#checkUrl(body.url);
+    this.#checkTypes(body.types);
+    const id = request.newId();
+    const made = this.#secrets.make(id);
+    const now = this.#now();
+    const before = request.isRetry ? await this.rowsOf(request).get(id) : undefined;
+    if (before) return { ...(await this.view(before)), secret: this.#secrets.open(before)[0] as string };
+    const from = await this.#context.directory.eventFeed.head();
+    if (await this.#isTooMany(request, 1)) throw tooMany();
+    const fields = { ...body, status: 'active' as const, secrets: [made.sealed], createdAt: now, updatedAt: now, from };
+    const row = await this.rowsOf(request).insert(fields, { id, events: [{ type: 'WebhookCreated', data: { AggregateId: id }, by }] });
+    // If two webhooks are created at the same time, at least one request sees the other webhook.
+    if (await this.#isTooMany(request)) {
+      await this.rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by }]);
+      throw tooMany();
+    }
+    return { ...(await this.view(row)), secret: made.secret };
+  }
+
+  async change(request: Request & { readonly body: Static<typeof patch> }): Promise<Answer> {
+    const { url, status, description, types } = request.body;
+    if (url !== undefined) this.#checkUrl(url);
+    this.#checkTypes(types);
+    request.checkMatch(await this.view(await this.found(request)));
+    const next = ({ reason, description: oldDescription, types: oldTypes, ...row }: WebhookRow): WebhookFields => ({
+      ...row,
+      ...present({
+        url,
+        description: description === undefined ? oldDescription : (description ?? undefined),
+        types: types === undefined ? oldTypes : (types ?? undefined),
+        reason: status === undefined ? reason : undefined,
+      }),
+      status: status ?? row.status,
+      updatedAt: this.#now(),
+    });
+    return this.view(await this.#write(request, next, 'WebhookUpdated'));
+  }
+
+  async remove(request: Request): Promise<void> {
+    const { records } = this.#context;
+    const { id, tid = records.ofInstance } = paramsOf(request);
+    await this.rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
+    await records.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
+    const letters = records.collection(deadLetters, tid);
+    for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
+  }
+
+  async rotateSecret(request: Request): Promise<AnswerWithSecret> {
+    const { id } = await this.found(request);
+    const { secret, sealed } = this.#secrets.make(id, await request.remember('secret', newWebhookSecret));
+    const next = (row: WebhookRow) => ({ ...row, secrets: [sealed, ...row.secrets.slice(0, 1)], updatedAt: this.#now() });
+    return { ...(await this.view(await this.#write(request, next, 'WebhookSecretAdded'))), secret };
+  }
+
+  #now(): string {
+    return new Date(this.#context.service.now()).toISOString();
+  }
+
+  #write(
+    request: Request,
+    next: (row: WebhookRow) => WebhookFields | WebhookRow,
+    type: 'WebhookUpdated' | 'WebhookSecretAdded',
+  ): Promise<WebhookRow> {
+    const { id } = paramsOf(request);
+    return this.rowsOf(request).update(id, next, [{ type, data: { AggregateId: id }, by: request.by }]);
+  }
+
+  #checkUrl(given: string): void {
+    const { http, service } = this.#context;
     const parsed = canParseUrl(given) ? new URL(given) : undefined;
-    const isRight = parsed !== undefined && isHttpsOrLocal(parsed, context.service.production);
+    const isRight = parsed !== undefined && isHttpsOrLocal(parsed, service.production);
     if (!isRight || parsed.username || parsed.password || parsed.hash)
       throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });
-    const expected = context.http.fetchProblem(given);
+    const expected = http.fetchProblem(given);
     if (expected !== undefined) throw new IdpError('invalid_record', { path: '/url', expected });
   }
 
   /** A stored type that no event has any more stays. */
-  function checkTypes(types: readonly string[] | null | undefined): void {
-    const index = types?.findIndex((type) => !eventTypes.has(type)) ?? -1;
+  #checkTypes(types: readonly string[] | null | undefined): void {
+    const index = types?.findIndex((type) => !this.#eventTypes.has(type)) ?? -1;
     if (index >= 0)
       throw new IdpError('invalid_record', { path: `/types/${index}`, expected: 'the type of an event that this service raises' });
   }
 
   /** @param more webhooks that are about to be created */
-  const isTooMany = async (request: Request, more = 0): Promise<boolean> =>
-    paramsOf(request).tid !== undefined && (await rowsOf(request).list({ limit: MOST + 1 })).length + more > MOST;
-
-  const change = (
-    request: Request,
-    next: (row: WebhookRow) => WebhookFields | WebhookRow,
-    type: 'WebhookUpdated' | 'WebhookSecretAdded',
-  ) => {
-    const { id } = paramsOf(request);
-    return rowsOf(request).update(id, next, [{ type, data: { AggregateId: id }, by: request.by }]);
-  };
-
-  async function remove(request: Request): Promise<void> {
-    const { id, tid = context.records.ofInstance } = paramsOf(request);
-    await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
-    await context.records.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
-    const letters = context.records.collection(deadLetters, tid);
-    for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
+  async #isTooMany(request: Request, more = 0): Promise<boolean> {
+    return paramsOf(request).tid !== undefined && (await this.rowsOf(request).list({ limit: MOST + 1 })).length + more > MOST;
   }
+}
 
+function operationsAt(context: ExtensionContext, secrets: Secrets, path: string): readonly Operation[] {
+  const one = `${path}/{id}`;
+  const webhookRows = new WebhookAdministration(context, secrets);
   return [
     defineOperation({
       ...write,
@@ -94,26 +165,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       body: form,
       answer: WebhookWithSecret,
       status: 201,
-      async handle(request) {
-        checkUrl(request.body.url);
-        checkTypes(request.body.types);
-        const id = request.newId();
-        const made = secrets.make(id);
-        const now = new Date(context.service.now()).toISOString();
-        const fields = { ...request.body, status: 'active' as const, secrets: [made.sealed], createdAt: now, updatedAt: now };
-        const known = request.isRetry ? await rowsOf(request).get(id) : undefined;
-        if (known) return { ...(await view(known)), secret: secrets.open(known)[0] as string };
-        const from = await context.directory.eventFeed.head();
-        const event = { type: 'WebhookCreated' as const, data: { AggregateId: id }, by: request.by };
-        if (await isTooMany(request, 1)) throw tooMany();
-        const row = await rowsOf(request).insert({ ...fields, from }, { id, events: [event] });
-        // If two webhooks are created at the same time, at least one request sees the other webhook.
-        if (await isTooMany(request)) {
-          await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
-          throw tooMany();
-        }
-        return { ...(await view(row)), secret: made.secret };
-      },
+      handle: (request) => webhookRows.create(request),
     }),
     defineOperation({
       ...read,
@@ -122,7 +174,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       summary: 'Lists webhooks',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(Webhook),
-      handle: (request) => pageOfRows(request.query, rowsOf(request).list, view),
+      handle: (request) => pageOfRows(request.query, webhookRows.rowsOf(request).list, (row) => webhookRows.view(row)),
     }),
     defineOperation({
       ...read,
@@ -130,7 +182,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       path: one,
       summary: 'Reads a webhook',
       answer: Webhook,
-      handle: async (request) => view(await found(request)),
+      handle: async (request) => webhookRows.view(await webhookRows.found(request)),
     }),
     defineOperation({
       ...write,
@@ -139,31 +191,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       summary: 'Changes a webhook; one that was switched off goes on where it was',
       body: patch,
       answer: Webhook,
-      async handle(request) {
-        const { url: nextUrl, status: nextStatus, description: nextDescription, types: nextTypes } = request.body;
-        if (nextUrl !== undefined) checkUrl(nextUrl);
-        checkTypes(nextTypes);
-        const before = await found(request);
-        request.checkMatch(await view(before));
-        const row = await change(
-          request,
-          ({ reason, description: oldDescription, types: oldTypes, ...row }) => {
-            const text = nextDescription === undefined ? oldDescription : (nextDescription ?? undefined);
-            const list = nextTypes === undefined ? oldTypes : (nextTypes ?? undefined);
-            const switched = nextStatus ?? row.status;
-            return {
-              ...row,
-              ...present({ url: nextUrl }),
-              status: switched,
-              ...present({ description: text, types: list }),
-              ...(reason === undefined || nextStatus !== undefined ? {} : { reason }),
-              updatedAt: new Date(context.service.now()).toISOString(),
-            };
-          },
-          'WebhookUpdated',
-        );
-        return view(row);
-      },
+      handle: (request) => webhookRows.change(request),
     }),
     defineOperation({
       ...write,
@@ -171,10 +199,10 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       path: one,
       summary: 'Removes a webhook, and what could not be delivered to it',
       record: { collection: webhooks.name, param: 'id' },
-      removeUnreadable: remove,
+      removeUnreadable: (request) => webhookRows.remove(request),
       async handle(request) {
-        request.checkMatch(await view(await found(request)));
-        await remove(request);
+        request.checkMatch(await webhookRows.view(await webhookRows.found(request)));
+        await webhookRows.remove(request);
       },
     }),
     defineOperation({
@@ -183,16 +211,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       path: `${one}/rotate-secret`,
       summary: 'Gives a webhook a new secret; the one before signs as well until the next rotation',
       answer: WebhookWithSecret,
-      async handle(request) {
-        const { id } = await found(request);
-        const { secret, sealed } = secrets.make(id, await request.remember('secret', newWebhookSecret));
-        const next = (row: WebhookRow) => ({
-          ...row,
-          secrets: [sealed, ...row.secrets.slice(0, 1)],
-          updatedAt: new Date(context.service.now()).toISOString(),
-        });
-        return { ...(await view(await change(request, next, 'WebhookSecretAdded'))), secret };
-      },
+      handle: (request) => webhookRows.rotateSecret(request),
     }),
   ];
 }
