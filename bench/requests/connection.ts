@@ -24,9 +24,18 @@ export class Connection {
   }
 
   post(path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    const body = new URLSearchParams(fields).toString();
-    const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) };
-    return this.#send('POST', path, { ...form, ...headers }, body);
+    return this.#send('POST', path, { ...formHeaders(fields), ...headers }, encoded(fields));
+  }
+
+  /** Posts a form that is to be refused with an OAuth error. Rejects for every other answer. */
+  async refused(
+    error: string,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const { status, body } = await this.#answer('POST', path, { ...formHeaders(fields), ...headers }, encoded(fields));
+    if (status !== 400 || !body.includes(`"error":"${error}"`)) throw new Error(`POST ${path} answered ${status}: ${body}`);
   }
 
   /** A document, of which nothing is read. */
@@ -41,7 +50,18 @@ export class Connection {
   }
 
   /** Rejects for an error: a refusal is faster than an answer and must not count. */
-  #send(method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Reply> {
+  async #send(method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Reply> {
+    const answer = await this.#answer(method, path, headers, body);
+    if (answer.status >= 400) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`);
+    return answer;
+  }
+
+  #answer(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body?: string,
+  ): Promise<Reply & { readonly status: number }> {
     return new Promise((resolve, reject) => {
       const sent = request({ ...this.#origin, agent: this.#agent, method, path, headers }, (response) => {
         let text = '';
@@ -50,14 +70,19 @@ export class Connection {
           text += chunk;
         });
         response.on('error', reject);
-        response.on('end', () => {
-          const { statusCode = 0 } = response;
-          if (statusCode >= 400) reject(new Error(`${method} ${path} answered ${statusCode}: ${text}`));
-          else resolve({ headers: response.headers, body: text });
-        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
       });
       sent.on('error', reject);
       sent.end(body);
     });
   }
 }
+
+type Fields = Readonly<Record<string, string>>;
+
+const encoded = (fields: Fields): string => new URLSearchParams(fields).toString();
+
+const formHeaders = (fields: Fields): Fields => ({
+  'content-type': 'application/x-www-form-urlencoded',
+  'content-length': String(encoded(fields).length),
+});

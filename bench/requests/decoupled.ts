@@ -32,6 +32,8 @@ async function ask(connection: Connection, userName: string): Promise<string> {
   return (JSON.parse(body) as { auth_req_id: string }).auth_req_id;
 }
 
+const redemptionOf = (authReqId = '') => ({ grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: authReqId });
+
 export const decoupledRows: readonly Row[] = [
   {
     name: 'CIBA request',
@@ -44,14 +46,27 @@ export const decoupledRows: readonly Row[] = [
     },
   },
   {
+    name: 'CIBA poll, pending',
+    settles: true,
+    async prepare(connection, issuer) {
+      await havePeople(connection, issuer);
+      const pending: string[] = [];
+      const poll = () => connection.refused('authorization_pending', '/connect/token', redemptionOf(pending.pop()), { authorization });
+      return Object.assign(poll, {
+        async supply(passes: number) {
+          while (pending.length < passes) pending.push(await ask(connection, nextOf(issuer)));
+        },
+      });
+    },
+  },
+  {
     name: 'CIBA redemption',
     settles: true,
     async prepare(connection, issuer) {
       await havePeople(connection, issuer);
       const approved: string[] = [];
       const redeem = async () => {
-        const fields = { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: approved.pop() ?? '' };
-        const { body } = await connection.post('/connect/token', fields, { authorization });
+        const { body } = await connection.post('/connect/token', redemptionOf(approved.pop()), { authorization });
         if (!body.includes('"id_token"')) throw new Error(`the token endpoint answered ${body}`);
       };
       return Object.assign(redeem, {

@@ -155,6 +155,16 @@ export const rows: readonly Row[] = [
   refreshRow('web-es256', 'ES256', 1.2),
   refreshRow('web-rs256', 'RS256', 1),
   {
+    name: 'refresh, revoked token',
+    async prepare(connection, issuer) {
+      const { refresh_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);
+      const headers = { authorization: authorizationOf('web-es256') };
+      await connection.post('/connect/revocation', { token }, headers);
+      const fields = { grant_type: 'refresh_token', refresh_token: token };
+      return () => connection.refused('invalid_grant', '/connect/token', fields, headers);
+    },
+  },
+  {
     name: 'authorization with a session',
     async prepare(connection, issuer) {
       const session = await openSession(issuer, 'web-es256', userScopes);
