@@ -16,7 +16,6 @@ import { createResumeCheck } from './interactions/resume-check.js';
 import type { Rooms } from './rooms.js';
 import { wrapToken } from './tokens/access-token-jwt.js';
 import { createProviderDoor } from './tokens/doors/provider-door.js';
-import { createSpentTokenRules } from './tokens/grants/refresh-token.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
 /** Userinfo answers all that was granted; oidc-provider would have a parameter narrow it. */
@@ -25,8 +24,8 @@ export const parameters: ProviderHooks['parameters'] = (route, given, of) =>
 
 /** @param addressOf the address of a request's client, behind trusted proxies. */
 export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => string): Omit<ProviderHooks, 'acr'> {
-  const { parts, scopes, accounts, impersonations, accessTokens, requestUris, completed, signInRequests, handlers } = rooms;
-  const door = createProviderDoor(parts, scopes, createSpentTokenRules(parts, accounts), handlers);
+  const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, handlers } = rooms;
+  const door = createProviderDoor(rooms);
   const checkProfile = createProfileCheck(parts);
   return {
     authenticated(ctx) {

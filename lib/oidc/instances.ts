@@ -7,6 +7,7 @@ import { levelsFor, offeredLevels, reachedLevel, requestedAcr } from '../acr-val
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import { noteFeatures } from './authorize/parameters.js';
+import type { SettleFailure } from './clients/refusals.js';
 import type { ClientRefusals } from './clients/refused-clients.js';
 import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
@@ -37,6 +38,7 @@ export interface InstanceParts extends ConfigurationParts {
   readonly parts: OidcParts;
   readonly hooks: Omit<ProviderHooks, 'acr'>;
   readonly clientRefusals: ClientRefusals;
+  readonly settleFailure: SettleFailure;
   readonly extensionGrants: ExtensionGrants;
   /** Members that extensions add to the discovery document. */
   readonly discovery: () => Readonly<Record<string, unknown>>;
@@ -60,7 +62,7 @@ export function createInstances(): Instances {
 }
 
 export function createInstance(
-  { parts, hooks, clientRefusals, extensionGrants, discovery, ...used }: InstanceParts,
+  { parts, hooks, clientRefusals, settleFailure, extensionGrants, discovery, ...used }: InstanceParts,
   keys: SigningKeys,
 ): Instance {
   const { options } = parts;
@@ -75,7 +77,7 @@ export function createInstance(
   noteFeatures(provider, configuration);
   for (const [name, type] of parts.grantTypes)
     provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type, levels) as never, [...type().parameters]);
-  watchFailures(provider, parts, clientRefusals);
+  watchFailures(provider, parts, settleFailure, clientRefusals);
   provider.on('interaction.ended', (ctx) => {
     const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
     if (login) startSignIn(sessionOf(ctx), login as never);

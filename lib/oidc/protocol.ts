@@ -96,12 +96,12 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     cookieKeys,
   };
   sendLogoutTokens(parts, provider);
-  const { handlers, findClient, answerClient } = rooms;
+  const { handlers, findClient } = rooms;
   const repeatedForms = dependencies.repeatedForms({
     state: createSignInState(parts, provider, rooms.isComplete),
     isOver: rooms.interactions.isOver,
   });
-  const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
+  const plainDoor = handlers && createPlainDoor({ ...rooms, handlers });
   return {
     ...groupsOf(rooms),
     useKeys: (keys) => instances.use(createInstance(instanceParts, keys)),

@@ -8,6 +8,7 @@ import { createCompletedRequests } from './authorize/completed-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
 import type { FindClient } from './clients/clients.js';
+import { createSettleFailure } from './authorize/failures.js';
 import { createClientRefusals } from './clients/refused-clients.js';
 import type { OidcParts } from './context.js';
 import { createInteractions } from './interactions/interactions.js';
@@ -16,9 +17,11 @@ import { createLogout } from './sessions/logout.js';
 import { createSignedIn } from './sessions/signed-in.js';
 import { createAccessTokens } from './tokens/access-token-jwt.js';
 import type { Handlers } from './tokens/doors/provider-door.js';
+import { createRedeem } from './tokens/doors/redeem.js';
 import { createFindToken } from './tokens/found-token.js';
 import { createExtensionGrants } from './tokens/grants/extension-grants.js';
 import { createGrantTypes } from './tokens/grants/grant-types.js';
+import { createSpentTokenRules } from './tokens/grants/refresh-token.js';
 import { createDescribeToken, createIntrospect } from './tokens/introspection.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
@@ -50,6 +53,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
         userinfo: createUserinfo(parts, accounts, scopes),
       }
     : undefined;
+  const spentTokens = createSpentTokenRules(parts, accounts);
   return {
     parts,
     provider,
@@ -65,6 +69,9 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     requestUris,
     completed,
     clientRefusals: createClientRefusals(parts),
+    settleFailure: createSettleFailure(parts),
+    admit: spentTokens.admit,
+    redeem: createRedeem(spentTokens),
     describe,
     accessTokens,
     findToken,

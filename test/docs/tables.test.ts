@@ -10,6 +10,7 @@ import { seedSchema } from '../../lib/directory/seed/schema.js';
 import { errorTable } from '../../lib/errors.js';
 import { eventNames } from '../../lib/events.js';
 import { routes } from '../../lib/oidc/configuration.js';
+import { featureStandings } from '../../lib/options/features.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -19,6 +20,7 @@ const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture:
 
 const reference = pageAt('docs/reference.md');
 const claimsPage = pageAt('docs/claims.md');
+const architecture = pageAt('docs/architecture.md');
 
 describe('the tables of the documentation', () => {
   const service = useIdp({ impersonation: { permission: 'orders.approve' } });
@@ -43,6 +45,13 @@ describe('the tables of the documentation', () => {
     expect(reference.table('Options', 'Option').map(([path, value, standard]) => [path, value, unmarked(standard)])).toEqual(
       declared.map(({ path, expected, default: text = '–' }) => [path, expected, unmarked(text)]),
     );
+  });
+
+  test('features that oidc-provider’s own handlers answer for are those of the code', () => {
+    const handedOver = Object.entries(featureStandings).flatMap(([name, each]) =>
+      each.standing === 'option' && each.handsOver ? [name] : [],
+    );
+    expect(architecture.table('One request', 'Feature').map(([name]) => name)).toEqual(handedOver);
   });
 
   test('errors are those of the code, with their status and words', () => {

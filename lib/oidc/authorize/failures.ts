@@ -6,10 +6,11 @@ import { IdpError } from '../../errors.js';
 import type { RefusedClient } from '../../http/clients/refused-clients.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
-import { statusAtEndpoints } from '../clients/refusals.js';
+import { type FailedRequest, type SettleFailure, statusAtEndpoints } from '../clients/refusals.js';
 import type { ClientRefusals } from '../clients/refused-clients.js';
 import { describedUris, unregisteredUri } from '../clients/unregistered-uris.js';
 import type { OidcParts } from '../context.js';
+import type { AnsweredError } from '../upstream/errors.js';
 
 /** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */
 const failures = [
@@ -29,32 +30,12 @@ const failures = [
 ];
 
 /**
- * Returns the client and the reason of a refusal. The reasons of oidc-provider and of the service hold no value of the request. {@link ClientRefusals} names
- * clients that did not authenticate.
+ * Requests that were refused are logged at info, requests that failed here at error. A request that failed for an outage writes nothing, neither to the
+ * store nor to the browser, so that it can be retried.
  */
-function refusal(
-  { oidc }: Partial<KoaContextWithOIDC>,
-  error: Error & { status?: number; error?: string; error_detail?: string },
-  difference: string | undefined,
-) {
-  const { error_description: description } = error as { error_description?: string };
-  const reason = error.error_detail ?? description;
-  return {
-    status: error.status,
-    error: error.error ?? error.message,
-    reason: difference === undefined ? reason : `${reason}; the nearest one differs in ${difference}`,
-    endpoint: oidc?.route,
-    client: oidc?.client?.clientId,
-    tenant: parseAcrValues(textOf(oidc?.params?.acr_values)).tenant,
-  };
-}
-
-/**
- * Logs requests that were refused at info, and those that failed here at error; one that failed for an outage writes nothing, neither here nor in the browser, so that
- * it can be tried again.
- */
-export function watchFailures(provider: Provider, { adapters, logger, options }: OidcParts, clientRefusals: ClientRefusals): void {
-  const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number; statusCode?: number }): void => {
+export const createSettleFailure =
+  ({ adapters, logger }: Pick<OidcParts, 'adapters' | 'logger'>): SettleFailure =>
+  (ctx, error, request) => {
     if (error.status === 503) {
       adapters.unitOf(ctx).abandon();
       forgetUnstored(ctx);
@@ -65,10 +46,38 @@ export function watchFailures(provider: Provider, { adapters, logger, options }:
     const thrown = error.cause instanceof IdpError ? error.cause : error;
     const status = statusAtEndpoints(error);
     if (ctx.status === error.statusCode) ctx.status = status;
+    return (refused) => logFailure(logger, ctx, thrown, status, () => ({ ...refusalOf(error, request), ...refused }));
+  };
+
+/**
+ * Returns the client and the reason of a refusal. The reasons of oidc-provider and of the service hold no value of the request. {@link ClientRefusals} names
+ * clients that did not authenticate.
+ */
+function refusalOf(error: AnsweredError, { endpoint, client, tenant, difference }: FailedRequest) {
+  const reason = error.error_detail ?? error.error_description;
+  return {
+    status: error.status,
+    error: error.error ?? error.message,
+    reason: difference === undefined ? reason : `${reason}; the nearest one differs in ${difference}`,
+    endpoint,
+    client,
+    tenant,
+  };
+}
+
+/** Settles each request that oidc-provider failed or refused. */
+export function watchFailures(
+  provider: Provider,
+  { logger, options }: OidcParts,
+  settle: SettleFailure,
+  clientRefusals: ClientRefusals,
+): void {
+  const failed = (ctx: KoaContextWithOIDC, error: AnsweredError): void => {
+    const { route: endpoint, client, params } = (ctx as Partial<KoaContextWithOIDC>).oidc ?? {};
     const uri = unregisteredUri(ctx, error);
+    const { tenant } = parseAcrValues(textOf(params?.acr_values));
+    const log = settle(ctx, error, { endpoint, client: client?.clientId, tenant, difference: uri?.difference });
     if (uri && !options.production && isAnswer(ctx.body)) ctx.body.error_description += `; ${describedUris(uri)}`;
-    const log = (refused?: RefusedClient): void =>
-      logFailure(logger, ctx, thrown, status, () => ({ ...refusal(ctx, error, uri?.difference), ...refused }));
     if (!clientRefusals.note(ctx, error, log)) log();
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };

@@ -2,7 +2,9 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { GrantRefusal } from '../../contract/clients/grant-type.js';
 import { IdpError, UnavailableError } from '../../errors.js';
+import type { RefusedClient } from '../../http/clients/refused-clients.js';
 import { oauthAnswerTo } from '../../http/error-answers.js';
+import type { AnsweredError } from '../upstream/errors.js';
 
 /**
  * An error that an extension threw while it answered a client, as one of OAuth that oidc-provider answers by each door alike: `invalid_request`, but for what has
@@ -27,3 +29,16 @@ export function statusAtEndpoints(error: Error & { readonly expose?: unknown; re
   const { expose, status } = error;
   return (error instanceof errors.OIDCProviderError || expose === true) && typeof status === 'number' ? status : 500;
 }
+
+/** A request that failed, as its line in the log names it. */
+export interface FailedRequest {
+  readonly endpoint: string | undefined;
+  /** Id of the client that authenticated. */
+  readonly client: string | undefined;
+  readonly tenant?: string | undefined;
+  /** What an unregistered URI differs in from the nearest registered one. */
+  readonly difference?: string | undefined;
+}
+
+/** Settles the status of a failed request, whose answer is made, and returns the function that writes its line in the log. */
+export type SettleFailure = (ctx: Context, error: AnsweredError, request: FailedRequest) => (refused?: RefusedClient) => void;

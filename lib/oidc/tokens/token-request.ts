@@ -22,8 +22,6 @@ export interface TokenRequest {
   readonly parameters: Readonly<Record<string, string | undefined>>;
   /** The DPoP proof of the request. @throws InvalidDpopProof, UseDpopNonce */
   proof(): Awaitable<Proof | undefined>;
-  /** Whether a refresh token that was used before was admitted as a retry. */
-  readonly isRetryAdmitted: boolean;
 }
 
 /** @see RFC 6749 §5.1 */

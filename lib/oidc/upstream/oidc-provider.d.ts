@@ -89,3 +89,10 @@ declare module 'oidc-provider/lib/helpers/params.js' {
   // biome-ignore lint/style/noDefaultExport: the module's own
   export { Params as default };
 }
+
+declare module 'oidc-provider/lib/helpers/err_out.js' {
+  function errOut(error: Error): object;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { errOut as default };
+}

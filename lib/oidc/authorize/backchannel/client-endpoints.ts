@@ -9,7 +9,6 @@ import { parseAcrValues } from '../../../acr-values.js';
 import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
 import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
 import { checkScopes, type Scopes } from '../../accounts/scopes.js';
-import { perRequest } from '../../artifacts/per-request.js';
 import type { AnswerClient, AuthenticatedRequest } from '../../clients/authentication.js';
 import { useOnce } from '../../clients/jwts.js';
 import { userIdOf } from '../../clients/pairwise.js';
@@ -29,8 +28,6 @@ export function createClientEndpoint(
   endpoint: () => ClientEndpoint,
 ): AnswerClient {
   const readRequestObject = createClientRequestObjects(parts, requestUris);
-  /** A request that one door leaves to the other is answered once. */
-  const answers = perRequest((): { outcome?: Promise<Outcome> } => ({}));
 
   const requestOf = (asked: AuthenticatedRequest, parameters: ClientRequest['parameters']): ClientRequest => {
     const { ctx, client, record } = asked;
@@ -74,9 +71,7 @@ export function createClientEndpoint(
   }
 
   return async (request) => {
-    const once = answers(request.ctx);
-    once.outcome ??= outcomeOf(request);
-    const outcome = await once.outcome.catch((error: unknown) => refusalOf(request.ctx, error));
+    const outcome = await outcomeOf(request).catch((error: unknown) => refusalOf(request.ctx, error));
     if (isRefusal(outcome)) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
     return outcome;
   };

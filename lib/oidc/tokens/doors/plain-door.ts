@@ -2,28 +2,37 @@
  * The doors to the handlers of the token endpoints.
  *
  * Nearly all requests come by the one in this file: a form with a client's secret, a GET with a bearer token. The endpoint's handler answers them
- * without oidc-provider, for a fraction of the work. Whatever is in any way unusual, and every refusal, goes through `provider-door` to the same
- * handler.
+ * without oidc-provider, for a fraction of the work, and its refusal is the answer. Every request that is in any way unusual, and every client that does
+ * not authenticate, goes through `provider-door` to the same handler.
  */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../../awaitable.js';
-import { isLiveSecret } from '../../../directory/index.js';
+import { isLiveSecret, LONGEST_URI } from '../../../directory/index.js';
 import { answerTo } from '../../../http/error-answers.js';
+import { challenge } from '../../../http/header-values.js';
+import { present } from '../../../present.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
-import { LostWrite } from '../../artifacts/lost-writes.js';
 import type { UnitOfWork } from '../../artifacts/unit-of-work.js';
 import { type AnswerClient, noteCaller } from '../../clients/authentication.js';
 import { callerOf, clientOf, type FindClient } from '../../clients/clients.js';
+import type { SettleFailure } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
+import { commitRequest } from '../../sessions/sessions.js';
+import { type AnsweredError, answerOf } from '../../upstream/errors.js';
 import { tokenIn } from '../access-token-jwt.js';
-import type { TokenResponse } from '../token-request.js';
+import type { SpentTokenRules } from '../grants/refresh-token.js';
+import type { TokenRequest } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
-import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
+import { isScope, type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Handlers } from './provider-door.js';
+import type { Redeem } from './redeem.js';
 
-/** Answers a request, or tells that it did not. */
+/** Answers a request. False: the request is left to the other door, and nothing was done. */
 type Answer = (ctx: Context) => Promise<boolean>;
+
+/** Endpoints that the door answers. */
+type Endpoint = 'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication';
 
 /** A request whose client authenticated. */
 interface Call {
@@ -33,103 +42,115 @@ interface Call {
   readonly unit: UnitOfWork;
 }
 
-export interface PlainDoorOptions {
+export interface PlainDoorParts {
   readonly parts: OidcParts;
   readonly handlers: Handlers;
   readonly findClient: FindClient;
-  /** What an extension answers at the backchannel authentication endpoint. */
+  readonly admit: SpentTokenRules['admit'];
+  readonly redeem: Redeem;
+  /** Answers the backchannel authentication endpoint, where an extension does. */
   readonly answerClient: AnswerClient | undefined;
+  readonly settleFailure: SettleFailure;
 }
 
 /** By endpoint. */
-export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
+export type PlainDoor = Readonly<Record<Endpoint, Answer>>;
 
-export function createPlainDoor({ parts: { adapters, now, isFapi2 }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
-  /** A form whose client authenticated by its secret. */
-  const callOf = (ctx: Context): Awaitable<Call | undefined> =>
-    onceThere(plainForm(ctx), (form) => form && onceThere(validClient(form.clientId), (client) => callFrom(ctx, form, client)));
+export const createPlainDoor = (door: PlainDoorParts): PlainDoor => ({
+  token: (ctx) => answerToken(door, ctx),
+  introspection: (ctx) => answerIntrospection(door, ctx),
+  revocation: (ctx) => answerRevocation(door, ctx),
+  userinfo: (ctx) => answerUserinfo(door, ctx),
+  backchannel_authentication: (ctx) => answerBackchannel(door, ctx),
+});
 
-  /** Returns the client, unless oidc-provider refuses its metadata. The other door answers such a client. */
-  function validClient(id: string): ReturnType<FindClient> {
-    const found = findClient(id);
-    return found instanceof Promise ? found.catch(unlessInvalid) : found;
+async function answerToken(door: PlainDoorParts, ctx: Context): Promise<boolean> {
+  const call = await callOf(door, ctx);
+  const grantType = call?.fields.grant_type ?? '';
+  const handler = door.handlers.grantTypes.get(grantType);
+  const record = clientOf(call?.caller);
+  if (!call || !handler || !record || !hasPlainValues(call.fields) || !call.caller.grantTypeAllowed(grantType)) return false;
+  const { caller: client, unit, fields: parameters } = call;
+  const request: TokenRequest = { ctx, unit, client, record, parameters, proof: () => undefined };
+  try {
+    await door.admit(request);
+    return send(ctx, await door.redeem(grantType, request, () => handler(request)));
+  } catch (error) {
+    return refuse(door, call, 'token', error);
   }
+}
 
-  function callFrom(ctx: Context, form: PlainForm, caller: Client | undefined): Call | undefined {
-    // Clients of FAPI 2.0 have no secret. The other door refuses one whose row is older than the profile.
-    if (!isAuthenticated(caller, form, now()) || isFapi2(clientOf(caller))) return undefined;
-    noteCaller(ctx, caller);
-    return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
+async function answerBackchannel(door: PlainDoorParts, ctx: Context): Promise<boolean> {
+  const { answerClient } = door;
+  const call = answerClient && (await callOf(door, ctx));
+  const record = clientOf(call?.caller);
+  if (!call || !record) return false;
+  try {
+    return send(ctx, await answerClient({ ctx, client: call.caller, record, parameters: call.fields }), uncached);
+  } catch (error) {
+    return refuse(door, call, 'backchannel_authentication', error);
   }
+}
 
-  return {
-    async token(ctx) {
-      const call = await callOf(ctx);
-      const grantType = call?.fields.grant_type ?? '';
-      const handler = handlers.grantTypes.get(grantType);
-      const record = clientOf(call?.caller);
-      if (!call || !handler || !record || !call.caller.grantTypeAllowed(grantType)) return false;
-      const { caller: client, unit, fields: parameters } = call;
-      let body: TokenResponse;
-      try {
-        body = await handler({ ctx, unit, client, record, parameters, proof: () => undefined, isRetryAdmitted: false });
-        await unit.commit();
-      } catch (error) {
-        unit.reset();
-        if (!isRefusal(error)) throw error;
-        return false;
-      }
-      return send(ctx, body);
-    },
+async function answerIntrospection(door: PlainDoorParts, ctx: Context): Promise<boolean> {
+  const call = await callOf(door, ctx);
+  const token = call?.fields.token;
+  if (!token) return false;
+  const { caller, unit } = call;
+  return send(ctx, await door.handlers.introspect({ ctx, unit, caller, token: tokenIn(token) }));
+}
 
-    async backchannel_authentication(ctx) {
-      const call = answerClient && (await callOf(ctx));
-      const record = clientOf(call?.caller);
-      if (!call || !record) return false;
-      try {
-        const body = await answerClient({ ctx, client: call.caller, record, parameters: call.fields });
-        return send(ctx, body, uncached);
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        return false;
-      }
-    },
+async function answerRevocation(door: PlainDoorParts, ctx: Context): Promise<boolean> {
+  const call = await callOf(door, ctx);
+  const token = call?.fields.token;
+  if (!token) return false;
+  const { caller, unit } = call;
+  await door.handlers.revoke({ ctx, unit, caller, token: tokenIn(token) });
+  await unit.commit();
+  ctx.status = 200;
+  setHeaders(ctx, readable);
+  ctx.body = '';
+  return true;
+}
 
-    async introspection(ctx) {
-      const call = await callOf(ctx);
-      const token = call?.fields.token;
-      if (!token) return false;
-      const { caller, unit } = call;
-      return send(ctx, await handlers.introspect({ ctx, unit, caller, token: tokenIn(token) }));
-    },
+async function answerUserinfo(door: PlainDoorParts, ctx: Context): Promise<boolean> {
+  const { adapters } = door.parts;
+  const value = plainBearer(ctx);
+  const unit = adapters.unitOf(ctx);
+  const found = value === undefined ? undefined : await adapters.tokens.find(unit, 'AccessToken', value);
+  if (!found?.grant || !isPlainToken(found.token)) return false;
+  const { grant, token } = found as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
+  const client = await door.findClient(grant.clientId);
+  if (!client) return false;
+  const body = await door.handlers.userinfo({ ctx, client, token, grant });
+  if (body) return send(ctx, body);
+  return refuse(door, { ctx, caller: client, unit }, 'userinfo', new errors.InvalidToken('associated account not found'));
+}
 
-    async revocation(ctx) {
-      const call = await callOf(ctx);
-      const token = call?.fields.token;
-      if (!token) return false;
-      const { caller, unit } = call;
-      await handlers.revoke({ ctx, unit, caller, token: tokenIn(token) });
-      await unit.commit();
-      ctx.status = 200;
-      setHeaders(ctx, readable);
-      ctx.body = '';
-      return true;
-    },
+/** Returns a form whose client authenticated by its secret. */
+const callOf = (door: PlainDoorParts, ctx: Context): Awaitable<Call | undefined> =>
+  onceThere(plainForm(ctx), (form) => form && onceThere(validClient(door, form.clientId), (client) => callFrom(door, ctx, form, client)));
 
-    async userinfo(ctx) {
-      const value = plainBearer(ctx);
-      const found = value === undefined ? undefined : await adapters.tokens.find(adapters.unitOf(ctx), 'AccessToken', value);
-      if (!found?.grant || !isPlainToken(found.token)) return false;
-      const { grant, token } = found as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
-      const client = await findClient(grant.clientId);
-      const body = client && (await handlers.userinfo({ ctx, client, token, grant }));
-      return body ? send(ctx, body) : false;
-    },
-  };
+/** Returns the client, unless oidc-provider refuses its metadata. The other door answers such a client. */
+function validClient({ findClient }: PlainDoorParts, id: string): ReturnType<FindClient> {
+  const found = findClient(id);
+  return found instanceof Promise ? found.catch(unlessInvalid) : found;
 }
 
 function unlessInvalid(error: unknown): undefined {
   if (!(error instanceof errors.InvalidClientMetadata)) throw error;
+}
+
+function callFrom(
+  { parts: { adapters, now, isFapi2 } }: PlainDoorParts,
+  ctx: Context,
+  form: PlainForm,
+  caller: Client | undefined,
+): Call | undefined {
+  // Clients of FAPI 2.0 have no secret. The other door refuses one whose row is older than the profile.
+  if (!isAuthenticated(caller, form, now()) || isFapi2(clientOf(caller))) return undefined;
+  noteCaller(ctx, caller);
+  return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
 }
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
@@ -138,9 +159,43 @@ const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_po
 const isAuthenticated = (client: Client | undefined, { secret }: PlainForm, now: number): client is Client =>
   client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret, now);
 
-/** Refused, or spent by another request meanwhile: for the other door to answer. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof LostWrite || error instanceof errors.OIDCProviderError || answerTo(error).status < 500;
+/** Whether oidc-provider would let the parameters of a token request pass to the handler. It refuses all others by itself. */
+const hasPlainValues = ({ scope, redirect_uri: redirectUri = '' }: PlainForm['fields']): boolean =>
+  isScope(scope) && redirectUri.length <= LONGEST_URI;
+
+/**
+ * Answers a request with the error of its handler, as oidc-provider does, and writes what the request leaves behind.
+ * @throws every error that is not for callers
+ * @see RFC 6749 §5.2
+ */
+async function refuse(
+  { parts, settleFailure }: PlainDoorParts,
+  { ctx, caller, unit }: Omit<Call, 'fields'>,
+  endpoint: Endpoint,
+  thrown: unknown,
+): Promise<true> {
+  if (!(thrown instanceof errors.OIDCProviderError || answerTo(thrown).status < 500)) throw thrown;
+  const error = thrown as AnsweredError;
+  const { status, body } = answerOf(error);
+  ctx.status = status;
+  challengeCaller(ctx, endpoint, error, parts.options.issuer);
+  send(ctx, body, endpoint === 'backchannel_authentication' ? uncached : readable);
+  settleFailure(ctx, error, { endpoint, client: caller.clientId })();
+  if (unit.hasWrites) await commitRequest(unit);
+  return true;
+}
+
+/** @see RFC 6749 §5.2, RFC 6750 §3 */
+function challengeCaller(
+  ctx: Context,
+  endpoint: Endpoint,
+  { statusCode, message: error, error_description }: AnsweredError,
+  realm: string,
+): void {
+  if (statusCode !== 401 || ctx.headers.authorization === undefined) return;
+  const scheme = endpoint === 'userinfo' ? 'Bearer' : 'Basic';
+  ctx.set('WWW-Authenticate', challenge(scheme, present({ realm, error, error_description })));
+}
 
 /** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>

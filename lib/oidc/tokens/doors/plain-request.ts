@@ -8,11 +8,17 @@ import { decodeForm } from '../../../text/decode.js';
 /** Headers of browsers, and of authentication by other means. */
 const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
 
-const hasPlainHeaders = ({ headers }: IncomingMessage): boolean => unusualHeaders.every((name) => headers[name] === undefined);
+const hasPlainHeaders = (ctx: Context): boolean => unusualHeaders.every((name) => ctx.req.headers[name] === undefined) && !asksForPage(ctx);
+
+const usualAccepts: ReadonlySet<string | undefined> = new Set([undefined, '*/*', 'application/json']);
+
+/** Whether a refusal would be a page, which oidc-provider shows. */
+const asksForPage = (ctx: Context): boolean => !usualAccepts.has(ctx.req.headers.accept) && ctx.accepts('json', 'html') === 'html';
 
 /** The bearer token of a GET without parameters. @see RFC 6750 §2.1 */
-export function plainBearer({ req, querystring }: Context): string | undefined {
-  if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(req)) return undefined;
+export function plainBearer(ctx: Context): string | undefined {
+  const { req, querystring } = ctx;
+  if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(ctx)) return undefined;
   return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
 }
 
@@ -33,8 +39,9 @@ const LIMIT = 56 * 1024;
  * The fields of a form, and the secret it came with. The body came in one piece, which forms do. What was read is put back within the same tick: a request
  * that is read to its end and left so is over, and nobody could read it again.
  */
-export function plainForm({ req }: Context): PlainForm | undefined | Promise<PlainForm | undefined> {
-  if (req.method !== 'POST' || !hasPlainHeaders(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
+export function plainForm(ctx: Context): PlainForm | undefined | Promise<PlainForm | undefined> {
+  const { req } = ctx;
+  if (req.method !== 'POST' || !hasPlainHeaders(ctx) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const length = Number(req.headers['content-length']);
   if (!(length > 0 && length <= LIMIT)) return undefined;
   const body = readUnread(req);
@@ -111,3 +118,8 @@ function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' |
   const secret = decoded(basic.secret);
   return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
 }
+
+/** Whether a text is absent or has the syntax of a scope. @see RFC 6749 §3.3 */
+export const isScope = (text: string | undefined): boolean => text === undefined || scopeSyntax.test(text);
+
+const scopeSyntax = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/;

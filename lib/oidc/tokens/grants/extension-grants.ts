@@ -2,7 +2,7 @@
 
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels, reachedLevel } from '../../../acr-values.js';
-import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
+import type { GrantedSignIn, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { credentialOwner, subOf } from '../../../directory/index.js';
 import { present } from '../../../present.js';
 import type { Client } from '../../../store/records/records.js';
@@ -14,7 +14,6 @@ import type { PinnedLogin } from '../../accounts/login-context.js';
 import { getsRefreshToken, grantEnd, mayBeOffline, withoutOffline } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId, createSalt } from '../../artifacts/ids.js';
-import { perRequest } from '../../artifacts/per-request.js';
 import { clientOf } from '../../clients/clients.js';
 import { refusalOf } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
@@ -39,14 +38,11 @@ export interface ExtensionGrants {
 
 export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes): ExtensionGrants {
   const { adapters, directory, options } = parts;
-  /** A request that one door leaves to the other is exchanged once. */
-  const exchanges = perRequest((): { outcome?: Promise<GrantedSignIn | GrantRefusal> } => ({}));
 
   async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked): Promise<GrantedSignIn> {
     const given = Object.fromEntries(type.parameters.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
-    const once = exchanges(ctx);
-    once.outcome ??= (async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> }))();
-    const outcome = await once.outcome.catch((error: unknown) => refusalOf(ctx, error));
+    const exchanging = async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> });
+    const outcome = await exchanging().catch((error: unknown) => refusalOf(ctx, error));
     if ('error' in outcome) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
     return outcome;
   }

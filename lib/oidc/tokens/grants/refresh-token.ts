@@ -143,10 +143,9 @@ export function createRefreshToken(parts: OidcParts, scopes: Scopes, issue: Issu
   const { adapters, isFapi2 } = parts;
   const { tokens } = adapters;
   const keep = createKeepRefreshToken(parts);
-  const find = async ({ unit, isRetryAdmitted }: TokenRequest, value: string): Promise<LiveToken | undefined> => {
-    const live = await tokens.find(unit, 'RefreshToken', value);
-    return live || !isRetryAdmitted ? live : tokens.findRetried(unit, value);
-  };
+  /** A token that was used before is a retry: its door admitted it. */
+  const find = async ({ unit }: TokenRequest, value: string): Promise<LiveToken | undefined> =>
+    (await tokens.find(unit, 'RefreshToken', value)) ?? tokens.findRetried(unit, value);
 
   return async (request) => {
     const { ctx, unit, client, record, parameters } = request;
