@@ -76,7 +76,7 @@ export interface ClaimsRequest {
 }
 
 export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
-  const { directory, claims: resolver, options, adapters, impersonationRules } = parts;
+  const { directory, impersonationRules } = parts;
   const loaded = perRequest(() => new Map<string, Awaitable<DirectoryAccount | undefined>>());
 
   const load: Accounts['load'] = (ctx, oid) => {
@@ -90,41 +90,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     return loading;
   };
 
-  const protocolClaims: Accounts['protocolClaims'] = ({ person, tenant }, login, pseudonym = (oid) => oid) => {
-    const { user } = person;
-    const isLinked = user.parentUserId !== undefined || user.isParent;
-    return {
-      tid: tenant.id,
-      ...(isLinked || options.oid === 'always' ? { oid: pseudonym(user.id) } : {}),
-      ...(login?.act ? { act: { ...login.act, oid: pseudonym(login.act.oid), sub: pseudonym(login.act.sub) } } : {}),
-    };
-  };
-
-  const requestClaims = createRequestClaims(resolver);
-
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, request) => {
-    const { ctx, client, record = callerOf(client), login, names = none, audience } = request;
-    const pseudonym = client && pseudonymOf(parts, client);
-    const subject = {
-      person: account.person,
-      user: account.person.user,
-      tenant: account.tenant,
-      scopes,
-      ...(isClient(record) ? { client: record } : {}),
-      ...(login ? { login } : {}),
-      ...(pseudonym ? { pseudonym } : {}),
-      lookups: lookupsOf(directory, account, record),
-    };
-    // Before claims are begun, which nobody would wait for if this failed.
-    const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
-    const resolving = scopes.size + names.size > 0 ? requestClaims(ctx, subject).resolve(scopes, use, names, audience) : {};
-    // Into the object that the resolver made: a copy costs more than most claims. Their names are reserved, so no plugin set them.
-    return onceThere(resolving, (claims) => Object.assign(claims, own));
-  };
-
-  /** The sign-in that a token came of. */
-  const loginOfToken = (ctx: KoaContextWithOIDC, { grantId }: { readonly grantId?: string }): PinnedLogin | undefined =>
-    grantId === undefined ? undefined : (adapters.peekGrant(ctx, grantId) as unknown as OurGrant | undefined)?.login;
+  const claimsOf = createClaimsOf(parts);
 
   const mayMint = createSilentCheck(parts);
 
@@ -161,10 +127,10 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       return onceThere(mayMint({ client: record, account, login, scopes }), (may) => (may ? account : undefined));
     },
     claimsOf,
-    protocolClaims,
+    protocolClaims: (account, login, pseudonym) => protocolClaims(parts, account, login, pseudonym),
     async find(ctx, oid, token) {
       const { client, route, params, session: here } = ctx.oidc;
-      const login = token && loginOfToken(ctx, token);
+      const login = token && loginOfToken(parts, ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
       // Whose session it is, and what it proved, is for the prompts to judge.
       const account = await (token && client
@@ -177,18 +143,72 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,
-        async claims(use, scope, asked) {
-          const { client } = ctx.oidc;
-          const record = clientOf(client);
-          const wantsAll =
-            use !== 'id_token' || !record || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
-          const scopes = wantsAll ? new Set(scope.split(' ')) : none;
-          const names = asked && record ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
-          return claimsOf(account, use as ClaimTarget, scopes, { ctx, client, login: pinnedLogin(ctx), names }) as never;
-        },
+        claims: (use, scope, asked) => claimsForProvider(parts, claimsOf, ctx, account, { use, scope, asked }),
       };
     },
   };
+}
+
+const createClaimsOf = (parts: OidcParts): Accounts['claimsOf'] => {
+  const requestClaims = createRequestClaims(parts.claims);
+  return async (account, use, scopes, request) => {
+    const { ctx, client, record = callerOf(client), login, names = none, audience } = request;
+    const pseudonym = client && pseudonymOf(parts, client);
+    const subject = {
+      person: account.person,
+      user: account.person.user,
+      tenant: account.tenant,
+      scopes,
+      ...(isClient(record) ? { client: record } : {}),
+      ...(login ? { login } : {}),
+      ...(pseudonym ? { pseudonym } : {}),
+      lookups: lookupsOf(parts.directory, account, record),
+    };
+    // Before claims are begun, which nobody would wait for if this failed.
+    const own = { ...protocolClaims(parts, account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
+    const resolving = scopes.size + names.size > 0 ? requestClaims(ctx, subject).resolve(scopes, use, names, audience) : {};
+    // Into the object that the resolver made: a copy costs more than most claims. Their names are reserved, so no plugin set them.
+    return onceThere(resolving, (claims) => Object.assign(claims, own));
+  };
+};
+
+function protocolClaims(
+  { options }: OidcParts,
+  { person, tenant }: DirectoryAccount,
+  login: PinnedLogin | undefined,
+  pseudonym = (oid: string) => oid,
+): Record<string, unknown> {
+  const { user } = person;
+  const isLinked = user.parentUserId !== undefined || user.isParent;
+  return {
+    tid: tenant.id,
+    ...(isLinked || options.oid === 'always' ? { oid: pseudonym(user.id) } : {}),
+    ...(login?.act ? { act: { ...login.act, oid: pseudonym(login.act.oid), sub: pseudonym(login.act.sub) } } : {}),
+  };
+}
+
+/** Returns the sign-in that a token came of. */
+const loginOfToken = (
+  { adapters }: OidcParts,
+  ctx: KoaContextWithOIDC,
+  { grantId }: { readonly grantId?: string },
+): PinnedLogin | undefined =>
+  grantId === undefined ? undefined : (adapters.peekGrant(ctx, grantId) as unknown as OurGrant | undefined)?.login;
+
+/** Returns the claims that oidc-provider asks for: for an ID token beside an access token, without those of the scopes. */
+function claimsForProvider(
+  { claims: resolver }: OidcParts,
+  claimsOf: Accounts['claimsOf'],
+  ctx: KoaContextWithOIDC,
+  account: DirectoryAccount,
+  { use, scope, asked }: { readonly use: string; readonly scope: string; readonly asked: object | undefined },
+): Promise<never> {
+  const { client, params } = ctx.oidc;
+  const record = clientOf(client);
+  const wantsAll = use !== 'id_token' || !record || record.idTokenClaims === 'scopes' || params?.response_type === 'id_token';
+  const scopes = wantsAll ? new Set(scope.split(' ')) : none;
+  const names = asked && record ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
+  return claimsOf(account, use as ClaimTarget, scopes, { ctx, client, login: pinnedLogin(ctx), names }) as never;
 }
 
 const none: ReadonlySet<string> = new Set();

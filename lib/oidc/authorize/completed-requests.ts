@@ -95,7 +95,6 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
   const { adapters, artifacts, browsers, sealer, options, internalClients } = parts;
   const lastSignOut = createLastSignOut(options);
   const setSessionCookie = createSessionCookie(options, provider);
-  const recordKey = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
   const noted = perRequest((): { isDone: boolean; form?: PostedAnswer } => ({ isDone: false }));
 
   function put(ctx: KoaContextWithOIDC, uid: string, record: CompletedRecord): void {
@@ -119,19 +118,10 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     }
   }
 
-  /** Whether the store has the sign-in of the session. The store is read itself, because a request remembers what it did not find. */
-  async function isStored({ id, accountId, loginTs }: Completed['session']): Promise<boolean> {
-    const { uid } = partsOfSessionId(id) ?? {};
-    const key = uid === undefined ? undefined : keyOf('Session', uid);
-    const artifact = key && (await artifacts.read([{ key }])).get(key);
-    const stored = artifact && readStored<SessionPayload>('Session', artifact.value);
-    return stored?.accountId === accountId && stored.loginTs === loginTs;
-  }
-
   /** Gives the browser the cookie of its session again. Returns false if the sign-in of that session has ended. */
   async function giveSession(ctx: Context, session: Completed['session'], recordedAt: number): Promise<boolean> {
     const { id, exp, accountId, loginTs } = session;
-    while (!(await isStored(session)) && nodeTime() < recordedAt + SESSION_DELAY_MS) await sleep(LOOK_MS);
+    while (!(await isStored(parts, session)) && nodeTime() < recordedAt + SESSION_DELAY_MS) await sleep(LOOK_MS);
     const lost = (await provider().Session.find(id)) as OurSession | undefined;
     if (lost?.accountId !== accountId || lost.loginTs !== loginTs) return false;
     setSessionCookie(ctx, id, exp);
@@ -179,6 +169,17 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
       return isSentAgain && accountId === record.session.accountId ? record : undefined;
     },
   };
+}
+
+const recordKey = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
+
+/** Whether the store has the sign-in of the session. The store is read itself, because a request remembers what it did not find. */
+async function isStored({ artifacts }: Pick<OidcParts, 'artifacts'>, { id, accountId, loginTs }: Completed['session']): Promise<boolean> {
+  const { uid } = partsOfSessionId(id) ?? {};
+  const key = uid === undefined ? undefined : keyOf('Session', uid);
+  const artifact = key && (await artifacts.read([{ key }])).get(key);
+  const stored = artifact && readStored<SessionPayload>('Session', artifact.value);
+  return stored?.accountId === accountId && stored.loginTs === loginTs;
 }
 
 interface Entities {

@@ -19,54 +19,44 @@ import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js'
 
 const { Check, Prompt, base } = interactionPolicy;
 
-/** When a user has to be asked something before a response can be sent. */
-export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
-  const isHinted = (ctx: KoaContextWithOIDC, oid = settledOf(ctx).session.accountId): boolean | Promise<boolean> =>
-    settledOf(ctx).params.id_token_hint === undefined ||
-    idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
-  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => {
-    const { tids, session } = settledOf(ctx);
-    return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
-  };
-  /** True without an account: that is for other checks to see. */
-  const isCurrentOfTenant = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const { oid, tids, session } = settledOf(ctx);
-    if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
-    return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
-  };
-  /** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
-  const isOfAllowedMethod = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const { oid, session, acr } = settledOf(ctx);
-    if (oid === undefined) return true;
-    if (!isAskedMethod(acr.idp, session)) return false;
-    return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isAllowedMethod(account, session));
-  };
-  /** Accounts of the sign-in that may answer the request. */
-  const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
-    const oids: string[] = [];
-    for (const account of await reachableAccounts(parts, settledOf(ctx).session)) {
-      const { id } = account.person.user;
-      if (isOfTenant(ctx, account) && (await isHinted(ctx, id))) oids.push(id);
-    }
-    return oids;
-  };
-  const choices = perRequest(fitting);
+/** Parts by which a sign-in is judged. */
+interface Judge {
+  readonly parts: OidcParts;
+  readonly accounts: Accounts;
+}
 
+/** Creates the rules by which a user has to be asked something before a response can be sent. */
+export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
+  const judge: Judge = { parts, accounts };
+  const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
     settledOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
-
   /** Whether linked accounts are to be chosen among, though nobody asks for a choice or for a new sign-in. */
   const isChoiceNext = perRequest((ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     if (['none', 'login', 'select_account'].some((prompt) => ctx.oidc.promptPending(prompt))) return false;
-    return onceThere(isCurrentOfTenant(ctx), (isOf) =>
-      isOf ? onceThere(isHinted(ctx), (isMeant) => !isMeant && hasChoice(ctx)) : hasChoice(ctx),
+    return onceThere(isCurrentOfTenant(judge, ctx), (isOf) =>
+      isOf ? onceThere(isHinted(parts, ctx), (isMeant) => !isMeant && hasChoice(ctx)) : hasChoice(ctx),
     );
   });
 
   const policy = base();
-  const login = policy.get('login');
-  const consent = policy.get('consent');
+  addLoginChecks(policy.get('login'), judge);
+  policy.add(accountPrompt(judge, choices, hasChoice), 0);
+  for (const [index, requirement] of parts.offers.requirements().entries())
+    policy.add(promptBeforeChoice(requirement, accounts, isChoiceNext), index);
+  policy.add(createPrompt(parts), 0);
+  // After the account is settled, before anything is given in its name.
+  for (const requirement of parts.offers.requirements()) policy.add(requirementPrompt(requirement, accounts), policy.length - 1);
+  // Whether a client needs consent is for its record to say, native or not.
+  policy.get('consent')?.checks.remove('native_client_prompt');
+  if (!parts.options.configure) removeIdleChecks(policy, parts.options.features);
+  return policy;
+}
 
+type Policy = ReturnType<typeof base>;
+
+function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
+  const { parts } = judge;
   const checkRules = createResumedRules(parts);
   login?.checks.add(
     new Check('challenge', 'code_challenge is missing: send it with code_challenge_method=S256', 'invalid_request', (ctx) => {
@@ -84,77 +74,110 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
   login?.checks.remove('id_token_hint');
   login?.checks.add(
-    new Check('id_token_hint', mismatches.hint, 'login_required', (ctx) => unless(isHinted(ctx), () => signInAgain(ctx, mismatches.hint))),
+    new Check('id_token_hint', mismatches.hint, 'login_required', (ctx) =>
+      unless(isHinted(parts, ctx), () => signInAgain(ctx, mismatches.hint)),
+    ),
   );
   login?.checks.add(
     new Check('tenant', mismatches.tenant, 'login_required', (ctx) =>
-      unless(isCurrentOfTenant(ctx), () => signInAgain(ctx, mismatches.tenant)),
+      unless(isCurrentOfTenant(judge, ctx), () => signInAgain(ctx, mismatches.tenant)),
     ),
   );
   login?.checks.add(
     new Check('method', mismatches.method, 'login_required', (ctx) =>
-      unless(isOfAllowedMethod(ctx), () => signInAgain(ctx, mismatches.method)),
+      unless(isOfAllowedMethod(judge, ctx), () => signInAgain(ctx, mismatches.method)),
     ),
   );
   // oidc-provider asks for a sign-in again, after each one, and does not see an `acr` in `claims` beside `acr_values`.
   for (const check of ['essential_acrs', 'essential_acr']) login?.checks.remove(check);
-  login?.checks.add(
-    new Check('essential_acr', mismatches.level, 'login_required', (ctx) => {
-      const { oid, acr } = settledOf(ctx);
-      // The requirement that serves a second factor asks for it.
-      if (oid === undefined || acr.essential === undefined || (acr.mfa && acr.essential.includes('mfa'))) return false;
-      if (acr.essential.includes(ctx.oidc.acr)) return false;
-      return ctx.oidc.result?.login ? refuseLevel() : true;
-    }),
-  );
-  policy.add(
-    new Prompt(
-      { name: 'select_account', requestable: true },
-      async (ctx) => ({ oids: await choices(ctx) }),
-      new Check(
-        'tenant',
-        'another account of the signed-in user belongs to the tenant: let the user choose it',
-        'account_selection_required',
-        (ctx) => unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
-      ),
-      new Check(
-        'id_token_hint',
-        'id_token_hint names another account of the signed-in user: let the user choose it',
-        'login_required',
-        (ctx) => unless(isHinted(ctx), () => hasChoice(ctx)),
-      ),
+  login?.checks.add(new Check('essential_acr', mismatches.level, 'login_required', lacksEssentialLevel));
+}
+
+/** @throws UnmetAuthenticationRequirements if the user has just signed in, and no further sign-in can reach the level */
+function lacksEssentialLevel(ctx: KoaContextWithOIDC): boolean {
+  const { oid, acr } = settledOf(ctx);
+  // The requirement that serves a second factor asks for it.
+  if (oid === undefined || acr.essential === undefined || (acr.mfa && acr.essential.includes('mfa'))) return false;
+  if (acr.essential.includes(ctx.oidc.acr)) return false;
+  return ctx.oidc.result?.login ? refuseLevel() : true;
+}
+
+type HasChoice = (ctx: KoaContextWithOIDC) => Promise<boolean>;
+
+/** The choice among linked accounts. */
+const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promise<readonly string[]>, hasChoice: HasChoice) =>
+  new Prompt(
+    { name: 'select_account', requestable: true },
+    async (ctx) => ({ oids: await choices(ctx) }),
+    new Check(
+      'tenant',
+      'another account of the signed-in user belongs to the tenant: let the user choose it',
+      'account_selection_required',
+      (ctx) => unless(isCurrentOfTenant(judge, ctx), () => hasChoice(ctx)),
     ),
-    0,
-  );
-  for (const [index, requirement] of parts.offers.requirements().entries())
-    policy.add(promptBeforeChoice(requirement, accounts, isChoiceNext), index);
-  policy.add(
-    new Prompt(
-      { name: 'create', requestable: true },
-      new Check(
-        'create_refused',
-        refusal,
-        'access_denied',
-        (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, ctx, settledOf(ctx).tids),
-      ),
+    new Check(
+      'id_token_hint',
+      'id_token_hint names another account of the signed-in user: let the user choose it',
+      'login_required',
+      (ctx) => unless(isHinted(judge.parts, ctx), () => hasChoice(ctx)),
     ),
-    0,
   );
-  // After the account is settled, before anything is given in its name.
-  for (const requirement of parts.offers.requirements()) policy.add(requirementPrompt(requirement, accounts), policy.length - 1);
-  // Whether a client needs consent is for its record to say, native or not.
-  consent?.checks.remove('native_client_prompt');
-  // What cannot be asked for is not looked for: each check costs every authorization some promises. With `configure` anything may be.
-  const { configure, features } = parts.options;
-  if (configure) return policy;
+
+/** The creation of an account, where the tenant lets people register. */
+const createPrompt = (parts: OidcParts) =>
+  new Prompt(
+    { name: 'create', requestable: true },
+    new Check(
+      'create_refused',
+      refusal,
+      'access_denied',
+      (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, ctx, settledOf(ctx).tids),
+    ),
+  );
+
+/** Removes the checks for what nobody can ask for, because each check costs every authorization some promises. With `configure` anything may be asked for. */
+function removeIdleChecks(policy: Policy, features: OidcParts['options']['features']): void {
+  const [login, consent] = [policy.get('login'), policy.get('consent')];
   consent?.checks.remove('rar_prompt');
   if (!features.resourceIndicators?.enabled) consent?.checks.remove('rs_scopes_missing');
-  if (!features.claimsParameter?.enabled) {
-    consent?.checks.remove('op_claims_missing');
-    login?.checks.remove('claims_id_token_sub_value');
-    login?.checks.remove('essential_acr');
+  if (features.claimsParameter?.enabled) return;
+  consent?.checks.remove('op_claims_missing');
+  login?.checks.remove('claims_id_token_sub_value');
+  login?.checks.remove('essential_acr');
+}
+
+const isHinted = (parts: OidcParts, ctx: KoaContextWithOIDC, oid = settledOf(ctx).session.accountId): boolean | Promise<boolean> =>
+  settledOf(ctx).params.id_token_hint === undefined ||
+  idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
+
+function isOfTenant(ctx: KoaContextWithOIDC, { tenant }: Account): boolean {
+  const { tids, session } = settledOf(ctx);
+  return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
+}
+
+/** Whether the account of the session may answer the request. True without an account, which other checks see. */
+function isCurrentOfTenant({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
+  const { oid, tids, session } = settledOf(ctx);
+  if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
+  return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
+}
+
+/** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
+function isOfAllowedMethod({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
+  const { oid, session, acr } = settledOf(ctx);
+  if (oid === undefined) return true;
+  if (!isAskedMethod(acr.idp, session)) return false;
+  return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isAllowedMethod(account, session));
+}
+
+/** Returns the accounts of the sign-in that may answer the request. */
+async function fitting({ parts }: Judge, ctx: KoaContextWithOIDC): Promise<readonly string[]> {
+  const oids: string[] = [];
+  for (const account of await reachableAccounts(parts, settledOf(ctx).session)) {
+    const { id } = account.person.user;
+    if (isOfTenant(ctx, account) && (await isHinted(parts, ctx, id))) oids.push(id);
   }
-  return policy;
+  return oids;
 }
 
 const refusal = 'users cannot create accounts here: sign in, or ask the operator to allow registration in one tenant';

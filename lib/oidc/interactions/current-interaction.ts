@@ -17,119 +17,129 @@ import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
-import type { createRestart } from './restart.js';
+import type { Restart } from './restart.js';
 
 /** Query parameter of a page to which the service redirected the browser to test a cookie. */
 const askedParameter = 'cookies';
 
 type FoundInteraction = ProviderInteraction & Required<BoundInteraction>;
 
-/** Loads it, or answers in its place where it is over, or another browser's. */
-export function createCurrentInteraction(parts: OidcParts, provider: () => Provider, restart: ReturnType<typeof createRestart>) {
-  const { options, directory, showPage, browsers, cookieCheck, claims, internalClients } = parts;
+/** Parts that interactions are found by. */
+interface Current {
+  readonly parts: OidcParts;
+  readonly provider: () => Provider;
+  readonly restart: Restart;
+}
 
-  const expired = async (ctx: Context): Promise<undefined> => {
-    const offer = await restart.offer(ctx, String(ctx.params?.uid));
-    const client = offer && (await directory.clients.get(offer.clientId));
-    ctx.status = 400;
-    if (!offer && !restart.wasHere(ctx, String(ctx.params?.uid))) return void (await showPage(ctx, { page: 'wrong-link' }));
-    await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
+export function createCurrentInteraction(parts: OidcParts, provider: () => Provider, restart: Restart) {
+  const current: Current = { parts, provider, restart };
+  return { find: (ctx: Context) => find(current, ctx), load: (ctx: Context) => load(current, ctx) };
+}
+
+/** Loads the interaction, or answers in its place if it is over, or another browser's. */
+async function load(current: Current, ctx: Context): Promise<Interaction | undefined> {
+  const { parts, provider, restart } = current;
+  const { claims, internalClients } = parts;
+  const details = await find(current, ctx);
+  if (!details) return answerInstead(current, ctx);
+  const { uid, browser } = details;
+  const client = await provider().Client.find(String(details.params.client_id));
+  const record = clientOf(client);
+  if (!client || !record) return showExpired(current, ctx);
+  const parameters = parametersOf(details);
+  const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
+  restart.remember(ctx, uid, { parameters, browser });
+  const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
+  const { registration, eventMetadata } = internalClients.applicationOf(record) ?? {};
+  return {
+    uid,
+    browser,
+    ...promptOf(details.prompt.name),
+    client: record,
+    ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
+    ...present({ registration }),
+    ...(eventMetadata && { eventMetadata }),
+    parameters,
+    isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
+    ...(tids ? { tids } : {}),
+    ...askedIdp(parameters),
+    ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
+    ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
+    ...(signedIn?.accountId
+      ? {
+          owner: signedIn.owner ?? signedIn.accountId,
+          signedInBy: { idp: signedIn.idp ?? 'local', method: signedIn.method, used: signedIn.used },
+        }
+      : {}),
+    ...(signedIn?.act ? { act: signedIn.act } : {}),
+    missingScopes: missingScopes(details.prompt.details, claims),
   };
+}
 
-  const find = async (ctx: Context): Promise<FoundInteraction | undefined> => {
-    if (!isInteractionUid(ctx.params?.uid)) return undefined;
-    try {
-      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as FoundInteraction;
-      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
-    } catch (error) {
-      if (error instanceof errors.SessionNotFound) return undefined;
-      throw error;
-    }
-  };
+/** Returns the interaction, if it is of the browser that asks. */
+async function find({ parts, provider }: Current, ctx: Context): Promise<FoundInteraction | undefined> {
+  if (!isInteractionUid(ctx.params?.uid)) return undefined;
+  try {
+    const details = (await provider().interactionDetails(ctx.req, ctx.res)) as FoundInteraction;
+    return details.uid === ctx.params.uid && parts.browsers.isBoundHere(ctx, details) ? details : undefined;
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  }
+}
 
-  /**
-   * Answers a browser without cookies at the page of a pending sign-in. A browser that opens a link to the page for the first time has no cookies either. So the
-   * service sets a cookie and redirects the browser here once more. Returns false if missing cookies are not the problem.
-   */
-  async function answerWithoutCookies(ctx: Context, uid: string): Promise<boolean> {
-    if (!cookieCheck.isWithout(ctx)) return false;
-    const waits = await restart.waits(uid);
-    if (!waits) return false;
-    if (!waits.isRestarted && ctx.query[askedParameter] === undefined) {
-      browsers.begin(ctx);
-      redirectByGet(ctx, `${options.issuer}${ctx.path}?${askedParameter}=asked`);
-      return true;
-    }
-    const { url, clientId } = (await restart.offer(ctx, uid)) ?? {};
-    const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
-    await cookieCheck.show(ctx, { ...present({ restart: url }), ...(client ? { client } : {}) });
+/**
+ * Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. If the browser completed the sign-in, only the page and the
+ * same form lead on. A form with other content, or without its token, proves nothing.
+ */
+async function answerInstead(current: Current, ctx: Context): Promise<undefined> {
+  const { parts, restart } = current;
+  const uid = String(ctx.params?.uid);
+  const isPost = ctx.method === 'POST';
+  const mayLeadOn = !isPost || (ctx.state as FormState).isSentAgain === true;
+  const onward =
+    (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ??
+    (await restart.withoutSession(ctx, uid)) ??
+    (isPost ? undefined : await restart.moveHere(ctx, uid));
+  if (typeof onward === 'object') await post(parts, ctx, onward);
+  else if (onward !== undefined) redirectByGet(ctx, onward);
+  else if (ctx.method !== 'GET' || !(await answerWithoutCookies(current, ctx, uid))) await showExpired(current, ctx);
+  return undefined;
+}
+
+/**
+ * Answers a browser without cookies at the page of a pending sign-in. A browser that opens a link to the page for the first time has no cookies either. So the
+ * service sets a cookie and redirects the browser here once more. Returns false if missing cookies are not the problem.
+ */
+async function answerWithoutCookies({ parts, restart }: Current, ctx: Context, uid: string): Promise<boolean> {
+  const { browsers, cookieCheck, directory, options } = parts;
+  if (!cookieCheck.isWithout(ctx)) return false;
+  const waits = await restart.waits(uid);
+  if (!waits) return false;
+  if (!waits.isRestarted && ctx.query[askedParameter] === undefined) {
+    browsers.begin(ctx);
+    redirectByGet(ctx, `${options.issuer}${ctx.path}?${askedParameter}=asked`);
     return true;
   }
+  const { url, clientId } = (await restart.offer(ctx, uid)) ?? {};
+  const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
+  await cookieCheck.show(ctx, { ...present({ restart: url }), ...(client ? { client } : {}) });
+  return true;
+}
 
-  async function post(ctx: Context, { action, fields, clientId }: PostedAnswer): Promise<void> {
-    const client = await directory.clients.get(clientId);
-    ctx.status = 200;
-    await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
-  }
+async function post({ directory, showPage }: OidcParts, ctx: Context, { action, fields, clientId }: PostedAnswer): Promise<void> {
+  const client = await directory.clients.get(clientId);
+  ctx.status = 200;
+  await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
+}
 
-  /**
-   * Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. If the browser completed the sign-in, only the page and the
-   * same form lead on. A form with other content, or without its token, proves nothing.
-   */
-  const answerInstead = async (ctx: Context): Promise<undefined> => {
-    const uid = String(ctx.params?.uid);
-    const isPost = ctx.method === 'POST';
-    const mayLeadOn = !isPost || (ctx.state as FormState).isSentAgain === true;
-    const onward =
-      (mayLeadOn ? await restart.afterSignIn(ctx, uid) : undefined) ??
-      (await restart.withoutSession(ctx, uid)) ??
-      (isPost ? undefined : await restart.moveHere(ctx, uid));
-    if (typeof onward === 'object') await post(ctx, onward);
-    else if (onward !== undefined) redirectByGet(ctx, onward);
-    else if (ctx.method !== 'GET' || !(await answerWithoutCookies(ctx, uid))) await expired(ctx);
-    return undefined;
-  };
-
-  return {
-    find,
-
-    async load(ctx: Context): Promise<Interaction | undefined> {
-      const details = await find(ctx);
-      if (!details) return answerInstead(ctx);
-      const { uid, browser } = details;
-      const client = await provider().Client.find(String(details.params.client_id));
-      const record = clientOf(client);
-      if (!client || !record) return expired(ctx);
-      const parameters = parametersOf(details);
-      const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
-      restart.remember(ctx, uid, { parameters, browser });
-      const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(parameters.acr_values));
-      const { registration, eventMetadata } = internalClients.applicationOf(record) ?? {};
-      return {
-        uid,
-        browser,
-        ...promptOf(details.prompt.name),
-        client: record,
-        ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
-        ...present({ registration }),
-        ...(eventMetadata && { eventMetadata }),
-        parameters,
-        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
-        ...(tids ? { tids } : {}),
-        ...askedIdp(parameters),
-        ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs, ...named(sessionNameOf(signedIn)) }),
-        ...(signedIn?.accountId
-          ? {
-              owner: signedIn.owner ?? signedIn.accountId,
-              signedInBy: { idp: signedIn.idp ?? 'local', method: signedIn.method, used: signedIn.used },
-            }
-          : {}),
-        ...(signedIn?.act ? { act: signedIn.act } : {}),
-        missingScopes: missingScopes(details.prompt.details, claims),
-      };
-    },
-  };
+/** Shows that a sign-in has expired, with the link that restarts it. */
+async function showExpired({ parts: { directory, showPage }, restart }: Current, ctx: Context): Promise<undefined> {
+  const offer = await restart.offer(ctx, String(ctx.params?.uid));
+  const client = offer && (await directory.clients.get(offer.clientId));
+  ctx.status = 400;
+  if (!offer && !restart.wasHere(ctx, String(ctx.params?.uid))) return void (await showPage(ctx, { page: 'wrong-link' }));
+  await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
 }
 
 const named = (session: string | undefined): Pick<Interaction, 'session'> => (session === undefined ? {} : { session });

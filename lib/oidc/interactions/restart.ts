@@ -5,7 +5,7 @@ import { present } from '../../present.js';
 import { type CompletedRequests, type PostedAnswer, parametersOf } from '../authorize/completed-requests.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
-import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
+import { createSealedCookie, pathCookieName, type SealedCookie } from '../sessions/cookies.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 
 type Parameters = Readonly<Record<string, string>>;
@@ -32,30 +32,118 @@ export const restartedParameter = '__restarted';
  * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
  * sign its requests there is no such link: there it takes the browser that the client sent here.
  */
-export function createRestart({ options, sealer, browsers }: OidcParts, provider: () => Provider, completed: CompletedRequests) {
-  const cookie = createSealedCookie<Begun>(sealer, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
+export class Restart {
+  readonly #options: OidcParts['options'];
+  readonly #browsers: OidcParts['browsers'];
+  readonly #provider: () => Provider;
+  readonly #completed: CompletedRequests;
+  readonly #cookie: SealedCookie<Begun>;
 
-  async function waiting(uid: string): Promise<Begun | undefined> {
-    const interaction = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;
+  constructor({ options, sealer, browsers }: OidcParts, provider: () => Provider, completed: CompletedRequests) {
+    this.#options = options;
+    this.#browsers = browsers;
+    this.#provider = provider;
+    this.#completed = completed;
+    this.#cookie = createSealedCookie<Begun>(sealer, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
+  }
+
+  remember(ctx: Context, uid: string, begun: Begun): void {
+    if (this.#cookie.read(ctx, uid)) return;
+    const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
+    this.#cookie.write(ctx, uid, this.#pathOf(uid), { ...begun, parameters: lasting });
+  }
+
+  /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
+  wasHere(ctx: Context, uid: string): boolean {
+    return this.#begunHere(ctx, uid) !== undefined;
+  }
+
+  /** Where the browser begins anew, and for which client; undefined when it cannot. */
+  async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
+    const begun = await this.#requestOf(ctx, uid);
+    if (!begun || !(await this.#mayBegin(ctx, begun))) return undefined;
+    return { url: `${this.#options.issuer}${interactionPath(this.#options, uid)}/restart`, clientId: String(begun.parameters.client_id) };
+  }
+
+  async begin(ctx: Context, uid: string, prompt?: string, acrValues?: string): Promise<string | undefined> {
+    const begun = await this.#requestOf(ctx, uid);
+    return begun && this.#begin(ctx, begun, prompt, acrValues);
+  }
+
+  /**
+   * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or lost the
+   * answer. The user is signed in, so the request needs no page. Returns the URL or the form of the answer if the user cancelled. Undefined for any other sign-in
+   * that has ended.
+   */
+  async afterSignIn(ctx: Context, uid: string): Promise<string | PostedAnswer | undefined> {
+    const found = await this.#completed.takeUp(ctx, uid);
+    if (!found || 'answer' in found) return found?.answer;
+    const { parameters, browser, isSignIn } = found;
+    return this.#begin(ctx, { parameters: isSignIn ? withSignIn(parameters) : parameters, browser }, 'resume');
+  }
+
+  /** Returns the URL that completes a sign-in of this browser whose pages are done; undefined for any other. */
+  async resumeOf(ctx: Context, uid: string): Promise<string | undefined> {
+    const found = (await this.#provider().Interaction.find(uid)) as (BoundInteraction & { readonly returnTo: string }) | undefined;
+    return found?.result !== undefined && this.#browsers.isBoundHere(ctx, found) ? found.returnTo : undefined;
+  }
+
+  /** Whether a sign-in is no longer pending. */
+  async isOver(uid: string): Promise<boolean> {
+    return isInteractionUid(uid) && (await this.#waiting(uid)) === undefined;
+  }
+
+  /** Returns whether the pending sign-in was restarted, so that its browser must have got cookies. Undefined if the sign-in is not pending. */
+  async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
+    const begun = await this.#waiting(uid);
+    return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };
+  }
+
+  /**
+   * Returns the URL that restarts the request of a sign-in which waits in this browser for a session that has ended, or that another account has taken over.
+   * Undefined for any other sign-in.
+   */
+  async withoutSession(ctx: Context, uid: string): Promise<string | undefined> {
+    const found = isInteractionUid(uid) ? await this.#provider().Interaction.find(uid) : undefined;
+    if (found?.session?.uid === undefined || !this.#browsers.isBoundHere(ctx, found as BoundInteraction)) return undefined;
+    const session = await this.#provider().Session.findByUid(found.session.uid);
+    if (session && session.accountId === found.session.accountId) return undefined;
+    return this.#begin(ctx, { parameters: parametersOf(found), browser: (found as BoundInteraction).browser });
+  }
+
+  /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
+  async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
+    const begun = await this.#waiting(uid);
+    return begun && begun.parameters[restartedParameter] === undefined ? this.#begin(ctx, begun) : undefined;
+  }
+
+  async #waiting(uid: string): Promise<Begun | undefined> {
+    const interaction = isInteractionUid(uid) ? await this.#provider().Interaction.find(uid) : undefined;
     return interaction && { parameters: parametersOf(interaction), browser: (interaction as BoundInteraction).browser };
   }
-  const begunHere = (ctx: Context, uid: string): Begun | undefined => (isInteractionUid(uid) ? cookie.read(ctx, uid) : undefined);
-  const known = async (ctx: Context, uid: string): Promise<Begun | undefined> => begunHere(ctx, uid) ?? waiting(uid);
 
-  async function mayBegin(ctx: Context, begun: Begun): Promise<boolean> {
-    const client = await provider().Client.find(String(begun.parameters.client_id));
+  #begunHere(ctx: Context, uid: string): Begun | undefined {
+    return isInteractionUid(uid) ? this.#cookie.read(ctx, uid) : undefined;
+  }
+
+  async #requestOf(ctx: Context, uid: string): Promise<Begun | undefined> {
+    return this.#begunHere(ctx, uid) ?? this.#waiting(uid);
+  }
+
+  async #mayBegin(ctx: Context, begun: Begun): Promise<boolean> {
+    const client = await this.#provider().Client.find(String(begun.parameters.client_id));
     if (!client) return false;
     const isForAnyone = !client.requirePushedAuthorizationRequests && !client.requireSignedRequestObject;
-    return isForAnyone || browsers.isBoundHere(ctx, begun);
+    return isForAnyone || this.#browsers.isBoundHere(ctx, begun);
   }
 
   /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
-  async function begin(ctx: Context, begun: Begun, prompt?: string, acrValues?: string): Promise<string | undefined> {
-    if (!(await mayBegin(ctx, begun))) return undefined;
+  async #begin(ctx: Context, begun: Begun, prompt?: string, acrValues?: string): Promise<string | undefined> {
+    if (!(await this.#mayBegin(ctx, begun))) return undefined;
     // Good once, and for minutes.
     const { login_hint_token: _, sso_token: __, prompt: asked, ...lasting } = begun.parameters;
     const next = prompt === undefined ? asked : withPrompt(asked, prompt);
-    return urlByReference(provider(), options, String(lasting.client_id), {
+    return urlByReference(this.#provider(), this.#options, String(lasting.client_id), {
       ...lasting,
       ...(next === undefined || next === '' ? {} : { prompt: next }),
       ...present({ acr_values: acrValues }),
@@ -63,75 +151,9 @@ export function createRestart({ options, sealer, browsers }: OidcParts, provider
     });
   }
 
-  const pathOf = (uid: string): string => options.mountPath + interactionPath(options, uid);
-
-  return {
-    remember(ctx: Context, uid: string, begun: Begun): void {
-      if (cookie.read(ctx, uid)) return;
-      const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
-      cookie.write(ctx, uid, pathOf(uid), { ...begun, parameters: lasting });
-    },
-
-    /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
-    wasHere: (ctx: Context, uid: string): boolean => begunHere(ctx, uid) !== undefined,
-
-    /** Where the browser begins anew, and for which client; undefined when it cannot. */
-    async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
-      const begun = await known(ctx, uid);
-      if (!begun || !(await mayBegin(ctx, begun))) return undefined;
-      return { url: `${options.issuer}${interactionPath(options, uid)}/restart`, clientId: String(begun.parameters.client_id) };
-    },
-
-    async begin(ctx: Context, uid: string, prompt?: string, acrValues?: string): Promise<string | undefined> {
-      const begun = await known(ctx, uid);
-      return begun && begin(ctx, begun, prompt, acrValues);
-    },
-
-    /**
-     * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or lost the
-     * answer. The user is signed in, so the request needs no page. Returns the URL or the form of the answer if the user cancelled. Undefined for any other sign-in
-     * that has ended.
-     */
-    async afterSignIn(ctx: Context, uid: string): Promise<string | PostedAnswer | undefined> {
-      const found = await completed.takeUp(ctx, uid);
-      if (!found || 'answer' in found) return found?.answer;
-      const { parameters, browser, isSignIn } = found;
-      return begin(ctx, { parameters: isSignIn ? withSignIn(parameters) : parameters, browser }, 'resume');
-    },
-
-    /** Returns the URL that completes a sign-in of this browser whose pages are done; undefined for any other. */
-    async resumeOf(ctx: Context, uid: string): Promise<string | undefined> {
-      const found = (await provider().Interaction.find(uid)) as (BoundInteraction & { readonly returnTo: string }) | undefined;
-      return found?.result !== undefined && browsers.isBoundHere(ctx, found) ? found.returnTo : undefined;
-    },
-
-    /** Whether a sign-in is no longer pending. */
-    isOver: async (uid: string): Promise<boolean> => isInteractionUid(uid) && (await waiting(uid)) === undefined,
-
-    /** Returns whether the pending sign-in was restarted, so that its browser must have got cookies. Undefined if the sign-in is not pending. */
-    async waits(uid: string): Promise<{ readonly isRestarted: boolean } | undefined> {
-      const begun = await waiting(uid);
-      return begun && { isRestarted: begun.parameters[restartedParameter] !== undefined };
-    },
-
-    /**
-     * Returns the URL that restarts the request of a sign-in which waits in this browser for a session that has ended, or that another account has taken over.
-     * Undefined for any other sign-in.
-     */
-    async withoutSession(ctx: Context, uid: string): Promise<string | undefined> {
-      const found = isInteractionUid(uid) ? await provider().Interaction.find(uid) : undefined;
-      if (found?.session?.uid === undefined || !browsers.isBoundHere(ctx, found as BoundInteraction)) return undefined;
-      const session = await provider().Session.findByUid(found.session.uid);
-      if (session && session.accountId === found.session.accountId) return undefined;
-      return begin(ctx, { parameters: parametersOf(found), browser: (found as BoundInteraction).browser });
-    },
-
-    /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
-    async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
-      const begun = await waiting(uid);
-      return begun && begun.parameters[restartedParameter] === undefined ? begin(ctx, begun) : undefined;
-    },
-  };
+  #pathOf(uid: string): string {
+    return this.#options.mountPath + interactionPath(this.#options, uid);
+  }
 }
 
 /** Raises `max_age` for a request that its user signed in for, because another sign-in was never asked for. */

@@ -55,109 +55,141 @@ export interface Impersonations {
   readonly hooks: SessionHooks;
 }
 
+/** Parts that impersonations begin and end by. */
+interface ImpersonationParts {
+  readonly parts: OidcParts;
+  readonly provider: () => Provider;
+  readonly isComplete: IsComplete;
+  readonly hint: ReturnType<typeof createImpersonationHint>;
+  readonly afterwards: ReturnType<typeof createAfterSignOut>;
+  readonly results: ReturnType<typeof createSignOutResults>;
+  readonly setCookie: ReturnType<typeof createSessionCookie>;
+}
+
 export function createImpersonations(parts: OidcParts, provider: () => Provider, isComplete: IsComplete): Impersonations {
-  const { impersonationRules, artifacts, directory, browsers, browserState, now, options } = parts;
+  const { now, options } = parts;
   const hint = createImpersonationHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const setCookie = createSessionCookie(options, provider);
-
-  const isOver = ({ endsAt, aside, accountId, act, impersonation }: OurSession): boolean | Promise<boolean> => {
-    if ((endsAt !== undefined && endsAt <= epochSeconds(now())) || (aside !== undefined && accountId === undefined)) return true;
-    if (!act || impersonation === undefined || accountId === undefined) return false;
-    return Promise.resolve(impersonationRules.mayGoOn({ name: impersonation, oid: accountId, act })).then((may) => !may);
-  };
-
-  /** The session of who acted, under a new secret; undefined when it ended meanwhile, or in another browser. */
-  async function restored(ctx: Pick<Context, 'headers'>, aside: Aside | undefined): Promise<OurSession | undefined> {
-    if (!aside || !browsers.isBoundHere(ctx, aside)) return undefined;
-    const session = (await provider().Session.findByUid(aside.uid)) as OurSession | undefined;
-    if (!session?.accountId || (await isOver(session))) return undefined;
-    session.resetIdentifier();
-    delete session.actsAs;
-    return session;
-  }
-
-  /** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
-  async function endFor(
-    { uid, exp }: OurSession,
-    asked?: ImpersonationEnding,
-  ): Promise<{ readonly notices: LogoutNotices; readonly ended: readonly EndedSignIn[] }> {
-    const key = keyOf('Session', uid);
-    const notices = new LogoutNotices(parts, asked);
-    const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
-    if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
-    notices.release();
-    return { notices, ended: [(before && key && endedSignIn(before, key)) ?? []].flat() };
-  }
+  const made: ImpersonationParts = { parts, provider, isComplete, hint, afterwards, results, setCookie };
 
   return {
-    async begin(ctx, details, { act: { oid, sub, tid }, impersonation: name, endsAt }) {
-      const session = (await provider().Session.get(ctx)) as OurSession;
-      const browser = browsers.browserOf(ctx);
-      const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
-      const owner = session.owner ?? session.accountId;
-      if (!current || !actor) return undefined;
-      for (const account of [current, actor])
-        if (subOf(account.person.user) !== session.sub || !(await goesOn(parts, account, ofSession(session)))) return undefined;
-      if (owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
-      const client = clientOf(await provider().Client.find(String(details.params.client_id)));
-      for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
-      const { sessionIdle, sessionAbsolute } = options.lifetimes;
-      const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
-      // Nothing prolongs it meanwhile, and it is to be there at the end.
-      const keptUntil = (Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) + secondsAhead(now)) * 1000;
-      const setAside = (current: SessionPayload): SessionPayload | undefined =>
-        isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
-      if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
-      // The sign-in goes on in a session of its own.
-      details.session = undefined as never;
-      await details.persist();
-      setCookie(ctx, null);
-      browserState.clear(ctx);
-      hint.set(ctx, endsAt);
-      return { session: { uid: session.uid, browser }, owner, used: session.used };
-    },
-
-    async end(ctx, next) {
-      const session = (await provider().Session.get(ctx)) as OurSession;
-      if (!session.act) return undefined;
-      const { notices, ended } = await endFor(session, { isAsked: true, requestId: requestIdOf(ctx as never) });
-      browserState.clear(ctx);
-      hint.clear(ctx);
-      const before = await restored(ctx, session.aside);
-      if (before) await before.save(sessionTtl(parts, before));
-      setCookie(ctx, before?.jti ?? null, before?.exp);
-      const frames = [...(await notices.frames(options.issuer)), ...(await afterwards.frames(ended))];
-      const result = frames.length === 0 ? undefined : await results.keep({ batch: notices.batch, frames, next, ended });
-      return afterwards.visits(ended, result === undefined ? next : provider().urlFor('end_session_success') + result);
-    },
-
-    async endOf(oid, name) {
-      const notices = new LogoutNotices(parts);
-      for (const { key, value, expiresAt } of await artifacts.listByAccount(oid)) {
-        if (isOfKind(key, 'Session'))
-          await endSignIn(
-            artifacts,
-            key,
-            (before, of) => notices.enqueue(before, of),
-            ({ impersonation }) => impersonation === name,
-          );
-        // One that its session does not know of.
-        else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
-          await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
-      }
-      notices.release();
-    },
+    begin: (ctx, details, signIn) => begin(made, ctx, details, signIn),
+    end: (ctx, next) => end(made, ctx, next),
+    endOf: (oid, name) => endOf(parts, oid, name),
 
     hooks: {
       now,
-      isOver: (session) => isOver(session as OurSession),
+      isOver: (session) => isOver(parts, session as OurSession),
       async instead(ctx, session) {
-        await endFor(session as OurSession);
+        await endFor(parts, session as OurSession);
         hint.clear(ctx as unknown as Context);
-        return restored(ctx, (session as OurSession).aside);
+        return restored(made, ctx, (session as OurSession).aside);
       },
     },
   };
+}
+
+async function begin(
+  { parts, provider, isComplete, hint, setCookie }: ImpersonationParts,
+  ctx: Context,
+  details: ProviderInteraction,
+  { act: { oid, sub, tid }, impersonation: name, endsAt }: BegunImpersonation,
+): ReturnType<Impersonations['begin']> {
+  const { artifacts, browsers, browserState, directory, now, options } = parts;
+  const session = (await provider().Session.get(ctx)) as OurSession;
+  const browser = browsers.browserOf(ctx);
+  const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
+  const owner = session.owner ?? session.accountId;
+  if (!current || !actor) return undefined;
+  for (const account of [current, actor])
+    if (subOf(account.person.user) !== session.sub || !(await goesOn(parts, account, ofSession(session)))) return undefined;
+  if (owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
+  const client = clientOf(await provider().Client.find(String(details.params.client_id)));
+  for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
+  const { sessionIdle, sessionAbsolute } = options.lifetimes;
+  const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
+  // Nothing prolongs it meanwhile, and it is to be there at the end.
+  const keptUntil = (Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) + secondsAhead(now)) * 1000;
+  const setAside = (current: SessionPayload): SessionPayload | undefined =>
+    isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
+  if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
+  // The sign-in goes on in a session of its own.
+  details.session = undefined as never;
+  await details.persist();
+  setCookie(ctx, null);
+  browserState.clear(ctx);
+  hint.set(ctx, endsAt);
+  return { session: { uid: session.uid, browser }, owner, used: session.used };
+}
+
+async function end(made: ImpersonationParts, ctx: Context, next: string): Promise<string | undefined> {
+  const { parts, provider, hint, afterwards, results, setCookie } = made;
+  const session = (await provider().Session.get(ctx)) as OurSession;
+  if (!session.act) return undefined;
+  const { notices, ended } = await endFor(parts, session, { isAsked: true, requestId: requestIdOf(ctx as never) });
+  parts.browserState.clear(ctx);
+  hint.clear(ctx);
+  const before = await restored(made, ctx, session.aside);
+  if (before) await before.save(sessionTtl(parts, before));
+  setCookie(ctx, before?.jti ?? null, before?.exp);
+  const frames = [...(await notices.frames(parts.options.issuer)), ...(await afterwards.frames(ended))];
+  const result = frames.length === 0 ? undefined : await results.keep({ batch: notices.batch, frames, next, ended });
+  return afterwards.visits(ended, result === undefined ? next : provider().urlFor('end_session_success') + result);
+}
+
+async function endOf(parts: OidcParts, oid: string, name: string): Promise<void> {
+  const { artifacts } = parts;
+  const notices = new LogoutNotices(parts);
+  for (const { key, value, expiresAt } of await artifacts.listByAccount(oid)) {
+    if (isOfKind(key, 'Session'))
+      await endSignIn(
+        artifacts,
+        key,
+        (before, of) => notices.enqueue(before, of),
+        ({ impersonation }) => impersonation === name,
+      );
+    // One that its session does not know of.
+    else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
+      await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
+  }
+  notices.release();
+}
+
+/** Returns the session of the impersonator, under a new secret. Undefined if the session has ended, or is of another browser. */
+async function restored(
+  { parts, provider }: ImpersonationParts,
+  ctx: Pick<Context, 'headers'>,
+  aside: Aside | undefined,
+): Promise<OurSession | undefined> {
+  if (!aside || !parts.browsers.isBoundHere(ctx, aside)) return undefined;
+  const session = (await provider().Session.findByUid(aside.uid)) as OurSession | undefined;
+  if (!session?.accountId || (await isOver(parts, session))) return undefined;
+  session.resetIdentifier();
+  delete session.actsAs;
+  return session;
+}
+
+/** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
+async function endFor(
+  parts: OidcParts,
+  { uid, exp }: OurSession,
+  asked?: ImpersonationEnding,
+): Promise<{ readonly notices: LogoutNotices; readonly ended: readonly EndedSignIn[] }> {
+  const key = keyOf('Session', uid);
+  const notices = new LogoutNotices(parts, asked);
+  const before = await endSignIn(parts.artifacts, key, (session, of) => notices.enqueue(session, of));
+  if (key) await parts.artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
+  notices.release();
+  return { notices, ended: [(before && key && endedSignIn(before, key)) ?? []].flat() };
+}
+
+function isOver(
+  { impersonationRules, now }: OidcParts,
+  { endsAt, aside, accountId, act, impersonation }: OurSession,
+): boolean | Promise<boolean> {
+  if ((endsAt !== undefined && endsAt <= epochSeconds(now())) || (aside !== undefined && accountId === undefined)) return true;
+  if (!act || impersonation === undefined || accountId === undefined) return false;
+  return Promise.resolve(impersonationRules.mayGoOn({ name: impersonation, oid: accountId, act })).then((may) => !may);
 }

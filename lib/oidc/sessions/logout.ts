@@ -1,7 +1,7 @@
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { ExtensionSessions } from '../../contract/context/sessions.js';
-import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
+import type { EndedSignIn, SignOutAsk } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
 import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
@@ -18,64 +18,37 @@ import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endWithAside, removalsOf } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
+/** Parts of the end-session endpoint. */
+interface Logout {
+  readonly parts: OidcParts;
+  readonly provider: () => Provider;
+  readonly lastSignOut: ReturnType<typeof createLastSignOut>;
+  readonly afterwards: ReturnType<typeof createAfterSignOut>;
+  readonly results: ReturnType<typeof createSignOutResults>;
+  readonly setCookie: ReturnType<typeof createSessionCookie>;
+  /** What is left to end, by the request that ends it. */
+  readonly ending: WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>;
+}
+
 /** What happens at the end-session endpoint, and to who signs out elsewhere. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts, provider: () => Provider) {
-  const { adapters, artifacts, options, showPage, browserState } = parts;
-  const lastSignOut = createLastSignOut(options);
+  const { options, showPage } = parts;
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
-  const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
-  /** Ends the sign-ins of a session. @returns those that this call ended, each of which another one may have been faster to end. */
-  const endAllOf = async (uid: string, notices: LogoutNotices): Promise<readonly EndedSignIn[]> => {
-    const sessions = await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
-    return sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
-  };
-  /** Where the browser goes once they are over. @param target absent: the page about it */
-  const onward = async (
-    ended: readonly EndedSignIn[],
-    notices: LogoutNotices,
-    { target, clientId }: { readonly target?: string | undefined; readonly clientId?: string | undefined },
-  ): Promise<string> => {
-    const frames = [...(await notices.frames(options.issuer)), ...(await afterwards.frames(ended))];
-    const page = provider().urlFor('end_session_success');
-    // Straight on, unless there is something to do or to tell on the way.
-    const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
-    const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
-    const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
-    const next = frames.length > 0 || isTelling ? page + (await results.keep({ batch: notices.batch, frames, ended, ...about })) : plain;
-    return afterwards.visits(ended, next);
-  };
-  const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
-    browserState.clear(ctx);
-    lastSignOut.set(ctx);
-    const ended = await endAllOf(sessionOf(ctx).uid, notices);
-    const target = String(ctx.response.get('Location'));
-    const isOver = target === ctx.oidc.urlFor('end_session_success');
-    const clientId = ctx.oidc.client?.clientId;
-    ctx.redirect(await onward(ended, notices, { target: isOver ? undefined : target, clientId }));
-    ctx.status = 303;
-  };
-  const setCookie = createSessionCookie(options, provider);
-  const signOut: ExtensionSessions['signOut'] = async (ctx, { session: name, next }) => {
-    lastSignOut.set(ctx);
-    const { uid, exp } = (await provider().Session.get(ctx)) as OurSession;
-    const key = keyOf('Session', uid);
-    if (!key || digestOfKey(key) !== name) return undefined;
-    const notices = new LogoutNotices(parts);
-    const ended = await endAllOf(uid, notices);
-    if (ended.length === 0) return undefined;
-    await artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
-    notices.release();
-    browserState.clear(ctx);
-    setCookie(ctx, null);
-    return onward(ended, notices, { target: next });
-  };
-  const clientFor = (ctx: KoaContextWithOIDC) => {
-    const client = clientOf(ctx.oidc.client);
-    return client ? { client } : {};
+  const ending: Logout['ending'] = new WeakMap();
+  const made: Logout = {
+    parts,
+    provider,
+    lastSignOut: createLastSignOut(options),
+    afterwards,
+    results,
+    setCookie: createSessionCookie(options, provider),
+    ending,
   };
   return {
-    signOut,
+    signOut: (ctx: Context, ask: SignOutAsk) => signOut(made, ctx, ask),
+    endGrants: (ctx: KoaContextWithOIDC): void => endGrants(made, ctx),
+    skipWithoutSession: (ctx: KoaContextWithOIDC): void => skipWithoutSession(made, ctx),
 
     /** No question when the ID token is of this very session: who holds it may end it. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
@@ -91,24 +64,6 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
 
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientFor(ctx) });
-    },
-
-    /** Ends the client's grants when the user stays signed in; all of them end with the session, in {@link endSession}. */
-    endGrants(ctx: KoaContextWithOIDC): void {
-      if (ctx.oidc.params?.logout !== undefined) {
-        ending.set(ctx, endAll);
-        return;
-      }
-      const session = sessionOf(ctx);
-      // What the session knew of the request is gone by now.
-      const clientId = ctx.oidc.client?.clientId;
-      const { grants = [] } = session;
-      const ended = grants.filter((grant) => grant.clientId === clientId);
-      if (ended.length === 0) return;
-      const unit = adapters.unitOf(ctx);
-      for (const { key, until } of removalsOf(ended)) unit.remove(key, until);
-      session.grants = grants.filter((grant) => grant.clientId !== clientId);
-      ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
     },
 
     /**
@@ -129,26 +84,100 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
 
     /** Whether {@link endSession} has something to do. */
     isEnding: (ctx: KoaContextWithOIDC): boolean => ending.has(ctx),
-
-    /** Without a session there is nothing to confirm: on to where the request wants to go. */
-    skipWithoutSession(ctx: KoaContextWithOIDC): void {
-      if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
-      lastSignOut.set(ctx);
-      const { post_logout_redirect_uri: uri, state } = ctx.oidc.params as Record<string, string | undefined>;
-      const target = new URL(uri ?? ctx.oidc.urlFor('end_session_success'));
-      if (uri && state !== undefined) target.searchParams.set('state', state);
-      if (!uri && ctx.oidc.client) target.searchParams.set('client_id', ctx.oidc.client.clientId);
-      ctx.status = 303;
-      ctx.redirect(target.href);
-    },
   };
+}
 
-  function isOfThisSession(parts: OidcParts, ctx: KoaContextWithOIDC): boolean {
-    const hint = ctx.oidc.entities.IdTokenHint?.payload;
-    const session = sessionOf(ctx);
-    const client = ctx.oidc.client;
-    if (!hint || !client || !isHintOf(parts, ctx, hint)) return false;
-    const sids = [session.authorizations?.[client.clientId]?.sid, ...(session.grants ?? []).map(({ sid }) => sid)];
-    return typeof hint.sid === 'string' && sids.includes(hint.sid);
+/** Ends the client's grants when the user stays signed in; all of them end with the session, with the request. */
+function endGrants(made: Logout, ctx: KoaContextWithOIDC): void {
+  const { parts, ending } = made;
+  if (ctx.oidc.params?.logout !== undefined) {
+    ending.set(ctx, (of, notices) => endAll(made, of, notices));
+    return;
   }
+  const session = sessionOf(ctx);
+  // What the session knew of the request is gone by now.
+  const clientId = ctx.oidc.client?.clientId;
+  const { grants = [] } = session;
+  const ended = grants.filter((grant) => grant.clientId === clientId);
+  if (ended.length === 0) return;
+  const unit = parts.adapters.unitOf(ctx);
+  for (const { key, until } of removalsOf(ended)) unit.remove(key, until);
+  session.grants = grants.filter((grant) => grant.clientId !== clientId);
+  ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
+}
+
+async function endAll(made: Logout, ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> {
+  made.parts.browserState.clear(ctx);
+  made.lastSignOut.set(ctx);
+  const ended = await endAllOf(made, sessionOf(ctx).uid, notices);
+  const target = String(ctx.response.get('Location'));
+  const isOver = target === ctx.oidc.urlFor('end_session_success');
+  const clientId = ctx.oidc.client?.clientId;
+  ctx.redirect(await onward(made, ended, notices, { target: isOver ? undefined : target, clientId }));
+  ctx.status = 303;
+}
+
+async function signOut(made: Logout, ctx: Context, { session: name, next }: SignOutAsk): Promise<string | undefined> {
+  const { parts, provider, lastSignOut, setCookie } = made;
+  lastSignOut.set(ctx);
+  const { uid, exp } = (await provider().Session.get(ctx)) as OurSession;
+  const key = keyOf('Session', uid);
+  if (!key || digestOfKey(key) !== name) return undefined;
+  const notices = new LogoutNotices(parts);
+  const ended = await endAllOf(made, uid, notices);
+  if (ended.length === 0) return undefined;
+  await parts.artifacts.commit([{ op: 'remove', key, until: (exp ?? nodeSeconds()) * 1000 }]);
+  notices.release();
+  parts.browserState.clear(ctx);
+  setCookie(ctx, null);
+  return onward(made, ended, notices, { target: next });
+}
+
+/** Ends the sign-ins of a session. Returns the sign-ins that this call ended, because another call may have been faster to end some. */
+async function endAllOf({ parts }: Logout, uid: string, notices: LogoutNotices): Promise<readonly EndedSignIn[]> {
+  const sessions = await endWithAside(parts.artifacts, uid, (before, key) => notices.enqueue(before, key));
+  return sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
+}
+
+/** Returns the URL that the browser goes to after sign-ins have ended. @param target default: the page that says so */
+async function onward(
+  { parts, provider, afterwards, results }: Logout,
+  ended: readonly EndedSignIn[],
+  notices: LogoutNotices,
+  { target, clientId }: { readonly target?: string | undefined; readonly clientId?: string | undefined },
+): Promise<string> {
+  const frames = [...(await notices.frames(parts.options.issuer)), ...(await afterwards.frames(ended))];
+  const page = provider().urlFor('end_session_success');
+  // Straight on, unless there is something to do or to tell on the way.
+  const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
+  const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
+  const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
+  const next = frames.length > 0 || isTelling ? page + (await results.keep({ batch: notices.batch, frames, ended, ...about })) : plain;
+  return afterwards.visits(ended, next);
+}
+
+/** Without a session there is nothing to confirm: on to where the request wants to go. */
+function skipWithoutSession({ lastSignOut }: Logout, ctx: KoaContextWithOIDC): void {
+  if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
+  lastSignOut.set(ctx);
+  const { post_logout_redirect_uri: uri, state } = ctx.oidc.params as Record<string, string | undefined>;
+  const target = new URL(uri ?? ctx.oidc.urlFor('end_session_success'));
+  if (uri && state !== undefined) target.searchParams.set('state', state);
+  if (!uri && ctx.oidc.client) target.searchParams.set('client_id', ctx.oidc.client.clientId);
+  ctx.status = 303;
+  ctx.redirect(target.href);
+}
+
+const clientFor = (ctx: KoaContextWithOIDC) => {
+  const client = clientOf(ctx.oidc.client);
+  return client ? { client } : {};
+};
+
+function isOfThisSession(parts: OidcParts, ctx: KoaContextWithOIDC): boolean {
+  const hint = ctx.oidc.entities.IdTokenHint?.payload;
+  const session = sessionOf(ctx);
+  const client = ctx.oidc.client;
+  if (!hint || !client || !isHintOf(parts, ctx, hint)) return false;
+  const sids = [session.authorizations?.[client.clientId]?.sid, ...(session.grants ?? []).map(({ sid }) => sid)];
+  return typeof hint.sid === 'string' && sids.includes(hint.sid);
 }

@@ -61,136 +61,147 @@ const PAGE = 100;
  * once the notices to their clients are queued.
  */
 export function createUserSessions(parts: OidcParts): Sessions {
-  const { artifacts, directory, now } = parts;
-  const withSharedTime = <A extends Ending>(artifact: A): A => ({
-    ...artifact,
-    expiresAt: inSharedTime(artifact.expiresAt / 1000, now) * 1000,
-  });
-
-  async function accountOf({ tid, userId }: UserRef) {
-    const account = await directory.accounts.findByOid(userId);
-    if (account?.tenant.id !== tid) throw new IdpError('not_found');
-    return account;
-  }
-
-  async function recordsOf(oid: string): Promise<Records> {
-    const all = await artifacts.listByAccount(oid);
-    const of = <T>(kind: string) =>
-      all.flatMap((artifact) => {
-        const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact.value) : undefined;
-        return record ? [{ artifact, record }] : [];
-      });
-    return {
-      sessions: of<SessionPayload>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
-      grants: of<GrantRecord>('Grant').map(({ artifact, record }) => ({ ...artifact, grant: record })),
-      others: all.filter((artifact) => putAtOf(artifact) !== undefined),
-      damaged: all.filter(isDamaged),
-    };
-  }
-
-  /** {@link endOfAccount}, and of the accounts that its credential signs in to. */
-  async function endOf(oid: string): Promise<void> {
-    const account = await endOfAccount(oid);
-    if (!account?.person.user.isParent) return;
-    for (const child of await directory.accounts.family(account.person))
-      if (child.person.user.id !== oid) await endOfAccount(child.person.user.id);
-  }
-
-  /** Ends the sessions and grants of an account that are void, or all when it is gone. Removes those that are damaged. */
-  async function endOfAccount(oid: string): Promise<Account | undefined> {
-    const { sessions, grants, others, damaged } = await recordsOf(oid);
-    // Read after the list, because the user may have been enabled, and have signed in, while the store was slow.
-    const account = await directory.accounts.findByOid(oid);
-    const notices = new LogoutNotices(parts);
-    for (const { key } of sessions) {
-      const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
-      await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
-    }
-    // Grants outlive their session, and may be of one that is another linked account's now.
-    const ended = grants.filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
-    await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
-    const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
-    await Promise.all(
-      [...ended, ...endedToo, ...damaged].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])),
-    );
-    notices.release();
-    return account;
-  }
-
-  /** Answers where to go on. */
-  async function endOfTenant(tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
-    const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...present({ after }) });
-    for (const { user } of persons) if (user) await endOf(user.id);
-    const last = persons.at(-1);
-    return last && persons.length === PAGE ? { tid, after: last.id } : undefined;
-  }
-
+  const { directory } = parts;
   directory.onSignInCutoff(async (whose) => {
-    if ('tid' in whose) return endOfTenant(whose.tid, whose.after);
-    await endOf(whose.oid);
+    if ('tid' in whose) return endOfTenant(parts, whose.tid, whose.after);
+    await endOf(parts, whose.oid);
     return undefined;
   });
 
-  directory.onPersonExport(async ({ userId }) => {
-    if (userId === undefined) return {};
-    const { sessions, grants } = await recordsOf(userId);
-    return {
-      sessions: sessions.map(withSharedTime).map(described),
-      grants: grants.map(withSharedTime).map(({ grant: { clientId, login }, expiresAt }) => ({
-        clientId,
-        expiresAt: new Date(expiresAt),
-        ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }),
-      })),
-    };
-  });
+  directory.onPersonExport(async ({ userId }) => (userId === undefined ? {} : exported(parts, userId)));
 
   return {
-    async list(user) {
-      const account = await accountOf(user);
-      const { sessions, grants } = await recordsOf(user.userId);
-      const inBrowsers = sessions.filter(
-        ({ session, key }) =>
-          (typeof session.endsAt !== 'number' || session.endsAt * 1000 > now()) &&
-          !isOver(account, session.loginTs, session, digestOfKey(key)),
-      );
-      const byThemselves = grants.filter(({ grant: { login } }) => !isOver(account, login?.authTime, login, login?.session));
-      return [...inBrowsers.map(withSharedTime).map(described), ...byThemselves.map(withSharedTime).flatMap(describedGrant)].sort(
-        (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
-      );
-    },
-
-    async end(user, id, by = {}) {
-      const account = await accountOf(user);
-      const { sessions, grants } = await recordsOf(user.userId);
-      const found = sessions.find(({ key }) => digestOfKey(key) === id);
-      const own = grants.find((artifact) => describedGrant(artifact).some((each) => each.id === id));
-      const notices = new LogoutNotices(parts);
-      const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
-      // Told first: a node that dies in between leaves a session that can be ended again, and one event.
-      const data = { AggregateId: user.userId, SessionId: id };
-      if (found ?? own) await directory.accountEvents.raise('SessionEnded', account, data, id, by);
-      if (own) {
-        await notices.enqueue({ grants: rememberedAs(own.grant, own.expiresAt) });
-        await artifacts.commit([{ op: 'remove', key: own.key, until: own.expiresAt }]);
-        notices.release();
-        return true;
-      }
-      const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
-      notices.release();
-      return ended !== undefined;
-    },
+    list: (user) => list(parts, user),
+    end: (user, id, by = {}) => end(parts, user, id, by),
 
     async endOthers(user, spared, by = {}) {
-      await accountOf(user);
+      await accountOf(parts, user);
       await directory.as(by).forTenant(user.tid).users.signOutOthers(user.userId, spared);
     },
 
     async endAll(user, by = {}) {
-      await accountOf(user);
+      await accountOf(parts, user);
       await directory.as(by).forTenant(user.tid).users.signOutEverywhere(user.userId);
     },
   };
 }
+
+type EndedBy = NonNullable<Parameters<Sessions['end']>[2]>;
+
+async function list(parts: OidcParts, user: UserRef): Promise<readonly UserSession[]> {
+  const shared = <A extends Ending>(artifact: A): A => withSharedTime(parts, artifact);
+  const account = await accountOf(parts, user);
+  const { sessions, grants } = await recordsOf(parts, user.userId);
+  const inBrowsers = sessions.filter(
+    ({ session, key }) =>
+      (typeof session.endsAt !== 'number' || session.endsAt * 1000 > parts.now()) &&
+      !isOver(account, session.loginTs, session, digestOfKey(key)),
+  );
+  const byThemselves = grants.filter(({ grant: { login } }) => !isOver(account, login?.authTime, login, login?.session));
+  return [...inBrowsers.map(shared).map(described), ...byThemselves.map(shared).flatMap(describedGrant)].sort(
+    (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
+  );
+}
+
+async function end(parts: OidcParts, user: UserRef, id: string, by: EndedBy): Promise<boolean> {
+  const { artifacts, directory } = parts;
+  const account = await accountOf(parts, user);
+  const { sessions, grants } = await recordsOf(parts, user.userId);
+  const found = sessions.find(({ key }) => digestOfKey(key) === id);
+  const own = grants.find((artifact) => describedGrant(artifact).some((each) => each.id === id));
+  const notices = new LogoutNotices(parts);
+  const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
+  // Told first: a node that dies in between leaves a session that can be ended again, and one event.
+  const data = { AggregateId: user.userId, SessionId: id };
+  if (found ?? own) await directory.accountEvents.raise('SessionEnded', account, data, id, by);
+  if (own) {
+    await notices.enqueue({ grants: rememberedAs(own.grant, own.expiresAt) });
+    await artifacts.commit([{ op: 'remove', key: own.key, until: own.expiresAt }]);
+    notices.release();
+    return true;
+  }
+  const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
+  notices.release();
+  return ended !== undefined;
+}
+
+/** Returns what an export of a person says of its sign-ins. */
+async function exported(parts: OidcParts, userId: string): Promise<object> {
+  const shared = <A extends Ending>(artifact: A): A => withSharedTime(parts, artifact);
+  const { sessions, grants } = await recordsOf(parts, userId);
+  return {
+    sessions: sessions.map(shared).map(described),
+    grants: grants.map(shared).map(({ grant: { clientId, login }, expiresAt }) => ({
+      clientId,
+      expiresAt: new Date(expiresAt),
+      ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }),
+    })),
+  };
+}
+
+/** {@link endOfAccount}, and of the accounts that its credential signs in to. */
+async function endOf(parts: OidcParts, oid: string): Promise<void> {
+  const account = await endOfAccount(parts, oid);
+  if (!account?.person.user.isParent) return;
+  for (const child of await parts.directory.accounts.family(account.person))
+    if (child.person.user.id !== oid) await endOfAccount(parts, child.person.user.id);
+}
+
+/** Ends the sessions and grants of an account that are void, or all when it is gone. Removes those that are damaged. */
+async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | undefined> {
+  const { artifacts, directory } = parts;
+  const { sessions, grants, others, damaged } = await recordsOf(parts, oid);
+  // Read after the list, because the user may have been enabled, and have signed in, while the store was slow.
+  const account = await directory.accounts.findByOid(oid);
+  const notices = new LogoutNotices(parts);
+  for (const { key } of sessions) {
+    const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
+    await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
+  }
+  // Grants outlive their session, and may be of one that is another linked account's now.
+  const ended = grants.filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
+  await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
+  const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
+  await Promise.all(
+    [...ended, ...endedToo, ...damaged].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])),
+  );
+  notices.release();
+  return account;
+}
+
+/** Ends the sign-ins of a page of users. Returns the page to go on with. */
+async function endOfTenant(parts: OidcParts, tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
+  const persons = await parts.directory.forTenant(tid).persons.find({ limit: PAGE, ...present({ after }) });
+  for (const { user } of persons) if (user) await endOf(parts, user.id);
+  const last = persons.at(-1);
+  return last && persons.length === PAGE ? { tid, after: last.id } : undefined;
+}
+
+async function accountOf({ directory }: OidcParts, { tid, userId }: UserRef): Promise<Account> {
+  const account = await directory.accounts.findByOid(userId);
+  if (account?.tenant.id !== tid) throw new IdpError('not_found');
+  return account;
+}
+
+async function recordsOf({ artifacts }: OidcParts, oid: string): Promise<Records> {
+  const all = await artifacts.listByAccount(oid);
+  const of = <T>(kind: string) =>
+    all.flatMap((artifact) => {
+      const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact.value) : undefined;
+      return record ? [{ artifact, record }] : [];
+    });
+  return {
+    sessions: of<SessionPayload>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
+    grants: of<GrantRecord>('Grant').map(({ artifact, record }) => ({ ...artifact, grant: record })),
+    others: all.filter((artifact) => putAtOf(artifact) !== undefined),
+    damaged: all.filter(isDamaged),
+  };
+}
+
+const withSharedTime = <A extends Ending>({ now }: OidcParts, artifact: A): A => ({
+  ...artifact,
+  expiresAt: inSharedTime(artifact.expiresAt / 1000, now) * 1000,
+});
 
 /** Its id names a session to those who administer it; it opens nothing. */
 const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [], act, endsAt } }: Found): UserSession => ({

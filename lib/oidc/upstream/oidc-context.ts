@@ -35,9 +35,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      const takesQuery = this.route === 'authorization' || this.route === 'userinfo';
-      const query = this.route === 'resume' ? {} : takesQuery && ctx.method !== 'POST' ? ctx.query : undefined;
-      // Resuming takes no parameters: an error of it must not be answered by those of a query.
+      const query = queryOf(this.route, ctx);
       if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query, this.provider) });
     }
 
@@ -88,10 +86,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
     /** Many ask, and none changes it. */
     get requestParamOIDCScopes(): Set<string> {
       const asked: unknown = this.params?.scope;
-      if (this.#scopes?.asked !== asked) {
-        const known = hooks.scopes(this.ctx);
-        this.#scopes = { asked, known: new Set(typeof asked === 'string' ? asked.split(' ').filter((scope) => known.has(scope)) : []) };
-      }
+      if (this.#scopes?.asked !== asked) this.#scopes = { asked, known: knownScopes(asked, hooks.scopes(this.ctx)) };
       return this.#scopes?.known ?? new Set();
     }
 
@@ -99,10 +94,9 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Read where codes and ID tokens are made, and to check what was asked for: only then it is looked for. */
+    /** Codes and ID tokens read it, and the check of what was asked for. It is looked for only if it was asked for. */
     get acr(): string | undefined {
-      const asked = (this.claims as { id_token?: { acr?: unknown } } | undefined)?.id_token?.acr;
-      return super.acr ?? (asked === undefined ? undefined : hooks.acr(this.ctx));
+      return super.acr ?? (asksForAcr(this.claims) ? hooks.acr(this.ctx) : undefined);
     }
 
     /** Never the URL that was asked. */
@@ -111,3 +105,15 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
     }
   };
 }
+
+/** Resuming takes no parameters, so that its errors are not answered by the parameters of a query. */
+function queryOf(route: string, { method, query }: KoaContextWithOIDC): Query | undefined {
+  if (route === 'resume') return {};
+  const takesQuery = route === 'authorization' || route === 'userinfo';
+  return takesQuery && method !== 'POST' ? query : undefined;
+}
+
+const knownScopes = (asked: unknown, known: ReadonlySet<string>): Set<string> =>
+  new Set(typeof asked === 'string' ? asked.split(' ').filter((scope) => known.has(scope)) : []);
+
+const asksForAcr = (claims: unknown): boolean => (claims as { id_token?: { acr?: unknown } } | undefined)?.id_token?.acr !== undefined;

@@ -37,64 +37,7 @@ export interface ExtensionGrants {
 }
 
 export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes): ExtensionGrants {
-  const { adapters, directory, options } = parts;
-
-  async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked): Promise<GrantedSignIn> {
-    const given = Object.fromEntries(type.parameters.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
-    const exchanging = async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> });
-    const outcome = await exchanging().catch((error: unknown) => refusalOf(ctx, error));
-    if ('error' in outcome) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
-    return outcome;
-  }
-
-  /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
-  async function made({ ctx, client, record }: Asked, given: GrantedSignIn, levels: readonly string[]): Promise<Made> {
-    const signIn = boundImpersonation(given, parts);
-    const { oid, amr, idp, authTime, method, used, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
-    const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
-    const { lifetimes } = options;
-    const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
-    const asked = [...new Set(signIn.scopes)];
-    const left = mayBeOffline(signIn) && getsRefreshToken(client, asked) ? asked : withoutOffline(asked);
-    const isAllowed = (scope: string): boolean => !record.requireConsent || consent?.scopes.includes(scope) === true;
-    const granted = scopes.held(ctx, record, left.filter(isAllowed));
-    const [account, credentials] = await Promise.all([accounts.load(ctx, oid), accounts.load(ctx, act?.oid ?? oid)]);
-    const owner = signIn.owner ?? (credentials && credentialOwner(credentials.person.user));
-    if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
-    const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
-    const login: PinnedLogin = {
-      sub: subOf(account.person.user),
-      idp,
-      amr: [...amr],
-      authTime,
-      sessionEndsAt,
-      ...present({ method, used }),
-      ...(owner === undefined || owner === oid ? {} : { owner }),
-      ...present({ session: signIn.session }),
-      ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
-      ...(act ? { act } : {}),
-      ...(signIn.endsAt ? { endsAt } : {}),
-      ...(offline === false ? { offline } : {}),
-    };
-    if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
-    const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, { ...lifetimes, now: parts.now });
-    if (exp <= nodeSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
-    const sid = createSalt();
-    const scope = granted.join(' ');
-    return {
-      grant: { exp, login, sid, isOwn: true, scope },
-      source: {
-        accountId: oid,
-        amr: [...amr],
-        authTime,
-        scope,
-        sid,
-        clientId: client.clientId,
-        ...present({ nonce }),
-        ...(acrValues ? { acr: reachedLevel(amr, levels), claims: { id_token: { acr: { values: acrValues.split(' ') } } } } : {}),
-      },
-    };
-  }
+  const maker: Maker = { parts, accounts, scopes };
 
   return {
     handler: (name, type, issue) => async (request) => {
@@ -105,7 +48,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       const {
         grant: { exp, scope, ...members },
         source,
-      } = await made(request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
+      } = await made(maker, request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
       const grantId = createId('Grant');
       const grant = {
         iat: epochSeconds(parts.now()),
@@ -115,7 +58,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         openid: { scope },
         ...members,
       };
-      adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
+      parts.adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
       return issue(request, {
         source: { ...source, grantId },
         grant,
@@ -132,9 +75,79 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         const { client, params } = ctx.oidc;
         if (!client) throw new TypeError('the client did not authenticate');
         const request = { ctx, client, record: clientOf(client) as Client, parameters: params as Asked['parameters'] };
-        return made(request, await exchange(type(), request), levels);
+        return made(maker, request, await exchange(type(), request), levels);
       }),
   };
 }
 
 type Asked = Pick<TokenRequest, 'ctx' | 'client' | 'record' | 'parameters'>;
+
+/** Parts that a grant is made by. */
+interface Maker {
+  readonly parts: OidcParts;
+  readonly accounts: Accounts;
+  readonly scopes: Scopes;
+}
+
+async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked): Promise<GrantedSignIn> {
+  const given = Object.fromEntries(type.parameters.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
+  const exchanging = async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> });
+  const outcome = await exchanging().catch((error: unknown) => refusalOf(ctx, error));
+  if ('error' in outcome) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
+  return outcome;
+}
+
+/** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
+async function made(
+  { parts, accounts, scopes }: Maker,
+  { ctx, client, record }: Asked,
+  given: GrantedSignIn,
+  levels: readonly string[],
+): Promise<Made> {
+  const { directory, options, now } = parts;
+  const signIn = boundImpersonation(given, parts);
+  const { oid, amr, idp, authTime, method, used, provenAt, startedAt = authTime, act, nonce, acrValues, offline } = signIn;
+  const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
+  const { lifetimes } = options;
+  const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
+  const asked = [...new Set(signIn.scopes)];
+  const left = mayBeOffline(signIn) && getsRefreshToken(client, asked) ? asked : withoutOffline(asked);
+  const isAllowed = (scope: string): boolean => !record.requireConsent || consent?.scopes.includes(scope) === true;
+  const granted = scopes.held(ctx, record, left.filter(isAllowed));
+  const [account, credentials] = await Promise.all([accounts.load(ctx, oid), accounts.load(ctx, act?.oid ?? oid)]);
+  const owner = signIn.owner ?? (credentials && credentialOwner(credentials.person.user));
+  if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
+  const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
+  const login: PinnedLogin = {
+    sub: subOf(account.person.user),
+    idp,
+    amr: [...amr],
+    authTime,
+    sessionEndsAt,
+    ...present({ method, used }),
+    ...(owner === undefined || owner === oid ? {} : { owner }),
+    ...present({ session: signIn.session }),
+    ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
+    ...(act ? { act } : {}),
+    ...(signIn.endsAt ? { endsAt } : {}),
+    ...(offline === false ? { offline } : {}),
+  };
+  if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
+  const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, { ...lifetimes, now });
+  if (exp <= nodeSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
+  const sid = createSalt();
+  const scope = granted.join(' ');
+  return {
+    grant: { exp, login, sid, isOwn: true, scope },
+    source: {
+      accountId: oid,
+      amr: [...amr],
+      authTime,
+      scope,
+      sid,
+      clientId: client.clientId,
+      ...present({ nonce }),
+      ...(acrValues ? { acr: reachedLevel(amr, levels), claims: { id_token: { acr: { values: acrValues.split(' ') } } } } : {}),
+    },
+  };
+}
