@@ -173,7 +173,7 @@ export interface ExtensionErrors<Code extends string> {
  *   errorCodes: errors.codes,
  *   errors: 'problem',
  *   routes(router) {
- *     router.post('/orders', () => {
+ *     router.postWithoutCsrf('/orders', () => {
  *       throw errors('shop_closed', { opensAt: '09:00' });
  *     });
  *   },

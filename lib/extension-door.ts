@@ -40,6 +40,7 @@ export type { ExtensionSignIn } from './contract/context/sign-in.js';
 export type { ExtensionWork } from './contract/context/work.js';
 export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.js';
 export type { ExtensionContext } from './contract/extension-context.js';
+export type { CountedAttempt, CreateLimit, Limit, LimitRule } from './contract/limit.js';
 export { createOwnPage, type OwnPage, type OwnPageState } from './contract/own-page.js';
 export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
@@ -61,6 +62,7 @@ export {
   type Reach,
   viewedOrId,
 } from './contract/resources.js';
+export type { AddRoute, ExtensionRouter, LinkOutcome, LinkPages, PostForm } from './contract/routes.js';
 export { defineSeed } from './contract/seed.js';
 export { attributionOf, type CurrentImpersonation } from './contract/sign-in/impersonation.js';
 export type { ImpersonationEnding, ImpersonationRule, ImpersonationSignIn } from './contract/sign-in/impersonation-rule.js';
@@ -158,7 +160,6 @@ export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guar
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';
 export { addressBlock, hashingQueuesOf } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
-export { type LinkPage, linkPageRoutes } from './http/link-page.js';
 export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';

@@ -7,10 +7,10 @@ import {
   type Extension,
   IdpError,
   json,
+  strict,
   Type,
 } from 'tenant-idp/extension';
 
-const strict = { additionalProperties: false } as const;
 const Text = Type.String({ minLength: 1, maxLength: 1000 });
 const NewNote = Type.Object({ text: Text }, strict);
 const Note = Type.Object({ id: Type.String(), text: Text }, strict);
@@ -56,7 +56,7 @@ export const notes: Extension = {
       }),
     );
 
-    router.post(
+    router.postWithoutCsrf(
       '/notes',
       signedIn,
       json({ body: NewNote, answer: Note, status: 201 }, async (ctx, { text }) => {

@@ -1,6 +1,6 @@
-import { type Account, type Extension, form, parametersOf } from 'tenant-idp/extension';
+import { type Account, type Context, type Extension, formField, type Interaction, MINUTE_MS, redirectByGet } from 'tenant-idp/extension';
 
-const LASTS_MS = 30 * 60 * 1000;
+const LASTS_MS = 30 * MINUTE_MS;
 
 // biome-ignore format: a table
 const texts = {
@@ -54,15 +54,20 @@ export const support = (group: string): Extension => ({
   texts,
   endImpersonationAt: ({ service: { url } }) => url('/support'),
   requirements: supportRequirements(group),
-  routes(router, { http: { csrf }, directory, impersonation, signIn, service: { logger, own, url }, pages: { view } }) {
+  routes(router, { directory, impersonation, signIn, service: { logger, own, url }, pages: { view } }) {
+    const { interactions } = signIn;
     const isSupport = async ({ person }: Account): Promise<boolean> =>
       (await directory.accounts.groups(person)).some(({ name }) => name === group);
 
-    router.post(`${own}/interaction/:uid/support`, form, async (ctx) => {
-      const interaction = await signIn.interactions.load(ctx);
-      if (!interaction) return;
-      const { csrf: token, user = '', reason = '' } = parametersOf(ctx, ['csrf', 'user', 'reason']);
-      if (!csrf.check(ctx, interaction.uid, token)) ctx.throw(403);
+    router.postForm(`${own}/interaction/:uid/support`, {
+      open: (ctx) => interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      again: (ctx) => ctx.throw(403),
+      take,
+    });
+
+    async function take(ctx: Context, interaction: Interaction): Promise<void> {
+      const [user, reason] = [formField(ctx, 'user'), formField(ctx, 'reason')];
       const actor = await directory.accounts.findByOid(interaction.oid ?? '');
       if (!actor || interaction.requirement !== 'support' || !(await isSupport(actor))) return ctx.throw(403);
       const [target] = await directory.accounts.candidates(user, { tids: [actor.tenant.id] });
@@ -82,10 +87,9 @@ export const support = (group: string): Extension => ({
         endsAt: new Date(Date.now() + LASTS_MS),
         offline: false,
       });
-      if (next === undefined) return signIn.interactions.showRequirement(ctx, interaction);
-      ctx.status = 303;
-      ctx.redirect(next);
-    });
+      if (next === undefined) return interactions.showRequirement(ctx, interaction);
+      redirectByGet(ctx, next);
+    }
 
     router.get('/support', async (ctx) => {
       const here = await signIn.current(ctx);
@@ -94,11 +98,15 @@ export const support = (group: string): Extension => ({
       await view(ctx, { title: { plain: here.account.person.user.userName }, form, parts: [{ part: 'button', text: 'support.end' }] });
     });
 
-    router.post('/support', form, async (ctx) => {
-      if (!csrf.check(ctx, 'support', parametersOf(ctx, ['csrf']).csrf)) ctx.throw(403);
-      const done = url('/support/done');
-      ctx.status = 303;
-      ctx.redirect((await impersonation.end(ctx, done)) ?? done);
+    router.postForm('/support', {
+      whileImpersonating: true,
+      open: () => 'support',
+      subject: (subject) => subject,
+      again: (ctx) => ctx.throw(403),
+      async take(ctx) {
+        const done = url('/support/done');
+        redirectByGet(ctx, (await impersonation.end(ctx, done)) ?? done);
+      },
     });
     router.get('/support/done', (ctx) => view(ctx, { title: 'support.done', parts: [] }));
   },

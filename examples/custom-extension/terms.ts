@@ -1,8 +1,8 @@
-import { defineCollection, type Extension, form, IdpError, parametersOf, Type } from 'tenant-idp/extension';
+import { defineCollection, type Extension, formField, IdpError, redirectByGet, strict, Type } from 'tenant-idp/extension';
 
 const acceptances = defineCollection({
   name: 'terms.acceptances',
-  row: Type.Object({ personId: Type.String(), edition: Type.String(), at: Type.String() }, { additionalProperties: false }),
+  row: Type.Object({ personId: Type.String(), edition: Type.String(), at: Type.String() }, strict),
   indexes: { byPerson: { fields: ['personId', 'edition'], unique: true } },
   async erase(rows, { personId }) {
     for (const { id } of await rows.find('byPerson', [personId])) await rows.remove(id);
@@ -59,21 +59,22 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
         }),
     },
   ],
-  routes(router, { records: { collection }, http: { csrf }, directory, signIn: { interactions }, service: { own } }) {
-    router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return;
-      const { csrf: token, agree } = parametersOf(ctx, ['csrf', 'agree']);
-      if (!csrf.check(ctx, interaction.uid, token)) ctx.throw(403);
-      const account = interaction.requirement === 'terms' && (await directory.accounts.findByOid(interaction.oid ?? ''));
-      if (account && agree === 'yes') {
-        const { id: personId, tid } = account.person;
-        // Accepted before: the form was sent twice.
-        await collection(acceptances, tid).insert({ personId, edition, at: new Date().toISOString() }).catch(IdpError.unless('conflict'));
-      }
-      // The requirement is asked again: without the tick, its page comes back.
-      ctx.status = 303;
-      ctx.redirect(await interactions.goOn(ctx, interaction));
+  routes(router, { records: { collection }, directory, signIn: { interactions }, service: { own } }) {
+    router.postForm(`${own}/interaction/:uid/terms`, {
+      open: (ctx) => interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      again: (ctx) => ctx.throw(403),
+      async take(ctx, interaction) {
+        const account = interaction.requirement === 'terms' && (await directory.accounts.findByOid(interaction.oid ?? ''));
+        if (account && formField(ctx, 'agree') === 'yes') {
+          const { id: personId, tid } = account.person;
+          const acceptance = { personId, edition, at: new Date().toISOString() };
+          // A conflict means that the person accepted before, because the form was sent twice.
+          await collection(acceptances, tid).insert(acceptance).catch(IdpError.unless('conflict'));
+        }
+        // The requirement is checked again. Without the tick, its page comes back.
+        redirectByGet(ctx, await interactions.goOn(ctx, interaction));
+      },
     });
   },
 });

@@ -5,7 +5,7 @@
  * has the operations of the directory, a file for each resource.
  */
 import Router from '@koa/router';
-import type { Context, Extension, ExtensionContext } from '../../lib/extension-door.js';
+import type { Context, Extension, ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import { answerJson, IdpError, WrittenJson } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 import { kinds } from './idempotency.js';
@@ -27,7 +27,7 @@ export const admin = (): Extension => ({
   routes,
 });
 
-function routes(outer: Router, context: ExtensionContext): void {
+function routes(outer: ExtensionRouter, context: ExtensionContext): void {
   const base = context.service.own + BASE;
   const router = new Router({ sensitive: true, strict: true });
   let document: WrittenJson | undefined;
@@ -42,14 +42,14 @@ function routes(outer: Router, context: ExtensionContext): void {
   operationRoutes(router, context, base);
 
   const answer = router.routes();
-  outer.all([base, `${base}/*rest`], async (ctx, next) => {
+  outer.allWithoutCsrf(base, async (ctx: Context, next) => {
     // By which events and log lines name the request.
-    ctx.set('X-Request-Id', context.http.requestId(ctx as unknown as Context));
+    ctx.set('X-Request-Id', context.http.requestId(ctx));
     const { path, pathAndMethod } = router.match(ctx.path, ctx.method);
     if (path.length === 0) throw new IdpError('not_found');
     if (pathAndMethod.length > 0) return answer(ctx as never, next);
     ctx.set('Allow', [...new Set(path.flatMap(({ methods }) => methods))].join(', '));
     if (ctx.method !== 'OPTIONS') throw errors('method_not_allowed');
-    (ctx as unknown as Context).status = 204;
+    ctx.status = 204;
   });
 }

@@ -7,6 +7,7 @@ import {
   type ExtensionContext,
   type GrantRefusal,
   IdpError,
+  MINUTE_MS,
   present,
   secondsUntil,
 } from '../../lib/extension-door.js';
@@ -15,8 +16,6 @@ import type { createTellBegun } from './notifications/events.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
 import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
-
-const MINUTE_MS = 60_000;
 
 /** Every miss: nobody, several, a person of another tenant, one who is disabled. */
 const unknownUser: GrantRefusal = {

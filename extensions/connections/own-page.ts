@@ -1,14 +1,13 @@
 /** The signed-in person's own identities at other providers: a list, and their removal, which takes a sign-in of the last ten minutes. */
 import { createHash } from 'node:crypto';
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   attributionOf,
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
+  type ExtensionRouter,
   type ExternalIdentity,
-  form,
   formField,
   IdpError,
   type InternalClients,
@@ -42,53 +41,66 @@ const nameOf = ({ idp, subject }: ExternalIdentity): string =>
 const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity): boolean =>
   identity.idp !== idp || account.person.user.externalIdentities.some((one) => one.idp === idp && one.subject !== identity.subject);
 
-export function identityRoutes(router: Router, context: ExtensionContext, book: ConnectionBook): void {
-  const {
-    service: { url },
-    directory,
-    http: { csrf },
-    pages: { view, brandingOf },
-  } = context;
-  const path = identitiesPath(context.service);
-  const ownPage = pageOf(context);
-  const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
+const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
+
+function createPages({ service, pages: { view, brandingOf } }: ExtensionContext, book: ConnectionBook) {
+  const action = service.url(identitiesPath(service));
 
   const page = async (ctx: Context, here: BrowserSignIn, model: Omit<View, 'form' | 'title'>): Promise<void> =>
     view(ctx, {
       ...(await brandingOf(here.account.tenant.id)),
       title: 'connections.own.title',
-      form: { action: url(path), subject: subjectOf(here) },
+      form: { action, subject: subjectOf(here) },
       ...model,
     });
 
   const titleOf = async ({ idp }: ExternalIdentity): Promise<Text> => ({ plain: (await book.get(idp))?.name ?? idp });
 
-  async function list(ctx: Context, here: BrowserSignIn, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
-    const { externalIdentities } = here.account.person.user;
-    const entries = await Promise.all(
-      externalIdentities.map(async (identity) => {
-        const title = await titleOf(identity);
-        const line: Text = { plain: identity.subject };
-        if (!isRemovable(here, identity)) return { title, lines: [line, 'connections.own.inUse'] };
-        return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
-      }),
-    );
-    await page(ctx, here, {
-      lead: entries.length > 0 ? 'connections.own.lead' : 'connections.own.none',
-      ...(problem ? { problem: problem.text, status: problem.status } : {}),
-      parts: entries.length > 0 ? [{ part: 'entries', entries }] : [],
-    });
-  }
+  return {
+    async list(ctx: Context, here: BrowserSignIn, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
+      const entries = await Promise.all(
+        here.account.person.user.externalIdentities.map(async (identity) => {
+          const title = await titleOf(identity);
+          const line: Text = { plain: identity.subject };
+          if (!isRemovable(here, identity)) return { title, lines: [line, 'connections.own.inUse'] };
+          return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
+        }),
+      );
+      await page(ctx, here, {
+        lead: entries.length > 0 ? 'connections.own.lead' : 'connections.own.none',
+        ...(problem ? { problem: problem.text, status: problem.status } : {}),
+        parts: entries.length > 0 ? [{ part: 'entries', entries }] : [],
+      });
+    },
 
-  const ask = async (ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> =>
-    page(ctx, here, {
-      lead: await titleOf(identity),
-      parts: [
-        { part: 'text', text: 'connections.own.ends' },
-        { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
-        { part: 'link', text: 'connections.own.back', href: url(path) },
-      ],
-    });
+    ask: async (ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> =>
+      page(ctx, here, {
+        lead: await titleOf(identity),
+        parts: [
+          { part: 'text', text: 'connections.own.ends' },
+          { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
+          { part: 'link', text: 'connections.own.back', href: action },
+        ],
+      }),
+
+    signedOut: (ctx: Context): Promise<void> =>
+      view(ctx, {
+        title: 'connections.own.title',
+        problem: 'connections.own.signedOut',
+        status: 403,
+        parts: [{ part: 'link', text: 'connections.again', href: action }],
+      }),
+  };
+}
+
+export function identityRoutes(router: ExtensionRouter, context: ExtensionContext, book: ConnectionBook): void {
+  const {
+    service: { url },
+    directory,
+  } = context;
+  const path = identitiesPath(context.service);
+  const ownPage = pageOf(context);
+  const { list, ask, signedOut } = createPages(context, book);
 
   /** Removes the identity and ends every sign-in of the user. Signs this browser in again, because it has just proven a sign-in. */
   async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
@@ -106,13 +118,7 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
 
   router.get(`${path}/return`, async (ctx: Context) => {
     const next = await ownPage.returned(ctx);
-    if (next !== undefined) return redirectByGet(ctx, url(next));
-    await view(ctx, {
-      title: 'connections.own.title',
-      problem: 'connections.own.signedOut',
-      status: 403,
-      parts: [{ part: 'link', text: 'connections.again', href: url(path) }],
-    });
+    return next === undefined ? signedOut(ctx) : redirectByGet(ctx, url(next));
   });
 
   router.get(path, async (ctx: Context) => {
@@ -120,14 +126,16 @@ export function identityRoutes(router: Router, context: ExtensionContext, book: 
     if (here) await list(ctx, here);
   });
 
-  router.post(path, form, async (ctx: Context) => {
-    const here = await ownPage.present(ctx, path);
-    if (!here) return;
-    if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return list(ctx, here, { text: 'connections.own.foreign', status: 403 });
-    const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
-    const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && isRemovable(here, one));
-    if (!identity) return redirectByGet(ctx, url(path));
-    if (formField(ctx, 'removed') === '') return ask(ctx, here, identity);
-    await remove(ctx, here, identity);
+  router.postForm(path, {
+    open: (ctx) => ownPage.present(ctx, path),
+    subject: subjectOf,
+    again: (ctx, here) => list(ctx, here, { text: 'connections.own.foreign', status: 403 }),
+    async take(ctx, here) {
+      const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
+      const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && isRemovable(here, one));
+      if (!identity) return redirectByGet(ctx, url(path));
+      if (formField(ctx, 'removed') === '') return ask(ctx, here, identity);
+      await remove(ctx, here, identity);
+    },
   });
 }

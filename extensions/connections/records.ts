@@ -1,18 +1,22 @@
 /** What is kept of connections, and of the sign-ins that are under way at their providers. */
-import { type ArtifactKind, defineCollection, type ExtensionRow, line, type Static, Type, type Voucher } from '../../lib/extension-door.js';
+import {
+  type ArtifactKind,
+  defineCollection,
+  type ExtensionRow,
+  line,
+  oneOf,
+  type Static,
+  strict,
+  Type,
+  type Voucher,
+} from '../../lib/extension-door.js';
 
-const strict = { additionalProperties: false } as const;
 const text = () => Type.String();
 const optional = Type.Optional;
 
 /** A claim and the field that it fills. */
 const Mapped = () =>
-  optional(
-    Type.Object(
-      { claim: Type.String({ minLength: 1, maxLength: 200 }), update: optional(Type.Boolean()) },
-      { additionalProperties: false },
-    ),
-  );
+  optional(Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }), update: optional(Type.Boolean()) }, strict));
 export const Mapping = Type.Object(
   {
     userName: optional(Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }) }, strict)),
@@ -46,8 +50,6 @@ const keyAlgorithms = ['RS256', 'ES256'] as const;
 /** Parameters of e-ID providers, which go on as they come. */
 export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
-const oneOf = <const Values extends readonly string[]>(values: Values) =>
-  Type.Union(values.map((value) => Type.Literal(value as Values[number])));
 const names = (maxItems = 20) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems, uniqueItems: true });
 const parameterName = () => Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_.-]{0,99}$' });
 

@@ -1,8 +1,16 @@
 /** What comes back from providers, and the steps of a sign-in that follow. */
 import { createHash, randomBytes } from 'node:crypto';
-import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, IdpError, type Interaction, present, redirectByGet } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  type ExtensionRouter,
+  formField,
+  IdpError,
+  type Interaction,
+  type PostForm,
+  present,
+  redirectByGet,
+} from '../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from './book.js';
 import type { ConnectionMethod } from './method.js';
 import { NONE, type Pages } from './pages.js';
@@ -32,7 +40,7 @@ const answered = ['code', 'state', 'iss', 'error'] as const;
 const MAX_BYTES = 16 * 1024;
 const REFUSED = 'sign-in by a connection refused';
 
-export function connectionRoutes(router: Router, parts: RouteParts): void {
+export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): void {
   const { context, book, providers, people, pages, method } = parts;
   const {
     service: { own, url, logger },
@@ -58,7 +66,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     if (!kept || String(parameters).length > MAX_BYTES) return pages.lost(ctx);
     redirectByGet(ctx, url(`${own}/interaction/${kept.uid}/connections/${encodeURIComponent(idOf(ctx))}?${parameters}`));
   });
-  router.post(callbackPath(own, ':id'), async (ctx: Context) => {
+  router.postWithoutCsrf(callbackPath(own, ':id'), async (ctx: Context) => {
     // A form for no connection is not kept, because anybody can post it.
     if (!(await book.get(idOf(ctx)))) return pages.lost(ctx);
     await postedForms.sendOn(ctx, callbackPath(own, encodeURIComponent(idOf(ctx))), answered);
@@ -150,17 +158,18 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     await pages.refused(ctx, interaction, connection, 'wrongTenant');
   };
 
-  /** The interaction of a form that came from its page. */
-  async function posted(ctx: Context): Promise<Interaction | undefined> {
-    const interaction = await interactions.load(ctx);
-    if (!interaction) return undefined;
-    if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
-    throw new IdpError('invalid_request');
-  }
+  /** Returns the route of a form of these pages, which are steps of a sign-in. */
+  const posted = (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
+    whileImpersonating: true,
+    open: (ctx) => interactions.load(ctx),
+    subject: ({ uid }) => uid,
+    again() {
+      throw new IdpError('invalid_request');
+    },
+    take,
+  });
 
-  router.post(`${base}/connection/account`, form, async (ctx: Context) => {
-    const interaction = await posted(ctx);
-    if (!interaction) return;
+  async function takeAccount(ctx: Context, interaction: Interaction): Promise<void> {
     const [oid = '', idp = '', digest = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
     const connection = await book.get(oid === NONE ? formField(ctx, 'idp') : idp);
     if (oid === NONE && isActive(connection)) {
@@ -181,19 +190,20 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     const chosen = opening.isClaim ? await people.acknowledge(connection, opening) : opening.account;
     if (!chosen) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     await signIn(ctx, interaction, connection, proven, { ...opening, account: chosen });
-  });
+  }
 
   const link = linkRoutes(router, { ...parts, posted, signIn });
 
-  router.post(`${base}/connection/again`, form, async (ctx: Context) => {
-    const interaction = await posted(ctx);
-    if (!interaction) return;
+  async function takeAgain(ctx: Context, interaction: Interaction): Promise<void> {
     if (formField(ctx, 'step') === 'link') return link.begin(ctx, interaction);
     const idp = formField(ctx, 'idp');
     const connection = await book.get(idp);
     if (formField(ctx, 'another') === 'yes' && isActive(connection)) return method.send(ctx, interaction, connection, { another: true });
     if (!(await interactions.begin(ctx, interaction, idp))) redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-  });
+  }
+
+  router.postForm(`${base}/connection/account`, posted(takeAccount));
+  router.postForm(`${base}/connection/again`, posted(takeAgain));
 
   router.get(`${own}/connections/:id/jwks`, async (ctx: Context) => {
     const connection = await book.get(idOf(ctx));

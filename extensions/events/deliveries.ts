@@ -7,12 +7,13 @@ import {
   pageOf,
   pageOfRows,
   pageQuery,
+  strict,
   Type,
 } from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
 import { deadLetters } from './records.js';
 import { REPLAY } from './replay.js';
-import { Delivery, strict, TestResult } from './schemas.js';
+import { Delivery, TestResult } from './schemas.js';
 import { read, webhooksOf, write } from './webhook-requests.js';
 
 export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt, path: string): readonly Operation[] {

@@ -1,5 +1,5 @@
 /** The pull feed. */
-import { defineOperation, type OperationRequest, pageOf, present, Type } from '../../lib/extension-door.js';
+import { defineOperation, type OperationRequest, pageOf, present, strict, Type } from '../../lib/extension-door.js';
 
 /** @see CloudEvents 1.0 §3 */
 export const Event = Type.Object(
@@ -28,7 +28,7 @@ const query = Type.Object(
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
     after: Type.Optional(Type.String({ pattern: '^\\d{16}$', description: '`next` of the page before, or the `sequence` of an event' })),
   },
-  { additionalProperties: false },
+  strict,
 );
 
 interface FeedQuery {

@@ -1,7 +1,15 @@
 /** What is kept of webhooks: the subscriptions, how far each came in the feed, and what could not be delivered. */
-import { defineCollection, type EventName, type ExtensionRow, type IdpEvent, type Static, Type } from '../../lib/extension-door.js';
+import {
+  defineCollection,
+  type EventName,
+  type ExtensionRow,
+  type IdpEvent,
+  oneOf,
+  type Static,
+  strict,
+  Type,
+} from '../../lib/extension-door.js';
 
-const strict = { additionalProperties: false } as const;
 const instant = () => Type.String();
 const sequence = () => Type.String({ pattern: '^\\d{16}$' });
 
@@ -11,9 +19,9 @@ const Webhook = Type.Object(
     description: Type.Optional(Type.String()),
     /** Absent: all. */
     types: Type.Optional(Type.Array(Type.String())),
-    status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
+    status: oneOf(['active', 'disabled']),
     /** Why the service switched it off. */
-    reason: Type.Optional(Type.Union([Type.Literal('failing'), Type.Literal('gone')])),
+    reason: Type.Optional(oneOf(['failing', 'gone'])),
     /** The newest first, encrypted. */
     secrets: Type.Array(Type.String()),
     /** Where in the feed it began. */

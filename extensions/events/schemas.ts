@@ -1,9 +1,8 @@
 /** What the operations of webhooks take and answer. */
-import { line, Type } from '../../lib/extension-door.js';
+import { line, oneOf, strict, Type } from '../../lib/extension-door.js';
 import { Event } from './feed.js';
 
-export const strict = { additionalProperties: false } as const;
-const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const status = oneOf(['active', 'disabled']);
 const url = Type.String({ maxLength: 2000, description: 'https; outside production http as well, at a loopback address' });
 const description = line();
 const types = Type.Array(Type.String({ pattern: '^[A-Z][A-Za-z]*$' }), { minItems: 1, maxItems: 100, uniqueItems: true });
@@ -24,7 +23,7 @@ const members = {
   description: Type.Optional(description),
   types: Type.Optional(types),
   status,
-  reason: Type.Optional(Type.Union([Type.Literal('failing'), Type.Literal('gone')])),
+  reason: Type.Optional(oneOf(['failing', 'gone'])),
   position: Type.String({ description: 'The last event that was delivered, or passed over' }),
   attempts: Type.Optional(Type.Integer({ description: 'Of the next event, as long as none was taken' })),
   failingSince: Type.Optional(Type.String()),

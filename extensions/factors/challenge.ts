@@ -1,10 +1,17 @@
 /** The second factor at a sign-in: a code, a passkey, or a recovery code. */
-import type Router from '@koa/router';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, present, redirectByGet, type Text, type ViewPart } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  type ExtensionRouter,
+  formField,
+  present,
+  redirectByGet,
+  type Text,
+  type ViewPart,
+} from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
-import { createGuesses } from './guesses.js';
+import { type Attempt, createGuesses } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import type { FactorRow } from './records.js';
@@ -18,6 +25,8 @@ interface Problem {
   /** No more codes are accepted in this sign-in; `code`: no more codes of the app. */
   readonly over?: 'challenge' | 'code';
 }
+
+type Guess = Extract<Attempt, { readonly succeeded: unknown }>;
 
 /** Recovery codes that are few enough to say so. */
 const FEW = 3;
@@ -107,66 +116,64 @@ export function createChallenge(
     return before !== undefined;
   }
 
-  function routes(router: Router, base: string): void {
-    router.post(`${base}/factors/code`, form, async (ctx: Context) => {
-      const step = await steps.posted(ctx);
-      if (!step) return;
-      if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
-      if (await wasProven(ctx, step)) return;
-      const [name, typed] =
-        formField(ctx, 'recovery') === ''
-          ? (['code', formField(ctx, 'code')] as const)
-          : (['recovery', formField(ctx, 'recovery')] as const);
-      const field = name === 'code' && step.own.totp ? 'code' : 'recovery';
-      if (typed.trim() === '') return show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
-      const attempt = await guesses.begin(step.interaction.uid, step.owner, name);
-      if ('isOver' in attempt) {
-        refused(ctx, step, 'challenge over');
-        return show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
-      }
-      if ('minutes' in attempt) {
-        refused(ctx, step, 'too many codes');
-        return show(ctx, step, {
-          text: { key: 'factors.challenge.often', values: { minutes: String(attempt.minutes) } },
-          status: 429,
-          over: name === 'code' ? 'code' : 'challenge',
-        });
-      }
-      if (name === 'recovery') {
-        const left = await attempt.check(() => enrolled.recoveryCodes.use(step.owner, step.own, typed));
-        if (left === undefined) {
-          refused(ctx, step, 'wrong recovery code');
-          await attempt.failed();
-          return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
-        }
-        await attempt.succeeded();
-        return steps.prove(ctx, step, left <= FEW ? { left } : {});
-      }
-      const outcome = await attempt.check(() => enrolled.useTotp(step.owner, step.own, typed));
-      if (outcome !== 'right') {
-        refused(ctx, step, `${outcome} code`);
-        await attempt.failed();
-        return show(ctx, step, { field: 'code', text: `factors.challenge.code${outcome === 'wrong' ? 'Wrong' : 'Reused'}`, status: 400 });
-      }
-      await attempt.succeeded();
-      return steps.prove(ctx, step);
-    });
+  async function takeCode(ctx: Context, step: Step): Promise<void> {
+    if (await wasProven(ctx, step)) return;
+    const [name, typed] =
+      formField(ctx, 'recovery') === '' ? (['code', formField(ctx, 'code')] as const) : (['recovery', formField(ctx, 'recovery')] as const);
+    const field = name === 'code' && step.own.totp ? 'code' : 'recovery';
+    if (typed.trim() === '') return show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
+    const attempt = await guesses.begin(step.interaction.uid, step.owner, name);
+    if ('isOver' in attempt) {
+      refused(ctx, step, 'challenge over');
+      return show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
+    }
+    if ('minutes' in attempt) {
+      refused(ctx, step, 'too many codes');
+      const text = { key: 'factors.challenge.often', values: { minutes: String(attempt.minutes) } };
+      return show(ctx, step, { text, status: 429, over: name === 'code' ? 'code' : 'challenge' });
+    }
+    return name === 'recovery' ? takeRecoveryCode(ctx, step, typed, attempt) : takeAppCode(ctx, step, typed, attempt);
+  }
 
-    router.post(`${base}/factors/passkey`, form, async (ctx: Context) => {
-      const step = await steps.posted(ctx);
-      if (!step) return;
-      if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
-      if (await wasProven(ctx, step)) return;
-      const given = readAnswer<AuthenticationResponseJSON>(ctx);
-      const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
-      const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
-      const isCounted = step.own.passkeys.some(({ id }) => id === row?.id);
-      if (!row || !isCounted || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
-        refused(ctx, step, 'wrong passkey');
-        return show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
-      }
-      return steps.prove(ctx, step);
-    });
+  async function takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: Guess): Promise<void> {
+    const left = await guess.check(() => enrolled.recoveryCodes.use(step.owner, step.own, typed));
+    if (left === undefined) {
+      refused(ctx, step, 'wrong recovery code');
+      await guess.failed();
+      return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
+    }
+    await guess.succeeded();
+    return steps.prove(ctx, step, left <= FEW ? { left } : {});
+  }
+
+  async function takeAppCode(ctx: Context, step: Step, typed: string, guess: Guess): Promise<void> {
+    const outcome = await guess.check(() => enrolled.useTotp(step.owner, step.own, typed));
+    if (outcome !== 'right') {
+      refused(ctx, step, `${outcome} code`);
+      await guess.failed();
+      return show(ctx, step, { field: 'code', text: `factors.challenge.code${outcome === 'wrong' ? 'Wrong' : 'Reused'}`, status: 400 });
+    }
+    await guess.succeeded();
+    return steps.prove(ctx, step);
+  }
+
+  async function takePasskey(ctx: Context, step: Step): Promise<void> {
+    if (await wasProven(ctx, step)) return;
+    const given = readAnswer<AuthenticationResponseJSON>(ctx);
+    const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
+    const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
+    const isCounted = step.own.passkeys.some(({ id }) => id === row?.id);
+    if (!row || !isCounted || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
+      refused(ctx, step, 'wrong passkey');
+      return show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
+    }
+    return steps.prove(ctx, step);
+  }
+
+  function routes(router: ExtensionRouter, base: string): void {
+    const foreign = (ctx: Context, step: Step) => show(ctx, step, { text: 'factors.foreign', status: 403 });
+    router.postForm(`${base}/factors/code`, steps.posted(foreign, takeCode));
+    router.postForm(`${base}/factors/passkey`, steps.posted(foreign, takePasskey));
   }
 
   return { show, routes };

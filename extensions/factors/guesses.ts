@@ -4,10 +4,8 @@
  * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and
  * limits of their own, so that a stranger who uses up the codes of the app does not lock the owner out.
  */
-import { type Account, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
+import { type Account, DAY_MS, type ExtensionContext, MINUTE_MS, minutesUntil } from '../../lib/extension-door.js';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Codes that one sign-in may try. */
 const PER_CHALLENGE = { limit: 5, windowMs: 60 * MINUTE_MS };
 /** Codes of each kind that all sign-ins of an account may try. */

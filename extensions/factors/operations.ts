@@ -7,6 +7,8 @@ import {
   IdpError,
   type Operation,
   type OperationRequest,
+  oneOf,
+  strict,
   Type,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
@@ -17,7 +19,7 @@ const text = () => Type.String();
 const Factor = Type.Object(
   {
     id: text(),
-    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('recovery')]),
+    kind: oneOf(['totp', 'passkey', 'recovery']),
     name: Type.Optional(Type.String()),
     createdAt: Type.String({ description: 'ISO 8601' }),
     lastUsedAt: Type.Optional(Type.String({ description: 'ISO 8601' })),
@@ -70,7 +72,7 @@ export const factorOperations = ({ records: { collection }, sessions }: Extensio
             }),
           ),
         },
-        { additionalProperties: false },
+        strict,
       ),
       async handle(request) {
         const { all, refused, unreadable } = await enrolled.of(await ownerIn(request));

@@ -1,5 +1,4 @@
 /** The signed-in person's own factors: a list, and what adds and removes them. Each change takes a sign-in of the last ten minutes. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
@@ -7,11 +6,12 @@ import {
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   IdpError,
   type InternalClients,
   type OwnPage,
+  type PostForm,
   redirectByGet,
   type Text,
   type View,
@@ -53,7 +53,6 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
   const {
     service: { url },
     directory,
-    http: { csrf },
     pages: { view, brandingOf },
   } = context;
   const base = ownPath(context.service);
@@ -79,13 +78,13 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
   const page = async (ctx: Context, { tenant }: Account, model: View): Promise<void> =>
     view(ctx, { ...(await brandingOf(tenant.id)), ...model });
 
-  /** The same, for a form of our page. */
-  async function posted(ctx: Context): Promise<Here | undefined> {
-    const found = await here(ctx);
-    if (!found || csrf.check(ctx, subjectOf(found), formField(ctx, 'csrf'))) return found;
-    await list(ctx, found, { text: 'factors.foreign', status: 403 });
-    return undefined;
-  }
+  /** Returns the route of a form of this page. */
+  const posted = (take: PostForm<Here>['take']): PostForm<Here> => ({
+    open: here,
+    subject: subjectOf,
+    again: (ctx, found) => list(ctx, found, { text: 'factors.foreign', status: 403 }),
+    take,
+  });
 
   const nameOf = ({ kind }: Pick<FactorRow, 'kind'>): Text => `factors.kind.${kind}`;
   const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
@@ -189,7 +188,19 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     return outcome.codes ? showCodes(ctx, found, outcome.codes) : redirectByGet(ctx, url(base));
   };
 
-  return function routes(router: Router): void {
+  async function takeList(ctx: Context, found: Here): Promise<void> {
+    const { own, owner, added } = found.enrolling;
+    const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
+    const row = removableOf(own).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
+    if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
+    if (row) return showRemoval(ctx, found, row);
+    if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
+    if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
+      return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, added.vouchedBy, added.by));
+    return redirectByGet(ctx, url(base));
+  }
+
+  return function routes(router: ExtensionRouter): void {
     router.get(`${base}/return`, async (ctx: Context) => {
       const next = await ownPage.returned(ctx);
       if (next !== undefined) return redirectByGet(ctx, url(next));
@@ -206,19 +217,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       if (found) await list(ctx, found);
     });
 
-    router.post(base, form, async (ctx: Context) => {
-      const found = await posted(ctx);
-      if (!found) return;
-      const { own, owner, added } = found.enrolling;
-      const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
-      const row = removableOf(own).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
-      if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
-      if (row) return showRemoval(ctx, found, row);
-      if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
-      if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
-        return showCodes(ctx, found, await enrolled.recoveryCodes.renew(owner, added.vouchedBy, added.by));
-      return redirectByGet(ctx, url(base));
-    });
+    router.postForm(base, posted(takeList));
 
     router.get(`${base}/app`, async (ctx: Context) => {
       const found = await here(ctx);
@@ -227,15 +226,18 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       await showApp(ctx, found);
     });
 
-    router.post(`${base}/app`, form, async (ctx: Context) => {
-      const found = await posted(ctx);
-      if (found) await done(ctx, found, await enrolment.addApp(ctx, found.enrolling), (problem) => showApp(ctx, found, problem));
-    });
+    router.postForm(
+      `${base}/app`,
+      posted(async (ctx, found) =>
+        done(ctx, found, await enrolment.addApp(ctx, found.enrolling), (problem) => showApp(ctx, found, problem)),
+      ),
+    );
 
-    router.post(`${base}/passkey`, form, async (ctx: Context) => {
-      const found = await posted(ctx);
-      if (found)
-        await done(ctx, found, await enrolment.addPasskey(ctx, found.enrolling), (text) => list(ctx, found, { text, status: 400 }));
-    });
+    router.postForm(
+      `${base}/passkey`,
+      posted(async (ctx, found) =>
+        done(ctx, found, await enrolment.addPasskey(ctx, found.enrolling), (text) => list(ctx, found, { text, status: 400 })),
+      ),
+    );
   };
 }

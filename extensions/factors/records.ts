@@ -6,8 +6,10 @@ import {
   type ExtensionRows,
   type FoundRows,
   IdpError,
+  oneOf,
   present,
   type Static,
+  strict,
   Type,
 } from '../../lib/extension-door.js';
 
@@ -17,7 +19,7 @@ const Factor = Type.Object(
     userId: Type.String(),
     personId: Type.String(),
     /** A row holds the member that its kind names, and none of the other two. */
-    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('recovery')]),
+    kind: oneOf(['totp', 'passkey', 'recovery']),
     /** What there is one of: an authenticator app and a set of recovery codes for each user, a passkey for each credential id. */
     slot: Type.String(),
     name: Type.Optional(Type.String()),
@@ -40,7 +42,7 @@ const Factor = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  strict,
 );
 
 export type Factor = Static<typeof Factor>;

@@ -1,7 +1,13 @@
 /** The requirement that serves the demand `mfa`: the challenge for who has a factor, enrolment for who has none. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { attributionOf, type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
+import {
+  attributionOf,
+  type ExtensionContext,
+  type ExtensionRouter,
+  type Requirement,
+  redirectByGet,
+  type Text,
+} from '../../lib/extension-door.js';
 import { createChallenge } from './challenge.js';
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
@@ -121,34 +127,27 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     },
   };
 
-  function routes(router: Router): void {
+  const enrol = (add: 'addApp' | 'addPasskey') => async (ctx: Context, step: Step) => {
+    const before = await steps.provenIn(step);
+    const enrolling = await enrollingOf(step);
+    // Who has a factor proves it: this page is for those who have none.
+    if (before !== undefined || (step.own.isEnrolled && !(await enrolment.wasAdded(enrolling))))
+      return redirectByGet(ctx, steps.at(step.interaction));
+    if (!isFresh(step)) return signInAgain(ctx, step);
+    const outcome = await enrolment[add](ctx, enrolling);
+    if ('problem' in outcome)
+      return showEnrolment(ctx, step, { text: outcome.problem, ...(outcome.isOfField ? { isOfField: true } : {}), status: 400 });
+    return steps.prove(ctx, step, outcome);
+  };
+
+  function routes(router: ExtensionRouter): void {
     const base = `${own}/interaction/:uid`;
+    const foreign = (ctx: Context, step: Step) => showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
+    const toPage = (ctx: Context, step: Step) => redirectByGet(ctx, steps.at(step.interaction));
     challenge.routes(router, base);
-
-    const enrol = (add: 'addApp' | 'addPasskey') => async (ctx: Context) => {
-      const step = await steps.posted(ctx);
-      if (!step) return;
-      if (!step.isGenuine) return showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
-      const before = await steps.provenIn(step);
-      const enrolling = await enrollingOf(step);
-      // Who has a factor proves it: this page is for those who have none.
-      if (before !== undefined || (step.own.isEnrolled && !(await enrolment.wasAdded(enrolling))))
-        return redirectByGet(ctx, steps.at(step.interaction));
-      if (!isFresh(step)) return signInAgain(ctx, step);
-      const outcome = await enrolment[add](ctx, enrolling);
-      if ('problem' in outcome)
-        return showEnrolment(ctx, step, { text: outcome.problem, ...(outcome.isOfField ? { isOfField: true } : {}), status: 400 });
-      return steps.prove(ctx, step, outcome);
-    };
-    router.post(`${base}/factors/enrol`, form, enrol('addApp'));
-    router.post(`${base}/factors/enrol-passkey`, form, enrol('addPasskey'));
-
-    router.post(`${base}/factors/seen`, form, async (ctx: Context) => {
-      const step = await steps.posted(ctx);
-      if (!step) return;
-      if (!step.isGenuine) return redirectByGet(ctx, steps.at(step.interaction));
-      return steps.saw(ctx, step);
-    });
+    router.postForm(`${base}/factors/enrol`, steps.posted(foreign, enrol('addApp')));
+    router.postForm(`${base}/factors/enrol-passkey`, steps.posted(foreign, enrol('addPasskey')));
+    router.postForm(`${base}/factors/seen`, steps.posted(toPage, steps.saw));
   }
 
   return { requirement, routes };

@@ -1,6 +1,6 @@
 /** A sign-in that waits for a second factor: whose it is, and what was proven in it. */
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, type Interaction, type PostForm, redirectByGet } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
 import type { OwnFactors } from './factor-rows.js';
 import { proven, seen } from './records.js';
@@ -29,7 +29,6 @@ export function createSteps(context: ExtensionContext, enrolled: Enrolled) {
     service: { own, url },
     signIn: { interactions },
     directory,
-    http: { csrf },
     records: { artifact },
   } = context;
   const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
@@ -55,15 +54,20 @@ export function createSteps(context: ExtensionContext, enrolled: Enrolled) {
     of,
     strengthen,
 
-    /** Where the form of a step is posted to: the step, and whether the form came from our page. Undefined once the request was answered. */
-    async posted(ctx: Context): Promise<(Step & { readonly isGenuine: boolean }) | undefined> {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return undefined;
-      const step = await of(interaction);
-      // Another page's turn: nothing that is posted here counts.
-      if (!step) redirectByGet(ctx, at(interaction));
-      return step && { ...step, isGenuine: csrf.check(ctx, interaction.uid, formField(ctx, 'csrf')) };
-    },
+    /** Returns the route of a step's form. No step belongs to an impersonated sign-in, so an impersonator is sent back to the sign-in. */
+    posted: (again: PostForm<Step>['again'], take: PostForm<Step>['take']): PostForm<Step> => ({
+      whileImpersonating: true,
+      async open(ctx) {
+        const interaction = await interactions.load(ctx);
+        const step = interaction && (await of(interaction));
+        // Another page's turn: nothing that is posted here counts.
+        if (interaction && !step) redirectByGet(ctx, at(interaction));
+        return step;
+      },
+      subject: ({ interaction }) => interaction.uid,
+      again,
+      take,
+    }),
 
     /** What was proven in this sign-in and is still to be shown; `done` where nothing is. */
     async provenIn(step: Step): Promise<Proven | 'done' | undefined> {

@@ -1,13 +1,15 @@
 /** The script by which applications show that somebody acts as their user: the same for everybody. */
 import { hash } from 'node:crypto';
-import type Router from '@koa/router';
-import type { ExtensionContext } from '../../lib/extension-door.js';
+import type { ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import { bannerScript } from './banner-script.js';
 
 /** Seconds that browsers keep it. */
 const KEPT_SECONDS = 3600;
 
-export function bannerRoutes(router: Router, { service: { issuer, locales, own, url }, pages: { texts } }: ExtensionContext): void {
+export function bannerRoutes(
+  router: ExtensionRouter,
+  { service: { issuer, locales, own, url }, pages: { texts } }: ExtensionContext,
+): void {
   const words = Object.fromEntries(
     locales.map((locale) => {
       const of = texts(locale);

@@ -1,12 +1,11 @@
 /** How acting as somebody else begins: the requirement that serves `impersonate`, and what its pages post. Nothing begins without a posted reason. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
   type BrowserSignIn,
   cleanCode,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   type Interaction,
   isBlank,
@@ -42,7 +41,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     signIn: { interactions },
     directory,
     claims,
-    http: { csrf, requestId },
+    http: { requestId },
   } = context;
   const pages = createPages(context);
   const search = createSearch(directory, rules);
@@ -214,26 +213,36 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     },
   };
 
-  function routes(router: Router): void {
-    router.post(`${own}/interaction/:uid/impersonate`, form, async (ctx: Context) => {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return;
-      const step = await stepOf(ctx, interaction);
-      if (!step && (await context.signIn.toEnd(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
-      if (!step) return beginAnew(ctx, interaction);
-      if (step.operators.length === 0) return deny(ctx, interaction);
-      const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
-      const { csrf: token, step: kind, tid, query, searched, after, choose, user } = posted;
-      if (!csrf.check(ctx, interaction.uid, token)) return showWho(ctx, step, {}, foreign);
-      if (after !== undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(searched && { query: searched }), after });
-      const oid = choose ?? (kind === 'who' ? undefined : user);
-      if (oid === undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(query && { query }) });
-      const target = await targetOf(step, oid);
-      if (!target) return showWho(ctx, step, { ...(tid && { tid }) }, refused);
-      if (kind === 'again') return signInAgain(ctx, step, target);
-      if (choose !== undefined || kind !== 'start' || takesFactor(step, target)) return showWhy(ctx, step, target);
-      return start(ctx, step, target);
+  function routes(router: ExtensionRouter): void {
+    router.postForm(`${own}/interaction/:uid/impersonate`, {
+      // An impersonator who sends the form again is led to the page that ends the impersonation.
+      whileImpersonating: true,
+      async open(ctx) {
+        const interaction = await interactions.load(ctx);
+        const step = interaction && (await stepOf(ctx, interaction));
+        if (!interaction || (step && step.operators.length > 0)) return step;
+        if (step) await deny(ctx, interaction);
+        else if ((await context.signIn.toEnd(ctx))?.act) redirectByGet(ctx, url(`${own}/impersonation`));
+        else await beginAnew(ctx, interaction);
+        return undefined;
+      },
+      subject: ({ interaction }) => interaction.uid,
+      again: (ctx, step) => showWho(ctx, step, {}, foreign),
+      take,
     });
+  }
+
+  async function take(ctx: Context, step: Step): Promise<void> {
+    const posted = parametersOf(ctx, ['step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
+    const { step: kind, tid, query, searched, after, choose, user } = posted;
+    if (after !== undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(searched && { query: searched }), after });
+    const oid = choose ?? (kind === 'who' ? undefined : user);
+    if (oid === undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(query && { query }) });
+    const target = await targetOf(step, oid);
+    if (!target) return showWho(ctx, step, { ...(tid && { tid }) }, refused);
+    if (kind === 'again') return signInAgain(ctx, step, target);
+    if (choose !== undefined || kind !== 'start' || takesFactor(step, target)) return showWhy(ctx, step, target);
+    return start(ctx, step, target);
   }
 
   return { requirement, routes };

@@ -1,5 +1,16 @@
 /** Impersonations as a resource of the admin API: who acts, or acted, as whom and why; and their end. */
-import { defineOperation, type ExtensionContext, type Operation, pageOf, pageQuery, type Static, Type } from '../../lib/extension-door.js';
+import {
+  defineOperation,
+  type ExtensionContext,
+  instant,
+  type Operation,
+  oneOf,
+  pageOf,
+  pageQuery,
+  type Static,
+  strict,
+  Type,
+} from '../../lib/extension-door.js';
 import type { Book } from './book.js';
 import { createImpersonationList } from './list.js';
 import { ends, type ImpersonationRow } from './records.js';
@@ -7,9 +18,7 @@ import { ends, type ImpersonationRow } from './records.js';
 const LIST = '/tenants/{tid}/impersonations';
 const ONE = `${LIST}/{id}`;
 
-const strict = { additionalProperties: false } as const;
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const status = () => Type.Union([Type.Literal('active'), Type.Literal('ended')]);
+const status = () => oneOf(['active', 'ended']);
 
 const Impersonation = Type.Object(
   {
@@ -25,7 +34,7 @@ const Impersonation = Type.Object(
     startedAt: instant('when it began'),
     endsAt: instant('when it ends at the latest'),
     endedAt: Type.Optional(instant('when it ended')),
-    endedBy: Type.Optional(Type.Union(ends.map((end) => Type.Literal(end)))),
+    endedBy: Type.Optional(oneOf(ends)),
   },
   { $id: 'Impersonation', ...strict },
 );

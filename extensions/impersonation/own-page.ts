@@ -1,17 +1,15 @@
 /** The page that says who acts as whom in this browser, and ends it. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { canParseUrl, type ExtensionContext, form, formField, parametersOf, redirectByGet } from '../../lib/extension-door.js';
+import { canParseUrl, type ExtensionContext, type ExtensionRouter, parametersOf, redirectByGet } from '../../lib/extension-door.js';
 import { type Book, idOf } from './book.js';
 import { createPages, type Problem } from './pages.js';
 
 /** Characters of a URI that a client may register. */
 const LONGEST_URI = 2048;
 
-export function ownPage(router: Router, context: ExtensionContext, book: Book): void {
+export function ownPage(router: ExtensionRouter, context: ExtensionContext, book: Book): void {
   const {
     service: { own, url },
-    http: { csrf },
     signIn,
     directory,
     impersonation: { end: endImpersonation },
@@ -67,13 +65,19 @@ export function ownPage(router: Router, context: ExtensionContext, book: Book): 
     return found ? show(ctx, found, fields) : pages.none(ctx, next);
   });
 
-  router.post(path, form, async (ctx: Context) => {
-    const { next, fields } = await asked(ctx);
-    const found = await impersonation(ctx);
-    if (!found) return pages.none(ctx, next);
-    if (!csrf.check(ctx, found.subject, formField(ctx, 'csrf')))
-      return show(ctx, found, fields, { text: 'impersonation.foreign', status: 403 });
-    const target = next ?? url(path);
-    redirectByGet(ctx, (await endImpersonation(ctx, target)) ?? target);
+  router.postForm(path, {
+    whileImpersonating: true,
+    async open(ctx) {
+      const { next, fields } = await asked(ctx);
+      const found = await impersonation(ctx);
+      if (!found) await pages.none(ctx, next);
+      return found && { found, next, fields };
+    },
+    subject: ({ found }) => found.subject,
+    again: (ctx, { found, fields }) => show(ctx, found, fields, { text: 'impersonation.foreign', status: 403 }),
+    async take(ctx, { next }) {
+      const target = next ?? url(path);
+      redirectByGet(ctx, (await endImpersonation(ctx, target)) ?? target);
+    },
   });
 }

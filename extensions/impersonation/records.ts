@@ -7,10 +7,12 @@ import {
   type ExtensionRow,
   type ExtensionRows,
   type ImpersonationEnd,
+  oneOf,
   type PersonRef,
   present,
   type RowEvent,
   type Static,
+  strict,
   Type,
 } from '../../lib/extension-door.js';
 
@@ -30,7 +32,7 @@ const Impersonation = Type.Object(
     targetOid: text(),
     targetPersonId: text(),
     /** The claim `act`. */
-    operator: Type.Object({ oid: text(), sub: text(), tid: text() }, { additionalProperties: false }),
+    operator: Type.Object({ oid: text(), sub: text(), tid: text() }, strict),
     operatorPersonId: text(),
     /** As it was typed; absent once one of the two is erased. */
     reason: Type.Optional(text()),
@@ -38,11 +40,11 @@ const Impersonation = Type.Object(
     startedAt: Type.Date(),
     endsAt: Type.Date(),
     endedAt: Type.Optional(Type.Date()),
-    endedBy: Type.Optional(Type.Union(ends.map((end) => Type.Literal(end)))),
+    endedBy: Type.Optional(oneOf(ends)),
     /** Until its sign-in is gone. */
     open: Type.Optional(Type.Literal('yes')),
   },
-  { additionalProperties: false },
+  strict,
 );
 export type Impersonation = Static<typeof Impersonation>;
 export type ImpersonationRow = ExtensionRow<Impersonation>;

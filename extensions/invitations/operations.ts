@@ -5,16 +5,18 @@ import {
   type InvitationView,
   type Operation,
   type OperationRequest,
+  oneOf,
   type Person,
   pageOf,
   present,
   recordForms,
+  strict,
   Type,
 } from '../../lib/extension-door.js';
 
 const instant = () => Type.String({ description: 'ISO 8601' });
 const text = () => Type.String();
-const statuses = () => Type.Union([Type.Literal('pending'), Type.Literal('accepted'), Type.Literal('revoked'), Type.Literal('expired')]);
+const statuses = () => oneOf(['pending', 'accepted', 'revoked', 'expired']);
 
 const { id: _, ...asked } = recordForms.invitation.properties;
 
@@ -33,7 +35,7 @@ const Invitation = Type.Object(
     expiresAt: instant(),
     acceptedAt: Type.Optional(instant()),
   },
-  { additionalProperties: false },
+  strict,
 );
 
 const answerOf = (view: InvitationView) => ({
@@ -93,7 +95,7 @@ export const invitationOperations = (): readonly Operation[] => [
     path,
     scope: write,
     summary: 'Invites a user, in the place of an invitation that the user may have',
-    body: Type.Object({ userId: text(), ...asked }, { additionalProperties: false }),
+    body: Type.Object({ userId: text(), ...asked }, strict),
     answer: Invitation,
     status: 201,
     errors: [
@@ -148,7 +150,7 @@ export const invitationOperations = (): readonly Operation[] => [
     path: `${path}/{id}/link`,
     scope: write,
     summary: 'The link of an invitation, which proves no e-mail address from then on',
-    answer: Type.Object({ expiresAt: instant(), url: Type.String() }, { additionalProperties: false }),
+    answer: Type.Object({ expiresAt: instant(), url: Type.String() }, strict),
     errors: ['invitation_over', 'invitee_privileged'],
     async handle(request) {
       const { params, directory } = request;

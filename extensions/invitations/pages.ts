@@ -60,7 +60,7 @@ export interface FormPage {
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ pages: { brandingOf, view }, http: { csrf } }: ExtensionContext) {
+export function createPages({ pages: { brandingOf, view } }: ExtensionContext) {
   const looked = async ({ tenant, clientId, locale }: Pick<OpenedInvitation, 'tenant' | 'clientId' | 'locale'>) => ({
     ...(await brandingOf(tenant.id, clientId)),
     ...present({ uiLocales: locale }),
@@ -218,10 +218,6 @@ export function createPages({ pages: { brandingOf, view }, http: { csrf } }: Ext
         parts.push({ part: 'link', text: { key: 'invitations.done.to', values: { client: look.client?.name ?? '' } }, href });
       await view(ctx, { ...look, title: 'invitations.done.title', parts });
     },
-
-    isOfForm: (ctx: Context, ref: LinkRef, token: unknown): boolean => csrf.check(ctx, formSubject(ref), token),
-    isOfConfirmation: (ctx: Context, ref: LinkRef, oid: string, token: unknown): boolean =>
-      csrf.check(ctx, confirmSubject(ref, oid), token),
   };
 }
 
@@ -259,5 +255,5 @@ const autocompletes = { givenName: 'given-name', familyName: 'family-name', emai
 const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
 /** What the forms of a link are about. */
 export const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
-const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
+export const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
 const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

@@ -1,25 +1,33 @@
 /** A personal account that is made for an invitation where the service has no mail. With mail, the registration of the sign-in pages makes it. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
+  DAY_MS,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   hashingQueuesOf,
   IdpError,
   type PersonNames,
+  type RegistrationInput,
   type RegistrationProblem,
   type Text,
   typedField,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
 import { limits } from './applications.js';
-import { type CreateForm, ofRules } from './pages.js';
+import { type CreateForm, formSubject, ofRules } from './pages.js';
 
-const DAY_MS = 86_400_000;
+/** Why the page is shown again. */
+interface Again {
+  readonly problem?: Text;
+  readonly problems?: Required<CreateForm>['problems'];
+  readonly status?: number;
+}
+
+type Refused = (more: Again) => Promise<void>;
 
 export function personalAccountRoutes(
-  router: Router,
+  router: ExtensionRouter,
   context: ExtensionContext,
   { base, pages }: AdmissionParts,
   admissions: Admissions,
@@ -27,11 +35,13 @@ export function personalAccountRoutes(
   const {
     directory,
     impersonation: { inPerson },
-    limits: { attempts },
+    limits: { limit },
     service: { logger, now },
     http: { requestId },
   } = context;
   const { at, admittedTo, signInThere } = admissions;
+  const forms = limit('invitation forms', { of: limits.forms, in: DAY_MS });
+  const accounts = limit('invitation accounts', { of: limits.accounts, in: DAY_MS });
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
@@ -43,7 +53,7 @@ export function personalAccountRoutes(
     ctx: Context,
     { opened, personal }: Admitted,
     values: Partial<CreateForm['values']>,
-    more: { readonly problem?: Text; readonly problems?: Required<CreateForm>['problems']; readonly status?: number } = {},
+    more: Again = {},
   ): Promise<void> {
     const rules = await directory.forTenant(personal.id).registration.rules('invitation');
     if (!rules) return pages.lost(ctx);
@@ -56,53 +66,53 @@ export function personalAccountRoutes(
     });
   }
 
-  router.post(`${base}/create`, inPerson, form, async (ctx: Context) => {
-    const found = await admittedTo(ctx);
-    if (!found) return;
-    const { opened, personal } = found;
-    if (!pages.isOfForm(ctx, opened.ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    const givenName = typedField(ctx, 'givenName', 'personName');
-    const familyName = typedField(ctx, 'familyName', 'personName');
-    const email = typedField(ctx, 'email', 'address');
-    const input = { givenName, familyName, email, password: formField(ctx, 'password') };
-    const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
-    const { eventMetadata: metadata } = opened;
-    const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
-    const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
-    const forms = await attempts(JSON.stringify(['invitation forms', opened.ref.id]), DAY_MS);
-    if (forms.count > limits.forms) return refused({ status: 429, problem: 'invitations.create.often' });
-    const busy = (error: IdpError) => {
-      ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
-      return refused({ status: 503, problem: 'invitations.accept.busy' });
-    };
-    const problems = await registration.problems(input).catch((error: unknown) => {
-      if (IdpError.is(error, 'busy')) return error;
-      throw error;
-    });
-    if (problems instanceof IdpError) return busy(problems);
-    if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
-    const counter = JSON.stringify(['invitation accounts', opened.ref.id]);
-    if ((await attempts(counter, DAY_MS)).count > limits.accounts) return refused({ status: 429, problem: 'invitations.create.often' });
-    const createdAt = new Date(now());
-    try {
-      const person = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
-      const account = await directory.accounts.findByOid(person.user.id);
-      if (!account) return pages.lost(ctx);
-      logger.info(
-        { requestId: requestId(ctx), invitation: opened.ref.id, tenant: personal.id },
-        'personal account created by an invitation',
-      );
-      const proof = await directory.credentials.proofOf(account, createdAt);
-      const signIn = { oid: person.user.id, amr: ['pwd'], idp: 'local', proof };
-      await signInThere(ctx, opened, { signIn, loginHint: email });
-    } catch (error) {
-      await attempts(counter, DAY_MS, -1);
-      if (IdpError.is(error, 'user_name_taken')) return refused(taken);
-      if (!IdpError.is(error, 'busy')) throw error;
-      await busy(error);
-    }
+  router.postForm(`${base}/create`, {
+    open: (ctx) => admittedTo(ctx),
+    subject: ({ opened }) => formSubject(opened.ref),
+    again: (ctx, { opened }) => pages.foreign(ctx, opened),
+    async take(ctx, admitted) {
+      const input = inputOf(ctx);
+      const refused: Refused = (more) => showCreate(ctx, admitted, input, more);
+      try {
+        await create(ctx, admitted, input, refused);
+      } catch (error) {
+        if (IdpError.is(error, 'user_name_taken')) return refused({ status: 400, problems: { email: 'invitations.create.taken' } });
+        if (!IdpError.is(error, 'busy')) throw error;
+        ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+        return refused({ status: 503, problem: 'invitations.accept.busy' });
+      }
+    },
   });
+
+  /** Creates the account and signs it in. An account that was not created does not count. */
+  async function create(ctx: Context, { opened, personal }: Admitted, input: RegistrationInput, refused: Refused): Promise<void> {
+    const { eventMetadata: metadata, ref } = opened;
+    const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
+    const often = { status: 429, problem: 'invitations.create.often' } as const;
+    if ((await forms.attempt(ref.id)).isOver) return refused(often);
+    const problems = await registration.problems(input);
+    if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
+    const attempt = await accounts.attempt(ref.id);
+    if (attempt.isOver) return refused(often);
+    await attempt.run(async () => {
+      const createdAt = new Date(now());
+      const { user } = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
+      const account = await directory.accounts.findByOid(user.id);
+      if (!account) return await pages.lost(ctx);
+      logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: personal.id }, 'personal account created by an invitation');
+      const proof = await directory.credentials.proofOf(account, createdAt);
+      const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
+      await signInThere(ctx, opened, { signIn, loginHint: input.email });
+    });
+  }
 }
+
+const inputOf = (ctx: Context): RegistrationInput & Record<'givenName' | 'familyName', string> => ({
+  givenName: typedField(ctx, 'givenName', 'personName'),
+  familyName: typedField(ctx, 'familyName', 'personName'),
+  email: typedField(ctx, 'email', 'address'),
+  password: formField(ctx, 'password'),
+});
 
 const namesOf = ({ givenName = '', familyName = '' }: PersonNames) => ({ givenName, familyName });
 

@@ -2,13 +2,12 @@
  * Invitations with `link`: the user signs in to a personal account, or creates one, and then says that the organisation's account is to be linked to it.
  * So who links has proven both: the invitation by its link, the personal account by a sign-in after that.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
   type BrowserSignIn,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   IdpError,
   mayLinkAccounts,
@@ -19,13 +18,14 @@ import {
 import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
 import { creationOf } from './applications.js';
 import type { createFinish } from './finish.js';
+import { confirmSubject } from './pages.js';
 import { personalAccountRoutes } from './personal-account.js';
 
 interface Parts extends AdmissionParts {
   readonly signInTo: ReturnType<typeof createFinish>['signInTo'];
 }
 
-export function personalRoutes(router: Router, context: ExtensionContext, { base, pages, signInTo }: Parts) {
+export function personalRoutes(router: ExtensionRouter, context: ExtensionContext, { base, pages, signInTo }: Parts) {
   const {
     directory,
     signIn,
@@ -78,45 +78,57 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     return pages.confirm(ctx, opened, here.account, action);
   });
 
-  router.post(`${base}/confirm`, inPerson, form, async (ctx: Context) => {
-    // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
-    const found = await admittedTo(ctx, true);
-    const here = found && (await personalIn(ctx, found));
-    if (!found || !here) return;
-    const { opened } = found;
-    const { ref, tenant } = opened;
-    if (!pages.isOfConfirmation(ctx, ref, here.oid, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return signInThere(ctx, opened);
-    const action = at('confirm', ref);
-    const parent = await parentOf(here);
-    if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
-    try {
-      const { person } = await acceptance.acceptLinked(
-        ref,
-        { tid: parent.tenant.id, userId: parent.person.user.id },
-        directory.privileges.checkNone,
-        await directory.means.ofSignIn(here, here.account),
-      );
-      logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
-      // The parent's credentials, which were proven a moment ago, are those of the child by now.
-      const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
-      const { amr, idp, used, mfaIn, heldTo } = here;
-      await signInTo(ctx, { ...opened, person }, proof, {
-        amr,
-        idp,
-        ...present({ used, mfaIn, heldTo }),
-      });
-    } catch (error) {
-      if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
-      if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, opened, 'policy', action, here.oid);
-      if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
-        return pages.refused(ctx, opened, 'other', action, here.oid);
-      if (!IdpError.is(error, 'invitation_over')) throw error;
-      const now = await acceptance.open(ref);
-      if (!now || now.state === 'pending') return pages.lost(ctx);
-      return pages.over(ctx, now);
-    }
+  router.postForm(`${base}/confirm`, {
+    async open(ctx) {
+      // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
+      const admitted = await admittedTo(ctx, true);
+      const here = admitted && (await personalIn(ctx, admitted));
+      return admitted && here && { ...admitted, here };
+    },
+    subject: ({ opened, here }) => confirmSubject(opened.ref, here.oid),
+    again: (ctx, { opened }) => pages.foreign(ctx, opened),
+    async take(ctx, { opened, here }) {
+      if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return signInThere(ctx, opened);
+      const parent = await parentOf(here);
+      if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', at('confirm', opened.ref), here.oid);
+      try {
+        await accept(ctx, opened, here, parent);
+      } catch (error) {
+        await refused(ctx, opened, here, error);
+      }
+    },
   });
+
+  /** Accepts the invitation, links its account to the parent, and signs the browser in to it. */
+  async function accept(ctx: Context, opened: OpenedInvitation, here: BrowserSignIn, parent: Account): Promise<void> {
+    const { ref, tenant } = opened;
+    const { person } = await acceptance.acceptLinked(
+      ref,
+      { tid: parent.tenant.id, userId: parent.person.user.id },
+      directory.privileges.checkNone,
+      await directory.means.ofSignIn(here, here.account),
+    );
+    logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
+    // The parent's credentials, which were proven a moment ago, are those of the child by now.
+    const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
+    const { amr, idp, used, mfaIn, heldTo } = here;
+    await signInTo(ctx, { ...opened, person }, proof, {
+      amr,
+      idp,
+      ...present({ used, mfaIn, heldTo }),
+    });
+  }
+
+  async function refused(ctx: Context, opened: OpenedInvitation, { oid }: BrowserSignIn, error: unknown): Promise<void> {
+    const action = at('confirm', opened.ref);
+    if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, oid);
+    if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, opened, 'policy', action, oid);
+    if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
+      return pages.refused(ctx, opened, 'other', action, oid);
+    if (!IdpError.is(error, 'invitation_over')) throw error;
+    const now = await acceptance.open(opened.ref);
+    return !now || now.state === 'pending' ? pages.lost(ctx) : pages.over(ctx, now);
+  }
 
   return {
     /** Goes on with a link in this browser, as the person said: by a sign-in, or with a new account. */

@@ -1,14 +1,13 @@
 /** The pages of an invitation's link. Opening one changes nothing, because mail scanners open links; a form is posted by who means it. */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   accountName,
   type ExtensionContext,
+  type ExtensionRouter,
   formField,
   hashingQueuesOf,
   IdpError,
   type LinkRef,
-  linkPageRoutes,
   type OpenedInvitation,
   type Proof,
 } from '../../lib/extension-door.js';
@@ -21,7 +20,7 @@ interface JustAccepted {
   readonly proof?: Proof;
 }
 
-export function invitationRoutes(router: Router, context: ExtensionContext): void {
+export function invitationRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const {
     service: { own, url, logger },
     directory,
@@ -49,29 +48,27 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     return { oid: here.oid, name: accountName(here.account.person) };
   }
 
-  linkPageRoutes<OpenedInvitation>(router, context, {
+  router.linkPages<OpenedInvitation>({
     path: `${base}/:token`,
     async open(token) {
       const ref = acceptance.read(token);
       return ref && acceptance.open(ref);
     },
     subject: ({ ref }) => formSubject(ref),
-    async show(ctx, found) {
-      if (found.state !== 'pending') return pages.over(ctx, found);
-      return pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) });
-    },
+    state: ({ state }) => (state === 'pending' ? 'pending' : 'over'),
+    ask: async (ctx, found) => pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) }),
     take,
+    over: pages.over,
+    async takeOver(ctx, found) {
+      if (found.state !== 'accepted' || found.takes === 'link') return pages.over(ctx, found);
+      if (!(await wentOn(ctx, found))) await accept(ctx, found, undefined);
+    },
     unknown: pages.unknown,
-    foreign: (ctx, found) => pages.foreign(ctx, found, action(ctx)),
+    again: (ctx, found) => pages.foreign(ctx, found, action(ctx)),
   });
 
   async function take(ctx: Context, found: OpenedInvitation): Promise<void> {
     const { takes } = found;
-    if (found.state === 'accepted' && takes !== 'link') {
-      if (!(await wentOn(ctx, found))) await accept(ctx, found, undefined);
-      return;
-    }
-    if (found.state !== 'pending') return pages.over(ctx, found);
     const other = await otherIn(ctx, found);
     // Nobody is signed out who was not told of on the page.
     if (other && other.oid !== formField(ctx, 'over')) return pages.accept(ctx, found, { action: action(ctx), other, status: 409 });

@@ -2,14 +2,13 @@
  * The page of linked accounts. A link is made by who proves both accounts: the first by the sign-in that the link is begun with, the other by one after
  * that. Its end is for the parent, whose credentials open both, and for the child itself.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
   attributionOf,
   type BrowserSignIn,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   IdpError,
   redirectByGet,
@@ -20,36 +19,49 @@ import { createLinkRequests, pageOf } from './link-request.js';
 import { createPages, subjects } from './pages.js';
 import { idOf, pairingsOf } from './pairing.js';
 
-export function linkedAccountRoutes(router: Router, context: ExtensionContext): void {
-  const {
-    service: { own, url, logger },
-    directory,
-    http: { csrf, requestId },
-  } = context;
-  const path = `${own}/linked-accounts`;
-  const base = url(path);
-  const pages = createPages(context);
-  const requests = createLinkRequests(context);
-  const ownPage = pageOf(context);
+/** The two proven accounts of a link, and the voucher of both sign-ins. */
+interface Both {
+  readonly one: Account;
+  readonly other: Account;
+  readonly vouchedBy: Voucher | undefined;
+}
 
-  const present = (ctx: Context, state: string) => ownPage.present(ctx, state, false);
+/** A child whose link may be ended. */
+interface Ending {
+  readonly here: BrowserSignIn;
+  readonly child: Account;
+}
 
-  /** The same, for an account link. A user of a child account first meets the requirements of its parent. */
-  async function presentToLink(ctx: Context, next: string): Promise<BrowserSignIn | undefined> {
-    const here = await ownPage.present(ctx, next);
-    const parent = here && (await requests.unprovenParent(here));
-    if (!parent) return here;
-    await ownPage.signIn(ctx, next, undefined, { acrValues: `tenant:${parent.tenant.id}` });
-    return undefined;
-  }
+type Parts = ReturnType<typeof createParts>;
 
-  const confirmOf = (link: string): string => `/confirm?${new URLSearchParams({ link })}`;
-  const linkOf = (ctx: Context): string => String(ctx.query.link);
-  const isEndable = (here: Account, { person: { user } }: Account): boolean =>
-    user.parentUserId !== undefined && (user.parentUserId === idOf(here) || user.id === idOf(here));
+function createParts(context: ExtensionContext) {
+  const path = `${context.service.own}/linked-accounts`;
+  return {
+    context,
+    path,
+    base: context.service.url(path),
+    pages: createPages(context),
+    requests: createLinkRequests(context),
+    ownPage: pageOf(context),
+  };
+}
 
+export function linkedAccountRoutes(router: ExtensionRouter, context: ExtensionContext): void {
+  const parts = createParts(context);
+  listRoutes(router, parts);
+  linkRoutes(router, parts);
+  unlinkRoutes(router, parts);
+}
+
+const confirmOf = (link: string): string => `/confirm?${new URLSearchParams({ link })}`;
+const linkOf = (ctx: Context): string => String(ctx.query.link);
+const isEndable = (here: Account, { person: { user } }: Account): boolean =>
+  user.parentUserId !== undefined && (user.parentUserId === idOf(here) || user.id === idOf(here));
+
+/** The list of linked accounts. */
+function listRoutes(router: ExtensionRouter, { context: { directory }, path, base, pages, ownPage }: Parts): void {
   router.get(path, async (ctx: Context) => {
-    const here = await present(ctx, '');
+    const here = await ownPage.present(ctx, '', false);
     if (!here) return;
     const family = await directory.accounts.family(here.account.person);
     const { done } = ctx.query;
@@ -62,19 +74,36 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     );
   });
 
-  router.post(path, form, async (ctx: Context) => {
-    const here = await present(ctx, '');
-    if (!here) return;
-    if (!csrf.check(ctx, subjects.list(here.oid), formField(ctx, 'csrf'))) return pages.lost(ctx);
-    const unlink = formField(ctx, 'unlink');
-    const next = unlink === '' ? '/link' : `/unlink?${new URLSearchParams({ unlink })}`;
-    return (await ownPage.mayChange(here)) ? redirectByGet(ctx, base + next) : ownPage.signIn(ctx, next, here);
+  router.postForm(path, {
+    open: (ctx) => ownPage.present(ctx, '', false),
+    subject: ({ oid }) => subjects.list(oid),
+    again: pages.lost,
+    async take(ctx, here) {
+      const unlink = formField(ctx, 'unlink');
+      const next = unlink === '' ? '/link' : `/unlink?${new URLSearchParams({ unlink })}`;
+      return (await ownPage.mayChange(here)) ? redirectByGet(ctx, base + next) : ownPage.signIn(ctx, next, here);
+    },
   });
 
   router.get(`${path}/return`, async (ctx: Context) => {
     const next = await ownPage.returned(ctx);
     return next === undefined ? pages.lost(ctx) : redirectByGet(ctx, base + next);
   });
+}
+
+/** The steps to a new link. */
+function linkRoutes(router: ExtensionRouter, parts: Parts): void {
+  const { context, path, pages, requests, ownPage } = parts;
+  const { directory } = context;
+
+  /** Returns the sign-in of the person who links. A user of a child account first meets the requirements of its parent. */
+  async function presentToLink(ctx: Context, next: string): Promise<BrowserSignIn | undefined> {
+    const here = await ownPage.present(ctx, next);
+    const parent = here && (await requests.unprovenParent(here));
+    if (!parent) return here;
+    await ownPage.signIn(ctx, next, undefined, { acrValues: `tenant:${parent.tenant.id}` });
+    return undefined;
+  }
 
   router.get(`${path}/link`, async (ctx: Context) => {
     const here = await presentToLink(ctx, '/link');
@@ -83,9 +112,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
   });
 
   /** Returns the two proven accounts and the voucher of both sign-ins. Undefined after another page was shown. */
-  async function proven(
-    ctx: Context,
-  ): Promise<{ readonly one: Account; readonly other: Account; readonly vouchedBy: Voucher | undefined } | undefined> {
+  async function proven(ctx: Context): Promise<Both | undefined> {
     const here = await presentToLink(ctx, confirmOf(linkOf(ctx)));
     const first = here && (await requests.first(ctx, linkOf(ctx), here));
     if (here && first) {
@@ -106,36 +133,54 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
       : pages.confirm(ctx, confirmOf(linkOf(ctx)), one, other, pairings);
   });
 
-  router.post(`${path}/confirm`, form, async (ctx: Context) => {
-    const both = await proven(ctx);
-    if (!both) return;
-    const { one, other, vouchedBy } = both;
-    if (!csrf.check(ctx, subjects.link(one, other), formField(ctx, 'csrf'))) return pages.lost(ctx);
-    const pairings = await pairingsOf(context, one, other);
-    if (typeof pairings === 'string') return pages.refused(ctx, other, pairings);
-    const chosen = pairings.find(({ parent }) => idOf(parent) === formField(ctx, 'parent'));
-    if (!chosen) return pages.confirm(ctx, confirmOf(linkOf(ctx)), one, other, pairings);
-    const { parent, child } = chosen;
-    if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
-    try {
-      const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)), vouchedBy);
-      const { linking } = by.forTenant(child.tenant.id);
-      await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
-    } catch (error) {
-      if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
-      if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, other, 'policy');
-      if (IdpError.is(error, 'link_privileged')) return pages.refused(ctx, other, 'privileged');
-      if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
-      throw error;
-    }
-    logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'accounts linked by their person');
-    redirectByGet(ctx, `${base}?done=linked`);
+  router.postForm(`${path}/confirm`, {
+    open: proven,
+    subject: ({ one, other }) => subjects.link(one, other),
+    again: pages.lost,
+    take: (ctx, both) => link(ctx, both, parts),
   });
+}
+
+/** Links the accounts as the person chose, or shows why they cannot be linked. */
+async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, base, pages, requests }: Parts): Promise<void> {
+  const {
+    directory,
+    http: { requestId },
+    service: { logger },
+  } = context;
+  const pairings = await pairingsOf(context, one, other);
+  if (typeof pairings === 'string') return pages.refused(ctx, other, pairings);
+  const chosen = pairings.find(({ parent }) => idOf(parent) === formField(ctx, 'parent'));
+  if (!chosen) return pages.confirm(ctx, confirmOf(linkOf(ctx)), one, other, pairings);
+  const { parent, child } = chosen;
+  if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
+  try {
+    const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)), vouchedBy);
+    const { linking } = by.forTenant(child.tenant.id);
+    await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
+  } catch (error) {
+    if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
+    if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, other, 'policy');
+    if (IdpError.is(error, 'link_privileged')) return pages.refused(ctx, other, 'privileged');
+    if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
+    throw error;
+  }
+  logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'accounts linked by their person');
+  redirectByGet(ctx, `${base}?done=linked`);
+}
+
+/** The end of a link. */
+function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, ownPage }: Parts): void {
+  const {
+    directory,
+    http: { requestId },
+    service: { logger },
+  } = context;
 
   /** The child whose link may be ended here; undefined once something else was shown. */
-  async function endable(ctx: Context, oid: string): Promise<{ readonly here: BrowserSignIn; readonly child: Account } | undefined> {
+  async function endable(ctx: Context, oid: string): Promise<Ending | undefined> {
     const next = `/unlink?${new URLSearchParams({ unlink: oid })}`;
-    const here = await present(ctx, next);
+    const here = await ownPage.present(ctx, next, false);
     if (!here) return undefined;
     const child = await directory.accounts.findByOid(oid);
     if (child && isEndable(here.account, child) && (await ownPage.mayChange(here))) return { here, child };
@@ -148,15 +193,16 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     if (found) await pages.unlink(ctx, found.here.account, found.child);
   });
 
-  router.post(`${path}/unlink`, form, async (ctx: Context) => {
-    const found = await endable(ctx, formField(ctx, 'unlink'));
-    if (!found) return;
-    const { here, child } = found;
-    if (!csrf.check(ctx, subjects.unlink(child), formField(ctx, 'csrf'))) return pages.lost(ctx);
-    const by = directory.as(attributionOf(here, requestId(ctx)));
-    const { parentUserId = '' } = child.person.user;
-    await by.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
-    logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');
-    redirectByGet(ctx, `${base}?done=unlinked`);
+  router.postForm(`${path}/unlink`, {
+    open: (ctx) => endable(ctx, formField(ctx, 'unlink')),
+    subject: ({ child }) => subjects.unlink(child),
+    again: pages.lost,
+    async take(ctx, { here, child }) {
+      const by = directory.as(attributionOf(here, requestId(ctx)));
+      const { parentUserId = '' } = child.person.user;
+      await by.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
+      logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');
+      redirectByGet(ctx, `${base}?done=unlinked`);
+    },
   });
 }

@@ -2,15 +2,14 @@
  * The pages of two mailed links: one proves an e-mail address, and one lets the former address stop the change. In the browser that asked, the proof needs
  * a button. In any other browser it needs a sign-in to the account, because the owner of the mailbox may not be the owner of the account.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type BrowserSignIn,
   type EmailProofState,
   type ExtensionContext,
+  type ExtensionRouter,
   IdpError,
   type LinkRef,
-  linkPageRoutes,
   type OpenedEmailProof,
   type OwnPage,
   recordsOfBrowsers,
@@ -22,7 +21,7 @@ import { emailAsked, used } from './records.js';
 
 const statusOf = (state: EmailProofState): number => (state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410);
 
-export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPage: OwnPage): void {
+export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionContext, ownPage: OwnPage): void {
   const {
     service: { own, url, logger },
     directory,
@@ -33,75 +32,71 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
   const { emailProofs } = directory;
   const messages = createMessages(context);
   const askedHere = recordsOfBrowsers(context, emailAsked);
-  const usedHere = recordsOfBrowsers(context, used);
   const subjectOf = ({ id, serial }: LinkRef): string => `email proof ${id}.${serial}`;
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
-  const action = (ctx: Context): string => url(pathOf(ctx));
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
-
-  const wasHere = async (ctx: Context, { ref, state }: OpenedEmailProof): Promise<boolean> =>
-    state === 'used' && (await usedHere.read(ctx, subjectOf(ref))) !== undefined;
+  const valuesOf = ({ address, person, tenant }: OpenedEmailProof) => ({ address, userName: person.user.userName, tenant: tenant.name });
 
   /** Whether the browser speaks for the account: it asked for the proof, or the person of the account is signed in. */
   const isTheirs = async (ctx: Context, { requestId: asked, ref }: OpenedEmailProof, here: BrowserSignIn | undefined): Promise<boolean> =>
     (here?.oid === ref.id && !here.act) || (await askedHere.read(ctx, asked)) !== undefined;
 
-  async function show(ctx: Context, found: OpenedEmailProof): Promise<void> {
-    const { state, address, person, tenant, ref } = found;
-    const look = await lookOf(found);
-    const values = { address, userName: person.user.userName, tenant: tenant.name };
-    if (await wasHere(ctx, found)) {
-      const text = { key: 'passwords.proven.text', values };
-      return view(ctx, { ...look, title: 'passwords.proven.title', parts: [{ part: 'text', text }] });
-    }
-    if (state !== 'pending') {
-      const name = state === 'taken' ? 'addressTaken' : state;
-      const text = state === 'used' ? 'passwords.proven.already' : { key: `passwords.${name}.text`, values };
-      return view(ctx, { ...look, title: `passwords.${name}.title`, status: statusOf(state), parts: [{ part: 'text', text }] });
-    }
-    const here = await signIn.current(ctx);
-    const parts: readonly ViewPart[] = (await isTheirs(ctx, found, here))
-      ? [
-          { part: 'text', text: { key: 'passwords.proof.text', values } },
-          { part: 'button', text: 'passwords.proof.submit' },
-        ]
-      : [
-          { part: 'text', text: { key: 'passwords.proof.signInText', values } },
-          ...(here ? [{ part: 'text', text: 'passwords.proof.other' } as const] : []),
-          { part: 'button', text: 'passwords.proof.signIn' },
-        ];
-    await view(ctx, { ...look, title: 'passwords.proof.title', form: { action: action(ctx), subject: subjectOf(ref) }, parts });
-  }
-
-  linkPageRoutes<OpenedEmailProof>(router, context, {
+  router.linkPages<OpenedEmailProof>({
     path: `${own}/email/:token`,
     async open(token) {
       const ref = emailProofs.read(token);
       return ref && emailProofs.open(ref);
     },
     subject: ({ ref }) => subjectOf(ref),
-    show,
-    async take(ctx, found) {
-      const { ref, tenant } = found;
-      if (found.state !== 'pending') return show(ctx, found);
+    state: ({ state }) => (state === 'pending' || state === 'used' ? state : 'over'),
+    async ask(ctx, opened) {
+      const values = valuesOf(opened);
       const here = await signIn.current(ctx);
-      if (!(await isTheirs(ctx, found, here))) {
+      const parts: readonly ViewPart[] = (await isTheirs(ctx, opened, here))
+        ? [
+            { part: 'text', text: { key: 'passwords.proof.text', values } },
+            { part: 'button', text: 'passwords.proof.submit' },
+          ]
+        : [
+            { part: 'text', text: { key: 'passwords.proof.signInText', values } },
+            ...(here ? [{ part: 'text', text: 'passwords.proof.other' } as const] : []),
+            { part: 'button', text: 'passwords.proof.signIn' },
+          ];
+      const form = { action: url(pathOf(ctx)), subject: subjectOf(opened.ref) };
+      await view(ctx, { ...(await lookOf(opened)), title: 'passwords.proof.title', form, parts });
+    },
+    async take(ctx, opened) {
+      const { ref, tenant } = opened;
+      const here = await signIn.current(ctx);
+      if (!(await isTheirs(ctx, opened, here))) {
         const ask = { acrValues: `tenant:${tenant.id}`, ...(here && { prompt: 'select_account' as const }) };
         return ownPage.signIn(ctx, pathOf(ctx), undefined, ask);
       }
       try {
         await emailProofs.accept(ref, here?.oid === ref.id ? await directory.means.ofSignIn(here, here.account) : undefined);
       } catch (error) {
-        if (!IdpError.is(error, 'proof_over')) throw error;
-        const now = await emailProofs.open(ref);
-        return now ? show(ctx, now) : messages.unknown(ctx);
+        if (IdpError.is(error, 'proof_over')) return 'over';
+        throw error;
       }
       logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'e-mail address proven');
-      await usedHere.put(ctx, subjectOf(ref));
-      redirectByGet(ctx, action(ctx));
+      return 'used';
+    },
+    usedHere: {
+      kind: used,
+      async show(ctx, opened) {
+        const text = { key: 'passwords.proven.text', values: valuesOf(opened) };
+        await view(ctx, { ...(await lookOf(opened)), title: 'passwords.proven.title', parts: [{ part: 'text', text }] });
+      },
+    },
+    async over(ctx, opened) {
+      const { state } = opened;
+      const name = state === 'taken' ? 'addressTaken' : state;
+      const text = state === 'used' ? 'passwords.proven.already' : { key: `passwords.${name}.text`, values: valuesOf(opened) };
+      const page = { title: `passwords.${name}.title`, status: statusOf(state), parts: [{ part: 'text', text }] as const };
+      await view(ctx, { ...(await lookOf(opened)), ...page });
     },
     unknown: messages.unknown,
-    foreign: async (ctx, found) => messages.foreign(ctx, await lookOf(found), action(ctx)),
+    again: async (ctx, opened) => messages.foreign(ctx, await lookOf(opened), url(pathOf(ctx))),
   });
 }
 
@@ -109,7 +104,7 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext, ownPa
 const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'unavailable']);
 
 /** The link to the former address. It works without a sign-in, and does not show the new address. */
-export function stopLinkRoutes(router: Router, context: ExtensionContext): void {
+export function stopLinkRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const {
     service: { own, url, logger },
     directory,
@@ -120,40 +115,45 @@ export function stopLinkRoutes(router: Router, context: ExtensionContext): void 
   const messages = createMessages(context);
   const subjectOf = ({ id, serial }: LinkRef): string => `email stop ${id}.${serial}`;
   const action = (ctx: Context): string => url(`${own}/email/stop/${String(ctx.params.token)}`);
+  const said = ({ tenant }: OpenedEmailProof, name: string) => ({ key: `passwords.stop.${name}`, values: { tenant: tenant.name } });
 
-  linkPageRoutes<OpenedEmailProof>(router, context, {
+  router.linkPages<OpenedEmailProof>({
     path: `${own}/email/stop/:token`,
     async open(token) {
       const ref = emailProofs.readStop(token);
       return ref && emailProofs.open(ref);
     },
     subject: ({ ref }) => subjectOf(ref),
-    async show(ctx, { state, ref, tenant, clientId }) {
-      const look = await brandingOf(tenant.id, clientId);
-      const said = (name: string) => ({ key: `passwords.stop.${name}`, values: { tenant: tenant.name } });
-      if (stoppable.has(state))
-        return view(ctx, {
-          ...look,
-          title: 'passwords.stop.title',
-          form: { action: action(ctx), subject: subjectOf(ref) },
-          parts: [
-            { part: 'text', text: said('text') },
-            { part: 'button', text: 'passwords.stop.submit' },
-          ],
-        });
+    state: ({ state }) => (stoppable.has(state) ? 'pending' : 'over'),
+    async ask(ctx, opened) {
+      await view(ctx, {
+        ...(await brandingOf(opened.tenant.id, opened.clientId)),
+        title: 'passwords.stop.title',
+        form: { action: action(ctx), subject: subjectOf(opened.ref) },
+        parts: [
+          { part: 'text', text: said(opened, 'text') },
+          { part: 'button', text: 'passwords.stop.submit' },
+        ],
+      });
+    },
+    async take(ctx, { ref, tenant }) {
+      await emailProofs.stop(ref);
+      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'change of an e-mail address stopped');
+      return 'used';
+    },
+    async over(ctx, opened) {
+      const { state, tenant, clientId } = opened;
       // A newer change has a link of its own, in a newer mail.
       const name = state === 'stopped' || state === 'used' || state === 'expired' ? state : 'replaced';
-      const status = state === 'stopped' ? 200 : 410;
-      await view(ctx, { ...look, title: `passwords.stop.${name}.title`, status, parts: [{ part: 'text', text: said(`${name}.text`) }] });
+      const page = { title: `passwords.stop.${name}.title`, status: state === 'stopped' ? 200 : 410 };
+      await view(ctx, {
+        ...(await brandingOf(tenant.id, clientId)),
+        ...page,
+        parts: [{ part: 'text', text: said(opened, `${name}.text`) }],
+      });
     },
-    async take(ctx, { state, ref, tenant }) {
-      if (stoppable.has(state)) {
-        await emailProofs.stop(ref);
-        logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'change of an e-mail address stopped');
-      }
-      redirectByGet(ctx, action(ctx));
-    },
+    takeOver: (ctx) => redirectByGet(ctx, action(ctx)),
     unknown: messages.unknown,
-    foreign: async (ctx, { tenant, clientId }) => messages.foreign(ctx, await brandingOf(tenant.id, clientId), action(ctx)),
+    again: async (ctx, { tenant, clientId }) => messages.foreign(ctx, await brandingOf(tenant.id, clientId), action(ctx)),
   });
 }

@@ -1,6 +1,5 @@
 /** The page on which people change their e-mail address, after a sign-in of a moment ago. The new one counts once it was proven. */
 import { randomUUID } from 'node:crypto';
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   afterAnswer,
@@ -9,8 +8,7 @@ import {
   createOwnPage,
   type DeliveryHandler,
   type ExtensionContext,
-  form,
-  formField,
+  type ExtensionRouter,
   type InternalClients,
   type Mail,
   type OwnPage,
@@ -38,44 +36,58 @@ export const ownEmailPage = (context: ExtensionContext): OwnPage =>
 /** The application that people sign in for here. */
 export const ownEmailClient = (context: ExtensionContext): InternalClients => ownEmailPage(context).clients;
 
-export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle, ownPage: OwnPage): void {
+function createPages({ service: { own, url }, pages: { view } }: ExtensionContext) {
+  const action = url(`${own}/email`);
+  return {
+    action,
+
+    ask(ctx: Context, { account: { person, tenant }, oid }: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
+      const { email = '' } = person;
+      const key = email === '' ? 'passwords.email.none' : 'passwords.email.lead';
+      return view(ctx, {
+        tenant,
+        title: 'passwords.email.title',
+        lead: { key, values: { address: email, tenant: tenant.name } },
+        status,
+        form: { action, subject: subjectOf({ oid }) },
+        parts: [
+          {
+            part: 'field',
+            name: 'email',
+            label: 'passwords.email.label',
+            autocomplete: 'email',
+            value,
+            ...present({ problem }),
+          },
+          { part: 'text', text: 'passwords.email.until' },
+          { part: 'button', text: 'passwords.email.submit' },
+        ],
+      });
+    },
+
+    sent: (ctx: Context, { account: { tenant } }: BrowserSignIn, address: string): Promise<void> =>
+      view(ctx, {
+        tenant,
+        title: 'passwords.sent.title',
+        parts: [
+          { part: 'text', text: { key: 'passwords.email.sent', values: { address } } },
+          { part: 'text', text: 'passwords.sent.hint' },
+        ],
+      }),
+  };
+}
+
+const subjectOf = ({ oid }: Pick<BrowserSignIn, 'oid'>): string => `own email ${oid}`;
+
+export function ownEmailRoutes(router: ExtensionRouter, context: ExtensionContext, throttle: Throttle, ownPage: OwnPage): void {
   const {
-    service: { own, url, lifetimes },
-    http: { csrf },
-    pages: { view },
-    records: { artifact },
-    work: { deliver },
+    service: { own, url },
     directory,
   } = context;
   if (!context.work.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
-  const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
-
-  async function ask(ctx: Context, here: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
-    const { person, tenant } = here.account;
-    const { email = '' } = person;
-    const key = email === '' ? 'passwords.email.none' : 'passwords.email.lead';
-    await view(ctx, {
-      tenant,
-      title: 'passwords.email.title',
-      lead: { key, values: { address: email, tenant: tenant.name } },
-      status,
-      form: { action: url(path), subject: subjectOf(here) },
-      parts: [
-        {
-          part: 'field',
-          name: 'email',
-          label: 'passwords.email.label',
-          autocomplete: 'email',
-          value,
-          ...present({ problem }),
-        },
-        { part: 'text', text: 'passwords.email.until' },
-        { part: 'button', text: 'passwords.email.submit' },
-      ],
-    });
-  }
+  const { action, ask, sent } = createPages(context);
 
   router.get(path, async (ctx: Context) => {
     const here = await ownPage.present(ctx, path);
@@ -87,44 +99,49 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     return next === undefined ? messages.lost(ctx) : redirectByGet(ctx, url(next));
   });
 
-  router.post(path, form, async (ctx: Context) => {
-    const here = await ownPage.present(ctx, path);
-    if (!here) return;
-    if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
-    const address = typedField(ctx, 'email', 'address');
-    if (problemsOf(recordForms.person.email, address).length > 0) return ask(ctx, here, address, 'passwords.email.invalid', 400);
-    if (address === here.account.person.email && here.account.person.user.emailVerified)
-      return ask(ctx, here, address, 'passwords.email.same', 400);
-    const minutes = await throttle.request(`email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
-    const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
-    if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
-    const id = randomUUID();
-    const locale = wantedLocale(
-      { uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') },
-      context.service.locales,
-    );
-    const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
-    const vouchedBy = await directory.means.ofSignIn(here, here.account);
-    await artifact(wanted).put(id, {
-      oid: here.oid,
-      address,
-      askedWith,
-      ...(vouchedBy && { vouchedBy }),
-      ...(locale && { locale }),
-    } satisfies Wanted);
-    await recordsOfBrowsers(context, emailAsked).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
-    // Whether somebody has the address is not to be seen in the time of the page.
-    const sending = await deliver(ADDRESS, { id });
-    afterAnswer(ctx, () => sending.release());
-    await view(ctx, {
-      tenant: here.account.tenant,
-      title: 'passwords.sent.title',
-      parts: [
-        { part: 'text', text: { key: 'passwords.email.sent', values: { address } } },
-        { part: 'text', text: 'passwords.sent.hint' },
-      ],
-    });
+  router.postForm(path, {
+    open: (ctx) => ownPage.present(ctx, path),
+    subject: subjectOf,
+    again: (ctx, here) => messages.foreign(ctx, { tenant: here.account.tenant }, action),
+    async take(ctx, here) {
+      const { person, tenant } = here.account;
+      const address = typedField(ctx, 'email', 'address');
+      if (problemsOf(recordForms.person.email, address).length > 0) return ask(ctx, here, address, 'passwords.email.invalid', 400);
+      if (address === person.email && person.user.emailVerified) return ask(ctx, here, address, 'passwords.email.same', 400);
+      const minutes = await throttle.request(`email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
+      const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
+      if (often !== undefined) return messages.often(ctx, { tenant }, often);
+      await enqueue(ctx, context, here, address);
+      await sent(ctx, here, address);
+    },
   });
+}
+
+/** Enqueues the mail to an address, and begins it after the answer: the time of the page must not show whether somebody has the address. */
+async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSignIn, address: string): Promise<void> {
+  const {
+    records: { artifact },
+    work: { deliver },
+    directory,
+    service: { lifetimes },
+  } = context;
+  const id = randomUUID();
+  const locale = wantedLocale(
+    { uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') },
+    context.service.locales,
+  );
+  const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
+  const vouchedBy = await directory.means.ofSignIn(here, here.account);
+  await artifact(wanted).put(id, {
+    oid: here.oid,
+    address,
+    askedWith,
+    ...(vouchedBy && { vouchedBy }),
+    ...(locale && { locale }),
+  } satisfies Wanted);
+  await recordsOfBrowsers(context, emailAsked).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
+  const sending = await deliver(ADDRESS, { id });
+  afterAnswer(ctx, () => sending.release());
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Requests for links are counted as failed sign-ins are: by what was typed and where from, before anything is looked up. */
-import { addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
+import { addressBlock, type ExtensionContext, HOUR_MS, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Throttle {
   /** Counts a request for a name; minutes to wait where there were too many. */
@@ -8,7 +8,6 @@ export interface Throttle {
   isTooMany(oid: string): Promise<boolean>;
 }
 
-const HOUR_MS = 3_600_000;
 /** Links that one user gets in an hour. */
 const MOST_LINKS = 3;
 

@@ -1,6 +1,5 @@
 /** The endpoints of the instance's entity, and of each tenant's. */
-import type Router from '@koa/router';
-import type { Context, ExtensionContext } from '../../lib/extension-door.js';
+import type { Context, ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import type { Entities, Entity } from './entities/entity.js';
 import type { SamlKeys } from './entities/keys.js';
 import { answerMetadata, metadataXml } from './entities/metadata.js';
@@ -32,7 +31,7 @@ export interface RouteParts {
   readonly pages: Pages;
 }
 
-export function samlRoutes(router: Router, parts: RouteParts): void {
+export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
   const { context, options, entities, keys, settings, frontDoor, signInStart, answer, incoming, outgoing, pages } = parts;
   const {
     service: { own, logger },
@@ -90,10 +89,10 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
       answerMetadata(ctx, metadataXml(entity, await keys.published(), { wantAuthnRequestsSigned }));
     });
     router.get(`${base}/sso`, at(singleSignOn));
-    router.post(`${base}/sso`, at(singleSignOn));
+    router.postWithoutCsrf(`${base}/sso`, at(singleSignOn));
     router.get(`${base}/init`, at(signInStart.initiated));
     router.get(`${base}/slo`, at(singleLogout));
-    router.post(`${base}/slo`, at(singleLogout));
+    router.postWithoutCsrf(`${base}/slo`, at(singleLogout));
   }
   router.get(returnPath(own), (ctx: Context) => guarded(ctx, () => answer(ctx)));
   router.get(runPath(own), (ctx: Context) => guarded(ctx, () => incoming.run(ctx)));

@@ -4,7 +4,6 @@
  * The caller names a `sub` and scopes instead of a token. It authenticates as a client or an API resource, and sees the users, the scopes and the
  * pseudonyms that are its own. The claims themselves are computed by `lib/claims`.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   answerJson,
@@ -13,6 +12,7 @@ import {
   clientAuth,
   type Extension,
   type ExtensionContext,
+  type ExtensionRouter,
   form,
   IdpError,
   parametersOf,
@@ -30,7 +30,7 @@ export const scopeIntrospection = (): Extension => ({
 });
 
 /** Parameters are in the query or in a form, by GET as by POST; credentials in a header or in the form. */
-function routes(router: Router, context: ExtensionContext): void {
+function routes(router: ExtensionRouter, context: ExtensionContext): void {
   const authenticate = clientAuth(context);
 
   async function answer(ctx: Context): Promise<void> {
@@ -42,7 +42,7 @@ function routes(router: Router, context: ExtensionContext): void {
   }
 
   router.get(PATH, neverStored, form, authenticate, answer);
-  router.post(PATH, neverStored, form, authenticate, answer);
+  router.postWithoutCsrf(PATH, neverStored, form, authenticate, answer);
 }
 
 /** The client that `sub` was given to; where credentials are in the form, `client_id` there is the caller's own. */

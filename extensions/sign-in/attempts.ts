@@ -2,7 +2,7 @@
  * Guessing passwords is slow, and tells nothing. What anybody sees is counted by what was typed and where from, before anything is looked up:
  * the same for names that exist and names that do not. What is counted by account is answered like a wrong password.
  */
-import { addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
+import { addressBlock, type ExtensionContext, HOUR_MS, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Attempts {
   /**
@@ -28,8 +28,6 @@ export interface Attempt {
   /** Nothing was looked at. */
   withdrawn(): Promise<void>;
 }
-
-const HOUR_MS = 3_600_000;
 
 export function createAttempts({ limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
   const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {

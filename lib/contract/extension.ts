@@ -4,7 +4,6 @@
  * An extension imports the door `tenant-idp/extension` alone, which exports this room and pieces for routes. Whatever else it needs is in its context,
  * `extension-context`. The room `assembly` makes one service of what several extensions add.
  */
-import type Router from '@koa/router';
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Middleware } from 'koa';
 import type { Awaitable } from '../awaitable.js';
@@ -24,6 +23,7 @@ import type { WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ShowPage } from './pages/protocol-page.js';
 import type { Operation } from './resources.js';
+import type { ExtensionRouter } from './routes.js';
 import type { ImpersonationRule } from './sign-in/impersonation-rule.js';
 import type { LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
@@ -51,7 +51,7 @@ export interface Extension {
   /** Lower-case letters, digits and hyphens, a letter first. Names of the service's own extensions are taken. */
   readonly name: string;
   /** Routes below the issuer; a path that the protocol answers is refused, however it is spelled. */
-  readonly routes?: (router: Router, context: ExtensionContext) => void;
+  readonly routes?: (router: ExtensionRouter, context: ExtensionContext) => void;
   /**
    * How errors of its routes look: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
    * @default a page below `own` and for browsers, else `oauth`

@@ -4,8 +4,10 @@ import type { Middleware } from 'koa';
 import type { Extension } from '../contract/extension.js';
 import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
 import { routeName } from '../contract/route-names.js';
+import type { AddRoute, ExtensionRouter } from '../contract/routes.js';
 import { ConfigError, IdpError } from '../errors.js';
 import { foldedPath } from '../paths.js';
+import { addFormRoute, addLinkRoutes } from './form-routes.js';
 
 /**
  * The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does.
@@ -46,7 +48,7 @@ export function extensionRouter(extensions: readonly Extension[], contextOf: Con
 function routesOf({ name, routes }: Extension, context: ExtensionContext): Router {
   const own = new Router();
   try {
-    routes?.(own, context);
+    routes?.(routerOf(own, context), context);
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'invalid_options')
       throw new ConfigError(
@@ -58,6 +60,24 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
     throw new Error(`The routes of extension '${name}' could not be made: ${why}`, { cause: error });
   }
   return own;
+}
+
+/** Returns what an extension sees of its router: no route for POST that could forget what a form has to be checked for. */
+function routerOf(own: Router, context: ExtensionContext): ExtensionRouter {
+  const adding =
+    (method: 'delete' | 'get' | 'patch' | 'post' | 'put'): AddRoute =>
+    (path, ...steps) =>
+      void own[method](path, ...(steps as readonly Middleware[]));
+  return {
+    get: adding('get'),
+    put: adding('put'),
+    patch: adding('patch'),
+    delete: adding('delete'),
+    postForm: (path, form) => addFormRoute(own, context, path, form),
+    linkPages: (pages) => addLinkRoutes(own, context, pages),
+    postWithoutCsrf: adding('post'),
+    allWithoutCsrf: (path, ...steps) => void own.all([path, `${path}/*rest`], ...(steps as readonly Middleware[])),
+  };
 }
 
 /** Parameters of a path of Koa's router. */

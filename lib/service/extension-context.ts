@@ -24,7 +24,7 @@ import { pathCookieName } from '../oidc/sessions/cookies.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
 import { present } from '../present.js';
-import { ownContext } from './own-context.js';
+import { ownContext, type SharedContext } from './own-context.js';
 
 export interface ExtensionContextParts {
   readonly options: ResolvedOptions;
@@ -57,7 +57,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     browserStateCookie: browserStateCookie(options),
     requestId: (ctx) => requestIdOf(ctx as never),
   };
-  const shared: Omit<ExtensionContext, 'http'> = {
+  const shared: Omit<SharedContext, 'http'> = {
     service: serviceOf(parts),
     directory,
     pages: pagesOf(parts),

@@ -262,7 +262,7 @@ describe('a path that the protocol answers is refused to an extension, however i
     '/connect/authorize/x',
     '/connect/authorize/:uid',
   ])('%s', async (path) => {
-    const extension: Extension = { name: 'one', routes: (router) => void router.post(path, () => {}) };
+    const extension: Extension = { name: 'one', routes: (router) => void router.postWithoutCsrf(path, () => {}) };
     await expect(startIdp({ extensions: [extension] })).rejects.toMatchObject({
       code: 'extension_conflict',
       problems: [{ path: 'extensions', expected: `one owner of POST ${path}`, received: 'the protocol and one' }],
@@ -292,7 +292,7 @@ describe('a path that the protocol answers is refused to an extension, however i
 
 test('an extension that was started is closed where a route is refused', async () => {
   closed.length = 0;
-  const token: Extension = { name: 'one', routes: (router) => void router.post('/connect/token', () => {}) };
+  const token: Extension = { name: 'one', routes: (router) => void router.postWithoutCsrf('/connect/token', () => {}) };
   await expect(startIdp({ extensions: [greeting, token] })).rejects.toMatchObject({ code: 'extension_conflict' });
   expect(closed).toEqual(['greeting']);
 });

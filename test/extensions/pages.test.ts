@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
-import { type Extension, form, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
+import { type Extension, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { startIdp } from '../support/service/idp.js';
@@ -36,16 +36,17 @@ const terms: Extension = {
         }),
     },
   ],
-  routes: (router, { service: { own }, signIn: { interactions }, http: { csrf } }) => {
-    router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return;
-      const { csrf: token, agree } = parametersOf(ctx, ['csrf', 'agree']);
-      if (!csrf.check(ctx, interaction.uid, token)) return ctx.throw(403);
-      if (agree !== 'yes') return interactions.showRequirement(ctx, interaction);
-      accepted.add(interaction.oid ?? '');
-      ctx.status = 303;
-      ctx.redirect(await interactions.goOn(ctx, interaction));
+  routes: (router, { service: { own }, signIn: { interactions } }) => {
+    router.postForm(`${own}/interaction/:uid/terms`, {
+      open: (ctx) => interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      again: (ctx) => ctx.throw(403),
+      async take(ctx, interaction) {
+        if (parametersOf(ctx, ['agree']).agree !== 'yes') return interactions.showRequirement(ctx, interaction);
+        accepted.add(interaction.oid ?? '');
+        ctx.status = 303;
+        ctx.redirect(await interactions.goOn(ctx, interaction));
+      },
     });
   },
 };

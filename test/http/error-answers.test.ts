@@ -38,7 +38,7 @@ const shop: Extension = {
       throw thrown[String(ctx.params.name)]?.();
     });
     router.get('/thrown-by-koa', (ctx) => ctx.throw(418, 'a teapot'));
-    router.post('/form', form, () => {});
+    router.postWithoutCsrf('/form', form, () => {});
   },
   grantTypes: {
     [grantType]: () => ({

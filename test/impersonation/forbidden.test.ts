@@ -24,7 +24,7 @@ const changing: Extension = {
   name: 'changing',
   routes(router, { directory, impersonation: { inPerson }, http: { requestId }, signIn }) {
     for (const path of ['/changing', '/changing/in-person'])
-      router.post(path, path === '/changing' ? (_ctx, next) => next() : inPerson, async (ctx) => {
+      router.postWithoutCsrf(path, path === '/changing' ? (_ctx, next) => next() : inPerson, async (ctx) => {
         const here = await signIn.current(ctx);
         if (!here) return ctx.throw(401);
         const { tenant, person } = here.account;

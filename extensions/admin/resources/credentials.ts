@@ -7,9 +7,11 @@ import {
   type Directory,
   defineOperation,
   IdpError,
+  instant,
   isAdminScope,
   type Operation,
   recordForms,
+  strict,
   Type,
   writeJudged,
 } from '../../../lib/extension-door.js';
@@ -17,7 +19,7 @@ import { checkScopesOfClient, checkTrustOfClient } from '../privileges.js';
 import { isMalformed } from '../unreadable.js';
 import { confirm, type MeansChecks } from './means.js';
 import { crud, type Request, type Understood } from './shape/crud.js';
-import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
+import { form, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 
 const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { description: 'those that are live, the newest first' });
@@ -25,7 +27,7 @@ const secret = Type.Optional(Type.String({ description: 'shown this once' }));
 const Secret = Type.Object({ secret: Type.String({ description: 'shown this once' }) }, { $id: 'Secret', additionalProperties: false });
 
 const warnings = Type.Optional(
-  Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, { additionalProperties: false }), {
+  Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict), {
     description: 'parts of the metadata that are left out or read otherwise; in the answer to the write alone',
   }),
 );

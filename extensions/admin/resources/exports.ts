@@ -1,7 +1,7 @@
 /** What is kept of a person, for that person to read. */
-import { defineOperation, type PersonWithUser, Type } from '../../../lib/extension-door.js';
+import { defineOperation, instant, type PersonWithUser, Type } from '../../../lib/extension-door.js';
 import { personItem, personView } from './persons.js';
-import { form, instant } from './shape/forms.js';
+import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
 
 const named = () => form({ id: Type.String(), name: Type.String() });

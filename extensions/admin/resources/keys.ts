@@ -1,18 +1,28 @@
-import { defineOperation, type ExtensionContext, type KeyState, type Operation, type Static, Type } from '../../../lib/extension-door.js';
-import { form, instant, viewOf } from './shape/forms.js';
+import {
+  defineOperation,
+  type ExtensionContext,
+  instant,
+  type KeyState,
+  type Operation,
+  oneOf,
+  type Static,
+  strict,
+  Type,
+} from '../../../lib/extension-door.js';
+import { form, viewOf } from './shape/forms.js';
 
 const Key = Type.Object(
   {
     kid: Type.String(),
-    alg: Type.Union([Type.Literal('RS256'), Type.Literal('ES256')]),
-    state: Type.Union([Type.Literal('next'), Type.Literal('active'), Type.Literal('retiring')]),
+    alg: oneOf(['RS256', 'ES256']),
+    state: oneOf(['next', 'active', 'retiring']),
     announcedAt: Type.Optional(instant()),
     activatedAt: Type.Optional(instant()),
     removeAt: Type.Optional(instant()),
   },
   { $id: 'Key', additionalProperties: false },
 );
-const Keys = Type.Object({ items: Type.Array(Key) }, { additionalProperties: false });
+const Keys = Type.Object({ items: Type.Array(Key) }, strict);
 
 const KEYS = '/keys';
 

@@ -1,7 +1,16 @@
-import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
+import {
+  type Directory,
+  IdpError,
+  instant,
+  type Person,
+  type PersonWithUser,
+  recordForms,
+  type Static,
+  Type,
+} from '../../../lib/extension-door.js';
 import { checkEmailVerified, checkMayBecome, checkPhoneVerified, checkUserId, mayEndLink } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
-import { form, instant, viewOf, without } from './shape/forms.js';
+import { form, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 import { checkGroupsOfNewUser, newUserForm, userItem, userView } from './shape/user-forms.js';
 

@@ -1,5 +1,5 @@
-import { defineOperation, type ExtensionContext, IdpError, Type } from '../../../lib/extension-door.js';
-import { form, instant } from './shape/forms.js';
+import { defineOperation, type ExtensionContext, IdpError, instant, strict, Type } from '../../../lib/extension-door.js';
+import { form } from './shape/forms.js';
 
 const SESSIONS = '/tenants/{tid}/users/{id}/sessions';
 const write = { scope: 'idp.sessions:write' } as const;
@@ -23,7 +23,7 @@ export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) 
     path: SESSIONS,
     scope: 'idp.sessions:read',
     summary: 'Lists the browsers that a user is signed in in, the latest first',
-    answer: Type.Object({ items: Type.Array(Session) }, { additionalProperties: false }),
+    answer: Type.Object({ items: Type.Array(Session) }, strict),
     async handle({ params }) {
       const found = await all.list({ tid: params.tid, userId: params.id });
       return {

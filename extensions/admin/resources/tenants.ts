@@ -1,9 +1,9 @@
-import { defineOperation, IdpError, recordForms, type Tenant, Type } from '../../../lib/extension-door.js';
+import { defineOperation, IdpError, oneOf, recordForms, type Tenant } from '../../../lib/extension-door.js';
 import { checkWeakening } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { itemOf, viewOf } from './shape/forms.js';
 
-const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const status = oneOf(['active', 'disabled']);
 const item = itemOf('Tenant', recordForms.tenant, [], { status });
 const view = viewOf<Tenant>(item);
 

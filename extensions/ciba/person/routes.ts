@@ -5,14 +5,13 @@
  * - Approving takes a recent complete sign-in of the strength that the request asks for.
  * - Denying takes any sign-in of the person, also one that waits for a second factor. The page for it shows nothing of the request.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Attribution,
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   type InternalClients,
   type OwnPage,
@@ -21,6 +20,7 @@ import {
   present,
   redirectByGet,
   type SignInAsk,
+  type SignInToEnd,
 } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';
 import { mayAsk, type Requests } from '../requests/requests.js';
@@ -53,13 +53,21 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
   };
 }
 
-export function personRoutes(router: Router, context: ExtensionContext, requests: Requests): void {
+type Asked = AskedBy & { readonly here: BrowserSignIn };
+
+/** The form of a request: a denial by a sign-in of its person that may be incomplete, or an answer by a complete one. */
+type Posted = { readonly id: string } & (
+  | { readonly denial: 'declined' | 'unrecognised'; readonly here: SignInToEnd }
+  | { readonly asked: Asked; readonly here: BrowserSignIn }
+);
+
+export function personRoutes(router: ExtensionRouter, context: ExtensionContext, requests: Requests): void {
   const {
     service: { url },
-    http: { csrf, requestId },
     directory,
     impersonation: { inPerson },
     signIn,
+    http: { requestId },
     pages: { scopeDescriptions },
   } = context;
   const base = inboxPath(context.service);
@@ -97,14 +105,6 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     return request && here && !here.act && here.oid === request.oid ? { request, here } : undefined;
   }
 
-  /** Denies the request if its person posted the form. An incomplete sign-in is enough. */
-  async function deny(ctx: Context, id: string, why: 'declined' | 'unrecognised'): Promise<boolean> {
-    const { here } = (await ofItsPerson(ctx, id)) ?? {};
-    if (!here || !csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return false;
-    await requests.deny(id, why, attribution(ctx, here));
-    return true;
-  }
-
   /** Shows an incomplete sign-in the page that denies a pending request, or that confirms a denial. @returns whether a page was shown */
   async function unfinished(ctx: Context, id: string): Promise<boolean> {
     const found = await ofItsPerson(ctx, id);
@@ -118,7 +118,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   }
 
   /** The request of the path with who it asks; undefined once something else was shown. */
-  async function asked(ctx: Context, instead?: () => Promise<boolean>): Promise<(AskedBy & { readonly here: BrowserSignIn }) | undefined> {
+  async function asked(ctx: Context, instead?: () => Promise<boolean>): Promise<Asked | undefined> {
     const id = String(ctx.params.id);
     const request = await requests.read(id);
     const here = await present(ctx, pathOf(id), request && askOf(request), instead);
@@ -129,12 +129,11 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     return { here, request, client };
   }
 
-  const isEnough = async ({ here, request, client }: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> =>
-    ownPage.isRecent(here) &&
-    (await signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
+  const isEnough = async ({ here, request, client }: Asked): Promise<boolean> =>
+    ownPage.isRecent(here) && (await signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
 
   /** Approves the request, if the sign-in is enough for it. @returns whether the browser was sent to a sign-in instead */
-  async function approve(ctx: Context, found: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> {
+  async function approve(ctx: Context, found: Asked): Promise<boolean> {
     const { here, request, client } = found;
     const { id } = request;
     if (request.state !== 'pending' || !mayAsk(client, here.account)) return false;
@@ -202,17 +201,27 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     await ownPage.signIn(ctx, pathOf(id), undefined, { ...(request && askOf(request)), prompt: 'select_account' });
   });
 
-  router.post(`${base}/requests/:id`, inPerson, form, async (ctx: Context) => {
-    const id = String(ctx.params.id);
-    const denial = ownMember(denials, formField(ctx, 'decision'));
-    if (denial === undefined || !(await deny(ctx, id, denial))) {
+  router.postForm<Posted>(`${base}/requests/:id`, {
+    async open(ctx) {
+      const id = String(ctx.params.id);
+      const denial = ownMember(denials, formField(ctx, 'decision'));
+      // An incomplete sign-in is enough to deny.
+      const own = denial && (await ofItsPerson(ctx, id));
+      if (denial && own) return { id, denial, here: own.here };
       const found = await asked(ctx);
-      if (!found) return;
-      const { here } = found;
-      if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return pages.lost(ctx, here.account, id);
-      if (formField(ctx, 'decision') === 'approve' && (await approve(ctx, found))) return;
-    }
-    // Its page tells what became of it, whoever was first.
-    redirectByGet(ctx, url(base + pathOf(id)));
+      return found && { id, asked: found, here: found.here };
+    },
+    subject: ({ id, here }) => formSubject(id, here),
+    async again(ctx, posted) {
+      const found = 'asked' in posted ? posted.asked : await asked(ctx);
+      if (found) await pages.lost(ctx, found.here.account, posted.id);
+    },
+    async take(ctx, posted) {
+      const { id } = posted;
+      if ('denial' in posted) await requests.deny(id, posted.denial, attribution(ctx, posted.here));
+      else if (formField(ctx, 'decision') === 'approve' && (await approve(ctx, posted.asked))) return;
+      // Its page tells what became of it, whoever was first.
+      redirectByGet(ctx, url(base + pathOf(id)));
+    },
   });
 }

@@ -1,8 +1,7 @@
 /** What the operations of connections take and answer. */
-import { type Static, Type } from '../../../lib/extension-door.js';
+import { type Static, strict, Type } from '../../../lib/extension-door.js';
 import { connectionFields as of, warnings } from '../records.js';
 
-const strict = { additionalProperties: false } as const;
 const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'Never answered' });
 const id = () => Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$', description: 'The `idp` of its sign-ins' });
 

@@ -2,15 +2,15 @@
  * A person connects an identity to the account that they have: they proved the identity at the provider, and sign in to the account, by the pages and
  * requirements of every sign-in. Then they are asked, and then the identity is recorded.
  */
-import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type BrowserSignIn,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   type Interaction,
   type InternalClients,
+  type PostForm,
   present,
   redirectByGet,
   type SignInAsk,
@@ -27,7 +27,7 @@ interface LinkParts {
   readonly book: ConnectionBook;
   readonly people: People;
   readonly pages: Pages;
-  readonly posted: (ctx: Context) => Promise<Interaction | undefined>;
+  readonly posted: (take: PostForm<Interaction>['take']) => PostForm<Interaction>;
   readonly signIn: SignInAs;
 }
 
@@ -72,7 +72,7 @@ export function createApplications(
   };
 }
 
-export function linkRoutes(router: Router, { context, book, people, pages, posted, signIn }: LinkParts) {
+export function linkRoutes(router: ExtensionRouter, { context, book, people, pages, posted, signIn }: LinkParts) {
   const {
     service: { own },
     records: { artifact },
@@ -139,9 +139,9 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   });
 
-  router.post(path, inPerson, form, async (ctx: Context) => {
-    const interaction = await posted(ctx);
-    if (!interaction) return;
+  router.postForm(path, { ...posted(takeLink), whileImpersonating: false });
+
+  async function takeLink(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
     const found = await provenHere(ctx, interaction, name);
     if (!found) return;
@@ -152,7 +152,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     await people.link(connection, stranger.subject, account, signedInBy);
     await artifact(strangers).remove(name);
     await signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject: stranger.subject } });
-  });
+  }
 
   return {
     /** Has the person sign in to their account. */

@@ -1,13 +1,13 @@
 /** Passkeys in the place of name and password. */
-import type Router from '@koa/router';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
 import {
   type Account,
   type ExtensionContext,
-  form,
+  type ExtensionRouter,
   formField,
   type Interaction,
+  type PostForm,
   type Proof,
   redirectByGet,
   type SignInMethod,
@@ -33,9 +33,9 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
     service: { own, url, logger },
     signIn: { interactions },
     directory,
-    http: { csrf, requestId },
     records: { artifact },
     pages: { view },
+    http: { requestId },
   } = context;
   const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
   const subjectOf = ({ uid, browser }: Interaction): string => `first ${uid} ${browser}`;
@@ -133,55 +133,53 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       ],
     });
 
-  /** The interaction of a posted form; undefined once the request was answered. */
-  async function posted(ctx: Context): Promise<Interaction | undefined> {
-    const interaction = await interactions.load(ctx);
-    if (interaction && !csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) {
-      await view(ctx, {
+  /** Returns the route of a form of these pages, which are steps of a sign-in. */
+  const posted = (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
+    whileImpersonating: true,
+    open: (ctx) => interactions.load(ctx),
+    subject: ({ uid }) => uid,
+    again: (ctx, interaction) =>
+      view(ctx, {
         interaction,
         title: 'factors.signIn.refused',
         problem: 'factors.foreign',
         status: 403,
         parts: [{ part: 'link', text: 'factors.signIn.again', href: at(interaction) }],
-      });
-      return undefined;
-    }
-    return interaction;
+      }),
+    take,
+  });
+
+  async function takePasskey(ctx: Context, interaction: Interaction): Promise<void> {
+    const provenAt = new Date(context.service.now());
+    const given = readAnswer<AuthenticationResponseJSON>(ctx);
+    if (!given) return refused(ctx, interaction, 'no answer of a passkey');
+    const owner = given.userHandle === undefined ? undefined : await directory.accounts.findByOid(given.userHandle);
+    const row = owner && (await enrolled.passkeyOf(owner, given.credentialId));
+    const counter = await webauthn.verify(given, subjectOf(interaction), row?.passkey, true);
+    if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
+    const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
+    if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
+    const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
+    if (others.length === 0) return signIn(ctx, interaction, account, row.id, await proofOf(account));
+    const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
+    const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
+    await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, factorId: row.id, proofs } satisfies Choosing);
+    return choice(ctx, interaction, [account, ...others]);
   }
 
-  function routes(router: Router): void {
+  async function takeOrganisation(ctx: Context, interaction: Interaction): Promise<void> {
+    const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
+    const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
+    const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
+    const proof = chosen && kept?.proofs[chosen.person.user.id];
+    if (!kept || !chosen || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
+    return signIn(ctx, interaction, chosen, kept.factorId, proof);
+  }
+
+  function routes(router: ExtensionRouter): void {
     const base = `${own}/interaction/:uid`;
-
-    router.post(`${base}/passkey`, form, async (ctx: Context) => {
-      const provenAt = new Date(context.service.now());
-      const interaction = await posted(ctx);
-      if (!interaction) return;
-      const given = readAnswer<AuthenticationResponseJSON>(ctx);
-      if (!given) return refused(ctx, interaction, 'no answer of a passkey');
-      const owner = given.userHandle === undefined ? undefined : await directory.accounts.findByOid(given.userHandle);
-      const row = owner && (await enrolled.passkeyOf(owner, given.credentialId));
-      const counter = await webauthn.verify(given, subjectOf(interaction), row?.passkey, true);
-      if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
-      const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
-      if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
-      const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
-      if (others.length === 0) return signIn(ctx, interaction, account, row.id, await proofOf(account));
-      const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
-      const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
-      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, factorId: row.id, proofs } satisfies Choosing);
-      return choice(ctx, interaction, [account, ...others]);
-    });
-
-    router.post(`${base}/passkey-organisation`, form, async (ctx: Context) => {
-      const interaction = await posted(ctx);
-      if (!interaction) return;
-      const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
-      const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
-      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
-      const proof = chosen && kept?.proofs[chosen.person.user.id];
-      if (!kept || !chosen || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
-      return signIn(ctx, interaction, chosen, kept.factorId, proof);
-    });
+    router.postForm(`${base}/passkey`, posted(takePasskey));
+    router.postForm(`${base}/passkey-organisation`, posted(takeOrganisation));
   }
 
   return { method, routes };

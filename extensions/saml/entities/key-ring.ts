@@ -1,14 +1,22 @@
 /** The keys of the instance as they are kept: one row, so that each change of them is made as a whole or not at all. */
-import { defineCollection, defineErrors, type ExtensionRow, IdpError, type Static, Type } from '../../../lib/extension-door.js';
+import {
+  defineCollection,
+  defineErrors,
+  type ExtensionRow,
+  IdpError,
+  oneOf,
+  type Static,
+  strict,
+  Type,
+} from '../../../lib/extension-door.js';
 import { CACHE_SECONDS } from './metadata.js';
 
-const strict = { additionalProperties: false } as const;
 const MOST_KEYS = 10;
 
 const StoredKey = Type.Object(
   {
     id: Type.String({ minLength: 1 }),
-    state: Type.Union([Type.Literal('active'), Type.Literal('next'), Type.Literal('retiring')]),
+    state: oneOf(['active', 'next', 'retiring']),
     /** DER in base64. */
     certificate: Type.String({ minLength: 1 }),
     /** The private key as PKCS #8 in PEM, sealed. */

@@ -1,15 +1,12 @@
 /** Keys that sign SAML messages, in the admin API: how they are replaced, while service providers follow. */
-import { defineOperation, IdpError, type Operation, type Static, Type } from '../../../lib/extension-door.js';
+import { defineOperation, IdpError, instant, type Operation, oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { x509Of } from './certificate.js';
 import type { SamlKey, SamlKeys } from './keys.js';
-
-const strict = { additionalProperties: false } as const;
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 
 const SamlSigningKey = Type.Object(
   {
     id: Type.String(),
-    state: Type.Union([Type.Literal('active'), Type.Literal('next'), Type.Literal('retiring')], {
+    state: oneOf(['active', 'next', 'retiring'], {
       description: '`active` signs; all are published in metadata.',
     }),
     certificate: Type.String({ description: 'X.509 as PEM, for service providers that do not read metadata' }),

@@ -1,9 +1,8 @@
 /** The entity of a tenant in the admin API: the values to register at service providers, and the settings of the entity. */
-import { defineOperation, type Operation, type Static, Type } from '../../../lib/extension-door.js';
+import { defineOperation, type Operation, type Static, strict, Type } from '../../../lib/extension-door.js';
 import type { Entities } from './entity.js';
 import type { EntitySettings, Settings } from './settings.js';
 
-const strict = { additionalProperties: false } as const;
 const wantAuthnRequestsSigned = Type.Boolean({
   description: 'Whether metadata of the entity asks for signed requests, and requests without a signature are refused',
 });

@@ -7,11 +7,12 @@ import {
   type FoundRows,
   IdpError,
   type Static,
+  strict,
   Type,
 } from '../../../lib/extension-door.js';
 import { awaited } from '../awaited.js';
 
-const EntitySettings = Type.Object({ wantAuthnRequestsSigned: Type.Boolean() }, { additionalProperties: false });
+const EntitySettings = Type.Object({ wantAuthnRequestsSigned: Type.Boolean() }, strict);
 export type EntitySettings = Static<typeof EntitySettings>;
 
 /** At most one row for each tenant, with the tenant's id. */

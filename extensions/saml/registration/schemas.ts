@@ -1,9 +1,8 @@
 /** What the operations of service providers take and answer. */
-import { type Static, Type } from '../../../lib/extension-door.js';
+import { oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { describedMembers } from '../metadata-reader/description.js';
 import { serviceProviderFields as of } from '../service-providers/records.js';
 
-const strict = { additionalProperties: false } as const;
 const optional = Type.Optional;
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => optional(Type.Union([schema, Type.Null()]));
 
@@ -76,7 +75,7 @@ export const patch = Type.Object(
     metadata: optional(metadata()),
     metadataUrl: orNull(metadataUrl()),
     overridden: optional(
-      Type.Array(Type.Union(describedMembers.map((member) => Type.Literal(member))), {
+      Type.Array(oneOf(describedMembers), {
         maxItems: describedMembers.length,
         description: 'Members that metadata does not replace when it is read next, in the place of those that were',
       }),

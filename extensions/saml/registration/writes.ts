@@ -1,7 +1,6 @@
 /** Service providers as they are written: by the admin API, by a seed, and when their metadata is read anew. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
-import { IdpError } from '../../../lib/extension-door.js';
+import { type Attribution, DAY_MS, type ExtensionContext, IdpError } from '../../../lib/extension-door.js';
 import { expiriesOf } from '../service-providers/certificates.js';
 import { type ServiceProvider, type ServiceProviderFields, serviceProviders } from '../service-providers/records.js';
 import type { Registered } from './registrar.js';
@@ -20,8 +19,6 @@ export interface ServiceProviderWrites {
   /** @throws IdpError `not_found` */
   remove(place: Place, by: Attribution): Promise<void>;
 }
-
-const DAY_MS = 86_400_000;
 
 export function createWrites({ records: { collection }, service: { now } }: ExtensionContext): ServiceProviderWrites {
   const rowsOf = ({ owner }: Place) => collection(serviceProviders, owner);

@@ -4,12 +4,9 @@
  *
  * They are written in `registration/`, by administrators, seeds and their own metadata.
  */
-import { defineCollection, type ExtensionRow, line, recordForms, type Static, Type } from '../../../lib/extension-door.js';
+import { defineCollection, type ExtensionRow, line, oneOf, recordForms, type Static, strict, Type } from '../../../lib/extension-door.js';
 
-const strict = { additionalProperties: false } as const;
 const optional = Type.Optional;
-const oneOf = <const Values extends readonly string[]>(values: Values) =>
-  Type.Union(values.map((value) => Type.Literal(value as Values[number])));
 const name = () => line();
 const uri = () => Type.String({ minLength: 1, maxLength: 1024, pattern: '^[!-~]+$' });
 /** X.509 as DER in base64, without lines. */

@@ -1,10 +1,11 @@
 /** Registrations that wait for the proof of their address. */
-import type {
-  ArtifactKind,
-  EventMetadata,
-  ExtensionContext,
-  PreparedRegistration,
-  RegistrationLimits,
+import {
+  type ArtifactKind,
+  DAY_MS,
+  type EventMetadata,
+  type ExtensionContext,
+  type PreparedRegistration,
+  type RegistrationLimits,
 } from '../../../lib/extension-door.js';
 
 /** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
@@ -39,7 +40,6 @@ export const SEND = 'sign-in.registration';
 /** Returns `invitation` if the directory accepts the account because of an invitation. */
 export const throughOf = (invited: RegistrationLimits | undefined): 'invitation' | undefined => invited && 'invitation';
 
-const DAY_MS = 86_400_000;
 /**
  * Counts an account or a form of an invited user.
  * @returns when the count starts again, if the limit is exceeded

@@ -32,6 +32,8 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
   password: 'password.weak',
 };
 
+export type RegistrationStep = ReturnType<typeof createRegistrationStep>;
+
 export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
   const {
     directory,

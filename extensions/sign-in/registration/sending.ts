@@ -2,6 +2,7 @@
 import {
   type DeliveryHandler,
   type ExtensionContext,
+  HOUR_MS,
   type Letter,
   type LetterPart,
   type Mail,
@@ -10,7 +11,6 @@ import {
 } from '../../../lib/extension-door.js';
 import { SEND, type Waiting, waiting } from './records.js';
 
-const HOUR_MS = 3_600_000;
 /** Mails about registrations that one address gets in an hour. */
 const MOST = 3;
 const PURPOSE = 'sign-in registration link';

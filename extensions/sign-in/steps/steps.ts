@@ -1,6 +1,6 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
-import { type ExtensionContext, formField, type Interaction, type Proof, present, redirectByGet } from '../../../lib/extension-door.js';
+import { type ExtensionContext, type Interaction, type PostForm, type Proof, present, redirectByGet } from '../../../lib/extension-door.js';
 import { type Addition, type Surroundings, show } from '../show.js';
 import type { PageName, PageView } from '../view-models.js';
 
@@ -68,15 +68,17 @@ export function createSteps(context: ExtensionContext) {
       redirectByGet(ctx, target ?? `${url(interaction)}?restart=yes`);
     },
 
-    /** The interaction of a posted form; undefined once a page was shown instead. */
-    async posted(ctx: Context): Promise<Interaction | undefined> {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return undefined;
-      if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
-      ctx.status = 403;
-      refused(ctx, interaction, 'csrf');
-      await show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
-      return undefined;
-    },
+    /** Returns the route of a step's form. A step works during an impersonation too, so that an impersonator gets to the application. */
+    posted: (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
+      whileImpersonating: true,
+      open: (ctx) => interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      async again(ctx, interaction) {
+        ctx.status = 403;
+        refused(ctx, interaction, 'csrf');
+        await show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
+      },
+      take,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import type { CreateLimit } from '../limit.js';
 
 /**
  * Counts a secret or an assertion that was wrong for this id.
@@ -21,6 +22,8 @@ export interface ExtensionLimits {
    * @param window milliseconds
    */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  /** Returns a limit of attempts. Another extension counts apart under the same name. */
+  readonly limit: CreateLimit;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
 }

@@ -18,20 +18,21 @@ export interface CurrentImpersonation {
  * Who makes the changes of a sign-in, for its events: the user, and who acts as the user.
  * @example
  * ```ts
- * import { attributionOf, type Extension, form, formField } from 'tenant-idp/extension';
+ * import { attributionOf, type Extension } from 'tenant-idp/extension';
  *
  * export const renaming: Extension = {
  *   name: 'renaming',
- *   routes(router, { http, directory, impersonation, signIn }) {
- *     router.post('/renaming', impersonation.inPerson, form, async (ctx) => {
- *       const here = await signIn.current(ctx);
- *       if (!here) return ctx.throw(401);
- *       // Browsers send cookies with what a page of a sibling subdomain posts. The page of the form has `http.csrf.token` for the same subject.
- *       if (!http.csrf.check(ctx, `renaming ${here.oid}`, formField(ctx, 'csrf'))) return ctx.throw(403);
- *       const { tenant, person } = here.account;
- *       const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(tenant.id);
- *       await persons.update(person.id, { givenName: 'Alice' });
- *       ctx.status = 204;
+ *   routes(router, { directory, http, signIn }) {
+ *     router.postForm('/renaming', {
+ *       open: async (ctx) => (await signIn.current(ctx)) ?? ctx.throw(401),
+ *       subject: ({ oid }) => `renaming ${oid}`,
+ *       again: (ctx) => ctx.throw(403),
+ *       async take(ctx, here) {
+ *         const { tenant, person } = here.account;
+ *         const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(tenant.id);
+ *         await persons.update(person.id, { givenName: 'Alice' });
+ *         ctx.status = 204;
+ *       },
  *     });
  *   },
  * };

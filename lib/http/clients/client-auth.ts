@@ -35,7 +35,7 @@ interface Credentials {
  * export const whoAmI: Extension = {
  *   name: 'who-am-i',
  *   routes(router, context) {
- *     router.post('/who-am-i', form, clientAuth(context), (ctx) => {
+ *     router.postWithoutCsrf('/who-am-i', form, clientAuth(context), (ctx) => {
  *       const { caller } = ctx.state as Required<CallerState>;
  *       answerJson(ctx, { id: caller.id, name: caller.name });
  *     });

@@ -14,7 +14,7 @@ const MOST_MS = 200;
  *   name: 'reminders',
  *   deliveries: () => ({ 'reminders.look-up': async () => {} }),
  *   routes(router, { work }) {
- *     router.post('/reminders', async (ctx) => {
+ *     router.postWithoutCsrf('/reminders', async (ctx) => {
  *       const enqueued = await work.deliver('reminders.look-up', { name: 'alice' });
  *       afterAnswer(ctx, enqueued.release);
  *       ctx.status = 202;

@@ -40,7 +40,7 @@ export const readForm = createBodyParser({
  * export const echo: Extension = {
  *   name: 'echo',
  *   routes(router) {
- *     router.post('/echo', form, (ctx) => {
+ *     router.postWithoutCsrf('/echo', form, (ctx) => {
  *       ctx.body = { said: parametersOf(ctx, ['word']).word ?? '' };
  *     });
  *   },
@@ -68,7 +68,7 @@ const LONGEST_FIELD = 1024;
  * export const echo: Extension = {
  *   name: 'echo',
  *   routes(router) {
- *     router.post('/echo', form, (ctx) => {
+ *     router.postWithoutCsrf('/echo', form, (ctx) => {
  *       ctx.body = { said: formField(ctx, 'word').trim() };
  *     });
  *   },
@@ -90,7 +90,7 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
  * export const greeting: Extension = {
  *   name: 'greeting',
  *   routes(router) {
- *     router.post('/greeting', form, (ctx) => {
+ *     router.postWithoutCsrf('/greeting', form, (ctx) => {
  *       ctx.body = { greeting: `Hello, ${typedField(ctx, 'givenName', 'personName')}` };
  *     });
  *   },

@@ -30,7 +30,7 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
  * export const echo: Extension = {
  *   name: 'echo',
  *   routes(router) {
- *     router.post('/echo', async (ctx) => {
+ *     router.postWithoutCsrf('/echo', async (ctx) => {
  *       ctx.body = await read(ctx);
  *     });
  *   },
@@ -112,7 +112,7 @@ const read = createJsonReader(56);
  *   name: 'sums',
  *   errors: 'problem',
  *   routes(router) {
- *     router.post(
+ *     router.postWithoutCsrf(
  *       '/sums',
  *       json({ body: Terms, answer: Sum }, (_ctx, { terms }) => ({ sum: terms.reduce((sum, term) => sum + term, 0) })),
  *     );

@@ -1,5 +1,5 @@
 /** Signing in as somebody else, as an extension of tests does it: whoever asks for it may. */
-import { type Extension, form, parametersOf } from 'tenant-idp/extension';
+import { type Context, type Extension, type Interaction, parametersOf } from 'tenant-idp/extension';
 
 export interface ImpersonatingOptions {
   /** Milliseconds that it lasts. */
@@ -23,12 +23,9 @@ export const actAs = (options: ImpersonatingOptions): Extension => ({
       },
     },
   ],
-  routes(router, { service: { own }, signIn: { interactions }, directory, http: { csrf }, impersonation }) {
-    router.post(`${own}/interaction/:uid/act-as`, form, async (ctx) => {
-      const interaction = await interactions.load(ctx);
-      if (!interaction) return;
-      const { csrf: token, user = '', actor: named } = parametersOf(ctx, ['csrf', 'user', 'actor']);
-      if (!csrf.check(ctx, interaction.uid, token)) return ctx.throw(403);
+  routes(router, { service: { own }, signIn: { interactions }, directory, impersonation: { end: endImpersonation } }) {
+    const take = async (ctx: Context, interaction: Interaction): Promise<void> => {
+      const { user = '', actor: named } = parametersOf(ctx, ['user', 'actor']);
       const [target] = await directory.accounts.candidates(user);
       const [other] = named === undefined ? [] : await directory.accounts.candidates(named);
       const actor = other ?? (await directory.accounts.findByOid(interaction.oid ?? ''));
@@ -46,9 +43,16 @@ export const actAs = (options: ImpersonatingOptions): Extension => ({
       if (next === undefined) return ctx.throw(409);
       ctx.status = 303;
       ctx.redirect(next);
+    };
+    router.postForm(`${own}/interaction/:uid/act-as`, {
+      whileImpersonating: true,
+      open: (ctx) => interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      again: (ctx) => ctx.throw(403),
+      take,
     });
-    router.post('/idp/end-acting', async (ctx) => {
-      ctx.body = { next: await impersonation.end(ctx, 'https://app.test/') };
+    router.postWithoutCsrf('/idp/end-acting', async (ctx) => {
+      ctx.body = { next: await endImpersonation(ctx, 'https://app.test/') };
     });
   },
 });

@@ -31,7 +31,7 @@ function requirementStep({ requirement, field, posted }: Step): Extension {
     name: `step-${name}`,
     requirements: (context) => [{ ...requirement, show: (ctx, interaction) => show(context, ctx, interaction) }],
     routes(router, context) {
-      router.post(path(context, ':uid'), async (ctx) => {
+      router.postWithoutCsrf(path(context, ':uid'), async (ctx) => {
         const interaction = await context.signIn.interactions.load(ctx);
         if (!interaction) return;
         const fields = await fieldsOf(ctx);

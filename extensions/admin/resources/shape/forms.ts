@@ -1,9 +1,7 @@
 /** Forms of what is answered, derived from the forms of records, and records shown in them. */
 import { type TObject, type TProperties, type TSchema, TypeGuard } from '@sinclair/typebox';
-import { Type } from '../../../../lib/extension-door.js';
+import { instant, strict, Type } from '../../../../lib/extension-door.js';
 import type { Fields } from './merge-patch.js';
-
-const strict = { additionalProperties: false } as const;
 
 /** The form of an object without other members. */
 export const form = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, strict);
@@ -11,9 +9,6 @@ export const form = <Properties extends TProperties>(properties: Properties) => 
 /** A form without some members. */
 export const without = (from: TObject, ...names: readonly string[]): TObject =>
   form(Object.fromEntries(Object.entries(from.properties).filter(([name]) => !names.includes(name))));
-
-/** An instant. @see RFC 3339 */
-export const instant = () => Type.String({ format: 'date-time' });
 
 /** What is answered of a record: the members of its form, where those that have a default are always there, others, and when it was written. */
 export const itemOf = (name: string, from: TObject, always: readonly string[] = [], others: TProperties = {}): TObject =>

@@ -1,6 +1,6 @@
 /** JSON Merge Patch: members that are there replace, `null` takes away, objects are merged. @see RFC 7396 */
 import { type TObject, type TRecord, type TSchema, TypeGuard } from '@sinclair/typebox';
-import { Type } from '../../../../lib/extension-door.js';
+import { strict, Type } from '../../../../lib/extension-door.js';
 
 /** Members of a record or of a body, by name. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export function mergeForm(form: TObject, always: readonly string[] = []): TObjec
     const inner = TypeGuard.IsObject(schema) ? mergeForm(schema) : TypeGuard.IsRecord(schema) ? mergeRecord(schema) : schema;
     return [name, Type.Optional(TypeGuard.IsOptional(schema) && !always.includes(name) ? Type.Union([inner, Type.Null()]) : inner)];
   });
-  return Type.Object(Object.fromEntries(members), { additionalProperties: false });
+  return Type.Object(Object.fromEntries(members), strict);
 }
 
 /** Of members by any name: each can be taken away. */

@@ -1,9 +1,9 @@
 /** Users as they are made and answered, within their person and by themselves. */
-import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
+import { instant, oneOf, type PersonWithUser, recordForms, type Static, strict, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
-import { instant, without } from './forms.js';
+import { without } from './forms.js';
 
 /** Only an invitation that is accepted makes a user active. */
 export const newUserForm = without(recordForms.user, 'status');
@@ -19,8 +19,8 @@ export const userItem = Type.Object(
     provenEmail: Type.Optional(
       Type.String({ description: 'the address that was proven last, while the person has another: mail about the account goes there' }),
     ),
-    externalIdentities: Type.Array(Type.Object({ idp: Type.String(), subject: Type.String() }, { additionalProperties: false })),
-    status: Type.Union([Type.Literal('invited'), Type.Literal('active'), Type.Literal('disabled')]),
+    externalIdentities: Type.Array(Type.Object({ idp: Type.String(), subject: Type.String() }, strict)),
+    status: oneOf(['invited', 'active', 'disabled']),
     groupIds: Type.Array(Type.String()),
     parentUserId: Type.Optional(Type.String()),
     isParent: Type.Boolean(),

@@ -1,0 +1,116 @@
+/** Routes of an extension: pages, their forms, mailed links, and APIs. */
+import type { Context, DefaultState, Middleware } from 'koa';
+import type { Awaitable } from '../awaitable.js';
+import type { ArtifactKind } from '../store/records/extension-artifacts.js';
+
+/** Adds a route. @param path below the issuer, with parameters as in `/notes/:id` */
+export type AddRoute = <State = object>(path: string, ...steps: readonly Middleware<DefaultState & State>[]) => void;
+
+/**
+ * The router of an extension. A form that a page posts has no other route than {@link ExtensionRouter.postForm} and {@link ExtensionRouter.linkPages},
+ * which check it. There is no `post`, so that no form can do without.
+ */
+export interface ExtensionRouter {
+  /** Adds a route for GET and HEAD. It must change nothing that matters, because any page can lead a browser to it. */
+  readonly get: AddRoute;
+  readonly put: AddRoute;
+  readonly patch: AddRoute;
+  readonly delete: AddRoute;
+  /**
+   * Adds the route of a page's form. It reads the form, answers a form that is sent twice once, refuses it while somebody impersonates a user in this browser,
+   * and checks that it came from the page of this service, in this browser, about this subject.
+   * @example
+   * ```ts
+   * import { type Context, createOwnPage, type Extension, formField, type Text } from 'tenant-idp/extension';
+   *
+   * export const nickname: Extension = {
+   *   name: 'nickname',
+   *   texts: { en: { 'nickname.title': 'Nickname', 'nickname.again': 'Please try again.', 'nickname.save': 'Save' } },
+   *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname').clients,
+   *   routes(router, context) {
+   *     const page = createOwnPage(context, 'nickname:page', '/nickname');
+   *     const show = (ctx: Context, session: string, problem?: Text) =>
+   *       context.pages.view(ctx, {
+   *         title: 'nickname.title',
+   *         ...(problem !== undefined && { problem, status: 403 }),
+   *         form: { action: context.service.url('/nickname'), subject: session },
+   *         parts: [
+   *           { part: 'field', name: 'nickname', label: 'nickname.title' },
+   *           { part: 'button', text: 'nickname.save' },
+   *         ],
+   *       });
+   *     router.get('/nickname', async (ctx) => {
+   *       const here = await page.present(ctx, '/nickname');
+   *       if (here) await show(ctx, here.session);
+   *     });
+   *     router.postForm('/nickname', {
+   *       open: (ctx) => page.present(ctx, '/nickname'),
+   *       subject: ({ session }) => session,
+   *       again: (ctx, { session }) => show(ctx, session, 'nickname.again'),
+   *       take: (ctx, { oid }) => context.service.logger.info({ oid, nickname: formField(ctx, 'nickname') }, 'a nickname'),
+   *     });
+   *   },
+   * };
+   * ```
+   */
+  postForm<Opened>(path: string, form: PostForm<Opened>): void;
+  /** Adds the routes of a mailed link: GET shows its page, POST takes the form of the page. */
+  linkPages<Opened>(pages: LinkPages<Opened>): void;
+  /**
+   * Adds a route for POST requests that no page of this service sends, and that prove by something else than a cookie what they may do: a bearer token, the
+   * authentication of a client, a signature. The route of another site's form belongs here too.
+   */
+  readonly postWithoutCsrf: AddRoute;
+  /** Adds a route for all methods of a path and of all paths below it, for an API that authenticates each request by something else than a cookie. */
+  readonly allWithoutCsrf: AddRoute;
+}
+
+/** The form of a page. `Opened` is what the page is about. */
+export interface PostForm<Opened> {
+  /**
+   * Returns what the page is about; undefined once the request was answered. For the page of a person, call `present` of `createOwnPage`, or `signedIn`: both
+   * return complete sign-ins alone. For a step of a sign-in, call `interactions.load`.
+   */
+  open(ctx: Context): Awaitable<Opened | undefined>;
+  /** Returns the subject of the form, as the page names it in `form.subject`: for a step of a sign-in its `uid`. */
+  subject(opened: NoInfer<Opened>): string;
+  /** Answers a form that came from another browser, another site or another page: shows the page again, with status 403. */
+  again(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /** Evaluates the form, whose fields `formField` returns. */
+  take(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /** Whether the form works while somebody impersonates a user in this browser. @default false: a page says so, with status 403 */
+  readonly whileImpersonating?: boolean;
+}
+
+/**
+ * What became of the form of a mailed link. `used`: the link was used, and the browser is sent by GET to the page that says so. `over`: the link was used or
+ * expired in the meantime, and its page says so. Nothing: the request is answered.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that answered the request returns nothing
+export type LinkOutcome = 'used' | 'over' | void;
+
+/** The pages behind a mailed link. `Opened` is the subject of the link. Nobody uses the link while they impersonate a user. */
+export interface LinkPages<Opened> {
+  /** Below the issuer; `:token` stands for the token of the link. */
+  readonly path: string;
+  /** Returns the subject of a token; undefined for an unknown token. */
+  open(token: string): Awaitable<Opened | undefined>;
+  /** Returns the subject of the form, which names the link too. */
+  subject(opened: NoInfer<Opened>): string;
+  /** Returns whether the link can be used, was used, or is over for another reason, such as that it expired. @default pending */
+  state?(opened: NoInfer<Opened>): 'pending' | 'used' | 'over';
+  /** Shows the page with the form. It changes nothing, because mail scanners open links. */
+  ask(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /** Takes the form of a link that can be used. */
+  take(ctx: Context, opened: NoInfer<Opened>): Promise<LinkOutcome>;
+  /** The page for the browser that used the link, which is remembered by a record of the kind. @default `over` */
+  readonly usedHere?: { readonly kind: ArtifactKind; show(ctx: Context, opened: NoInfer<Opened>): Awaitable<void> };
+  /** Shows that the link can no longer be used: it expired, was replaced, or was used elsewhere. */
+  over?(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /** Takes the form of the page that `over` shows, such as the button that sends another link. @default shows the page again */
+  takeOver?(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /** Shows that the link is unknown. */
+  unknown(ctx: Context): Awaitable<void>;
+  /** Answers a form that came from another browser, another site or another page: shows the page again, with status 403. */
+  again(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+}
