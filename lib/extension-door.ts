@@ -143,7 +143,7 @@ export type {
   SeedPart,
   SeedPiece,
 } from './directory/index.js';
-export { answerProblem, type InputProblem, line, problemsOf, writeJudged } from './directory/input.js';
+export { answerProblem, type InputProblem, problemsOf, writeJudged } from './directory/input.js';
 export { knownPart } from './directory/lists/known-part.js';
 export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
 export { recordForms } from './directory/record-forms.js';
@@ -195,6 +195,7 @@ export { referenceToken } from './text/json-pointer.js';
 export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
+export { line } from './text/schemas.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { secondsAhead } from './times/node-time.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';

@@ -391,9 +391,9 @@ export interface User {
   readonly sub: string;
   readonly userName: string;
   readonly emailVerified: boolean;
+  readonly externalIdentities: readonly { readonly idp: string; readonly subject: string }[];
   /** the address that was proven last, while the person has another: mail about the account goes there */
   readonly provenEmail?: string;
-  readonly externalIdentities: readonly { readonly idp: string; readonly subject: string }[];
   readonly status: 'invited' | 'active' | 'disabled';
   readonly groupIds: readonly string[];
   readonly parentUserId?: string;

@@ -41,6 +41,3 @@ export const organisationKey = (text: string): string =>
   normalForm(withoutUnseen(text), 'NFKC')
     .toLowerCase()
     .replace(/[\s.]+/g, '');
-
-/** Characters, at most. */
-export const USER_NAME_LENGTH = 256;

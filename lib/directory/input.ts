@@ -1,16 +1,16 @@
 /** Input of callers, checked here against schemas. The services trust checked input. */
 import { isDeepStrictEqual } from 'node:util';
-import { Kind, type TObject, type TProperties, type TSchema, Type, TypeGuard, TypeRegistry } from '@sinclair/typebox';
+import { type TObject, type TOptional, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
-import { isEmailAddress, LONGEST_ADDRESS } from '../text/email-address.js';
 import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { ownMember } from '../text/own-member.js';
+import { ADDRESS, inputSchema, TEXT_KIND } from '../text/schemas.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
 export type Patch<Input> = {
@@ -61,72 +61,19 @@ export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
   }
 }
 
-const strict = { additionalProperties: false } as const;
+/** Members of a record, those with a default made optional: the members of the form that makes a record. */
+type WithDefaults<Members extends TProperties, Defaults> = {
+  [Name in keyof Members]: Name extends keyof Defaults ? TOptional<Members[Name]> : Members[Name];
+};
 
-/** The member of a schema that states the kind of a text. Only input is checked by its kind, because a stored text may be older than a rule. */
-const TEXT_KIND = 'x-text';
-
-const textOf = (kind: TextKind, maxLength: number, description?: string) =>
-  Type.String({
-    minLength: kind === 'personName' ? 0 : 1,
-    maxLength,
-    pattern: kind === 'text' ? '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f]*$' : '^[^\\u0000-\\u001f\\u007f]*$',
-    [TEXT_KIND]: kind,
-    ...(description !== undefined && { description }),
-  });
-
-/**
- * Returns the schema of one line of text, such as a name of a record or a description.
- * @example
- * ```ts
- * import { line, Type } from 'tenant-idp/extension';
- *
- * export const Room = Type.Object({ name: line(100) }, { additionalProperties: false });
- * ```
- */
-export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
-/** A given name or a surname. A blank name counts as none, so it is not an error. */
-export const personName = () => textOf('personName', 200);
-/** A text of another service or of the caller's own, which is compared and handed back byte by byte. */
-export const opaqueText = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', [TEXT_KIND]: 'opaque' });
-export const userNameText = (maxLength: number) => textOf('userName', maxLength);
-
-/** The kind of schema for an e-mail address. It is no typebox format, because the host may have registered another format under the same name. */
-const ADDRESS = 'e-mail address';
-TypeRegistry.Set(ADDRESS, (_schema, value) => typeof value === 'string' && isEmailAddress(value));
-export const email = () => Type.Unsafe<string>({ [Kind]: ADDRESS, type: 'string', format: 'idn-email', maxLength: LONGEST_ADDRESS });
-/**
- * A language, with a script, a region and one variant at most. `Intl` takes every such tag, and throws for others when a mail is written.
- * @see RFC 5646 §2.1
- */
-export const languageTag = () =>
-  Type.String({
-    pattern:
-      '^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
-  });
-export const strings = (maxItems?: number) => Type.Array(Type.String(), maxItems === undefined ? {} : { maxItems });
-/** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
-export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });
-/** What a client secret is made of. @see RFC 6749 Appendix A.2 */
-export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
-/** Whether who acts as somebody else gets a token. */
-export const impersonation = () => Type.Union([Type.Literal('allow'), Type.Literal('refuse')]);
-export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
-/** What pages may load: an https URL, or a path of the issuer's origin. */
-const image = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000, [TEXT_KIND]: 'line' });
-/** The URL of an image that applications load. */
-export const pictureUrl = () => Type.String({ pattern: '^https?://', [TEXT_KIND]: 'line' });
-export const branding = () =>
-  inputSchema({
-    logoUri: Type.Optional(image()),
-    faviconUri: Type.Optional(image()),
-    accentColor: Type.Optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' })),
-    radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
-    font: Type.Optional(Type.Union([Type.Literal('system'), Type.Literal('humanist'), Type.Literal('rounded'), Type.Literal('serif')])),
-  });
-
-export const inputSchema = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, strict);
+/** Returns the members of the form that makes a record: whatever has a default may be left out. */
+export const withDefaults = <Members extends TProperties, Defaults extends { readonly [Name in keyof Members]?: unknown }>(
+  members: Members,
+  defaults: Defaults,
+) =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, schema]) => [name, Object.hasOwn(defaults, name) ? Type.Optional(schema) : schema]),
+  ) as WithDefaults<Members, Defaults>;
 
 /** The schema of a {@link Patch} of what the other schema describes. */
 export function patchSchema(schema: TObject): TObject {
@@ -134,7 +81,7 @@ export function patchSchema(schema: TObject): TObject {
     name,
     Type.Optional(TypeGuard.IsOptional(property) ? Type.Union([property, Type.Null()]) : property),
   ]);
-  return Type.Object(Object.fromEntries(properties), strict);
+  return inputSchema(Object.fromEntries(properties));
 }
 
 /** What is expected in the place of a member that a schema does not have. */

@@ -1,6 +1,3 @@
-/** Entries of a list in one request, at most. A record that has more keeps them. */
-export const MOST_REFS = 1000;
-
 /** Maximum number of records that are read one by one, through the caches where there are any. */
 export const MOST_SINGLE_READS = 20;
 

@@ -1,14 +1,15 @@
 /** The forms of what callers give, for those who derive forms of their own: the admin API does. */
+import { personDefaults, personMembers, userMembers } from '../store/records/persons.js';
 import { apiResourceInput } from './clients/api-resources.js';
 import { clientInput } from './clients/clients.js';
 import { groupRefs } from './groups/group-refs.js';
 import { groupInput } from './groups/groups.js';
 import { permissionInput } from './groups/permissions.js';
+import { withDefaults } from './input.js';
 import { invitationQuerySchema } from './invitations/invitation-lists.js';
 import { invitationInput } from './invitations/invitations.js';
 import { listQuerySchema, statusQuerySchema } from './lists/list.js';
 import { personQuerySchema, userQuerySchema } from './persons/person-lists.js';
-import { personProperties } from './persons/persons.js';
 import { userInput } from './persons/user-record.js';
 import { subsidiaryInput } from './tenants/subsidiaries.js';
 import { tenantInput } from './tenants/tenants.js';
@@ -16,7 +17,7 @@ import { tenantInput } from './tenants/tenants.js';
 export const recordForms = {
   tenant: tenantInput,
   subsidiary: subsidiaryInput,
-  person: personProperties,
+  person: withDefaults(personMembers, personDefaults),
   user: userInput,
   invitation: invitationInput,
   group: groupInput,
@@ -24,6 +25,8 @@ export const recordForms = {
   permission: permissionInput,
   client: clientInput,
   apiResource: apiResourceInput,
+  /** Members that callers write, as they are stored: required where a default fills them. */
+  members: { person: personMembers, user: userMembers },
   lists: {
     names: listQuerySchema,
     status: statusQuerySchema,

@@ -10,34 +10,22 @@ import {
 } from '../../../lib/extension-door.js';
 import { checkEmailVerified, checkMayBecome, checkPhoneVerified, checkUserId, mayEndLink } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
-import { form, viewOf, without } from './shape/forms.js';
+import { form, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 import { checkGroupsOfNewUser, newUserForm, userItem, userView } from './shape/user-forms.js';
 
 /** Bytes of `attributes` as JSON, at most. */
 const MOST_ATTRIBUTES = 16_384;
 
-const { nationalId, ...readable } = recordForms.person;
+const { nationalId: _, ...readable } = recordForms.members.person;
 const hasNationalId = Type.Boolean({ description: 'the number itself is never answered' });
 /** The invitation that came with the person. */
 const Invitation = form({ id: Type.String(), status: Type.String(), expiresAt: instant() });
-const item = Type.Object(
-  {
-    id: Type.String(),
-    ...readable,
-    // A stored address may be older than the rule about addresses.
-    email: Type.Optional(Type.String()),
-    secondEmail: Type.Optional(Type.String()),
-    phoneNumberVerified: Type.Boolean(),
-    attributes: Type.Record(Type.String(), Type.Unknown()),
-    hasNationalId,
-    user: Type.Optional(userItem),
-    invitation: Type.Optional(Invitation),
-    createdAt: instant(),
-    updatedAt: instant(),
-  },
-  { $id: 'Person', additionalProperties: false },
-);
+const item = itemOf('Person', form({ id: Type.String(), ...readable }), [], {
+  hasNationalId,
+  user: Type.Optional(userItem),
+  invitation: Type.Optional(Invitation),
+});
 /** A person alone. */
 export const personItem = without(item, 'user', 'invitation');
 const shown = viewOf<Person>(without(personItem, 'hasNationalId'));
@@ -54,8 +42,6 @@ const view = ({ invitation, ...person }: Row): Fields => ({
   ...(invitation && { invitation: viewOf<typeof invitation>(Invitation)(invitation) }),
   ...(person.user && { user: userView(person as PersonWithUser) }),
 });
-
-const personForm = form({ ...recordForms.person, nationalId });
 
 function checkAttributes({ attributes }: Fields): void {
   if (attributes && Buffer.byteLength(JSON.stringify(attributes)) > MOST_ATTRIBUTES)
@@ -114,8 +100,7 @@ export const persons = crud<Row>({
     user: Type.Optional(newUserForm),
     invitation: Type.Optional(without(recordForms.invitation, 'id')),
   }),
-  changeable: personForm,
-  always: ['phoneNumberVerified', 'attributes'],
+  changeable: form(recordForms.members.person),
   errors: [
     ...[
       'user_name_taken',

@@ -109,7 +109,6 @@ const ofUsers = crud<UserRow>({
   view: userView,
   query: recordForms.lists.users,
   changeable: userForm,
-  always: ['emailVerified', 'externalIdentities'],
   errors: ['user_name_taken', 'grant_exceeds_own', 'email_unproven'],
   isRemovable: true,
   removeErrors: ['grant_exceeds_own'],

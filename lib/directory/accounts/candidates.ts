@@ -4,8 +4,9 @@ import type { PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { cleanText } from '../../text/kinds.js';
+import { USER_NAME_LENGTH } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
-import { NO_USER, organisationKey, USER_NAME_LENGTH } from '../identifiers.js';
+import { NO_USER, organisationKey } from '../identifiers.js';
 import { hasUser } from '../persons/user-record.js';
 import {
   type Account,

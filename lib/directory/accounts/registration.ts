@@ -1,11 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
+import { personMembers } from '../../store/records/persons.js';
 import type { PersonWithUser, Tenant } from '../../store/records/records.js';
+import { email, line, USER_NAME_LENGTH } from '../../text/schemas.js';
 import type { SignInMeans } from '../context.js';
 import { PASSWORD_MINIMUM, type PasswordRule } from '../credentials/password-rules.js';
-import { newId, USER_NAME_LENGTH } from '../identifiers.js';
-import { email, line, problemsOf } from '../input.js';
-import { type Persons, personProperties } from '../persons/persons.js';
+import { newId } from '../identifiers.js';
+import { problemsOf } from '../input.js';
+import type { Persons } from '../persons/persons.js';
 import { hasUser } from '../persons/user-record.js';
 import type { Users } from '../persons/users.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
@@ -71,7 +73,7 @@ export interface Registration {
   register(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PersonWithUser>;
 }
 
-const { givenName, familyName } = personProperties;
+const { givenName, familyName } = personMembers;
 /** An address is the user name as well. */
 const formOf = { givenName, familyName, email: Type.Intersect([email(), line(USER_NAME_LENGTH)]) };
 

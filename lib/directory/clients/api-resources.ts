@@ -3,67 +3,43 @@ import { locales } from '../../display/locales.js';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
+import { apiResourceMembers } from '../../store/records/clients.js';
 import type { ApiResource } from '../../store/records/records.js';
 import { referenceToken } from '../../text/json-pointer.js';
+import { inputSchema, line, secretText, token } from '../../text/schemas.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { ClientRules, DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
-import {
-  type CheckCurrent,
-  checkInput,
-  defined,
-  impersonation,
-  inputSchema,
-  introspects,
-  isRecord,
-  line,
-  newRecord,
-  type Patch,
-  patched,
-  patchSchema,
-  secretText,
-  strings,
-  token,
-} from '../input.js';
+import { type CheckCurrent, checkInput, defined, isRecord, newRecord, type Patch, patched, patchSchema, withDefaults } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { RecordProblem } from './client-metadata.js';
 import { checkSharedId } from './shared-ids.js';
 
-const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const description = line(300);
 const byLocale = Type.Object(Object.fromEntries(locales.map((locale) => [locale, Type.Optional(description)])), {
   additionalProperties: false,
   minProperties: 1,
 });
-const fields = {
-  name: line(),
-  // Those that begin with `idp.` are the admin API's.
-  scopes: Type.Array(token('(?!idp\\.)'), { uniqueItems: true }),
+const members = {
+  ...apiResourceMembers,
+  // Languages of the pages alone. A stored description may have others.
   scopeDescriptions: Type.Optional(
     Type.Record(Type.String(), Type.Union([description, Type.Unsafe<Readonly<Record<string, string>>>(byLocale)])),
   ),
-  introspects: introspects(),
-  allowedTenants: Type.Optional(strings()),
-  introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
-  impersonation: Type.Optional(impersonation()),
-  status,
 };
-const apiResourceFields = inputSchema(fields);
+export const apiResourceDefaults = { introspects: 'own', status: 'active' } as const;
+const apiResourceFields = inputSchema(members);
 const apiResourcePatch = patchSchema(apiResourceFields);
 export const apiResourceInput = inputSchema({
-  ...fields,
+  ...withDefaults(members, apiResourceDefaults),
   id: token(),
-  introspects: Type.Optional(fields.introspects),
-  status: Type.Optional(status),
   secret: Type.Optional(secretText()),
 });
 /** @interface */
 export type ApiResourceFields = Static<typeof apiResourceFields>;
 /** @interface */
 export type ApiResourceInput = Static<typeof apiResourceInput>;
-
-export const apiResourceDefaults: Pick<ApiResourceFields, 'introspects' | 'status'> = { introspects: 'own', status: 'active' };
 
 export interface ApiResources {
   /**

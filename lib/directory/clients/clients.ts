@@ -7,29 +7,23 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { clientMembers } from '../../store/records/clients.js';
 import type { Client } from '../../store/records/records.js';
-import { lifetimeBounds } from '../../times/lifetime-bounds.js';
+import { inputSchema, secretText, token } from '../../text/schemas.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
-  branding,
   type CheckCurrent,
   checkBranding,
   checkInput,
   defined,
-  impersonation,
-  inputSchema,
-  introspects,
   isRecord,
-  line,
   newRecord,
   type Patch,
   patched,
   patchSchema,
-  secretText,
-  strings,
-  token,
+  withDefaults,
 } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import type { HeldWrite } from '../name-space.js';
@@ -40,48 +34,11 @@ import { clientVoucherFor, withClientVoucher } from './client-vouchers.js';
 import { type UnderstoodMetadata, understoodMetadata } from './pasted-metadata.js';
 import { checkSharedId } from './shared-ids.js';
 
-const seconds = ([minimum, maximum]: readonly [number, number]) => Type.Optional(Type.Integer({ minimum, maximum }));
-const lifetimes = inputSchema({
-  accessToken: seconds(lifetimeBounds.accessToken),
-  idToken: seconds(lifetimeBounds.idToken),
-  refreshTokenIdle: seconds(lifetimeBounds.refreshTokenIdle),
-  refreshTokenAbsolute: seconds(lifetimeBounds.refreshTokenAbsolute),
-  refreshTokenGrace: seconds(lifetimeBounds.refreshTokenGrace),
-  authenticationRequest: seconds(lifetimeBounds.authenticationRequest),
-});
-const fields = {
-  name: line(),
-  metadata: Type.Record(Type.String(), Type.Unknown()),
-  allowedScopes: Type.Array(token()),
-  requirePkce: Type.Optional(Type.Boolean()),
-  fapi: Type.Optional(Type.Literal('2.0')),
-  allowPlainPkce: Type.Boolean(),
-  requireConsent: Type.Boolean(),
-  accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
-  idTokenClaims: Type.Union([Type.Literal('minimal'), Type.Literal('scopes')]),
-  email: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('first')])),
-  styles: Type.Optional(branding()),
-  lifetimes,
-  allowedTenants: Type.Optional(strings()),
-  introspects: introspects(),
-  adminTenants: strings(),
-  trustedLoginHint: Type.Boolean(),
-  corsOrigins: strings(),
-  postRegistrationUri: Type.Optional(Type.String()),
-  impersonation: Type.Optional(impersonation()),
-  status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
-};
-const clientFields = inputSchema(fields);
+const clientFields = inputSchema(clientMembers);
 const clientPatch = patchSchema(clientFields);
 /** @interface */
 export type ClientFields = Static<typeof clientFields>;
 
-const required = { id: token(), name: fields.name };
-const { name: _, ...others } = fields;
-export const clientInput = Type.Composite(
-  [inputSchema(required), Type.Partial(inputSchema(others)), inputSchema({ secret: Type.Optional(secretText()) })],
-  { additionalProperties: false },
-);
 /** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
 export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
 
@@ -99,6 +56,12 @@ export const clientDefaults: Omit<ClientFields, 'name'> = {
   corsOrigins: [],
   status: 'active',
 };
+
+export const clientInput = inputSchema({
+  id: token(),
+  ...withDefaults(clientMembers, clientDefaults),
+  secret: Type.Optional(secretText()),
+});
 
 export interface Clients {
   /**

@@ -2,9 +2,10 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import type { Row } from '../../store/directory-store.js';
 import type { HashedSecret, PendingEvent, Stored } from '../../store/records/records.js';
+import { secretText } from '../../text/schemas.js';
 import type { CachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { type CheckCurrent, checkInput, patched, secretText } from '../input.js';
+import { type CheckCurrent, checkInput, patched } from '../input.js';
 import { changed } from '../outbox/pending-events.js';
 
 interface Holder extends Row, Stored {

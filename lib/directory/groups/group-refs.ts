@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import { inputSchema, strings } from '../input.js';
-import { MOST_REFS } from '../read-many.js';
+import { MOST_REFS } from '../../store/records/organisations.js';
+import { inputSchema, strings } from '../../text/schemas.js';
 import type { Groups } from './groups.js';
 
 export const groupRefs = inputSchema({

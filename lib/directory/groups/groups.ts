@@ -8,25 +8,22 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import { collections as specs } from '../../store/records/collections.js';
+import { groupDefaults, groupMembers } from '../../store/records/organisations.js';
 import type { Group } from '../../store/records/records.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { type CheckCurrent, checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
+import { type CheckCurrent, checkInput, newRecord, type Patch, patched, patchSchema, withDefaults } from '../input.js';
 import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { MOST_REFS, readMany } from '../read-many.js';
+import { readMany } from '../read-many.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Permissions } from './permissions.js';
 
-const fields = { name: line(), permissionIds: strings(MOST_REFS) };
-const groupFields = inputSchema(fields);
+const groupFields = inputSchema(groupMembers);
 const groupPatch = patchSchema(groupFields);
-export const groupInput = inputSchema({
-  id: Type.Optional(Type.String()),
-  name: fields.name,
-  permissionIds: Type.Optional(fields.permissionIds),
-});
+export const groupInput = inputSchema({ id: Type.Optional(Type.String()), ...withDefaults(groupMembers, groupDefaults) });
 /** @interface */
 export type GroupFields = Static<typeof groupFields>;
 /** @interface */

@@ -1,18 +1,19 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { permissionMembers } from '../../store/records/organisations.js';
 import type { Permission } from '../../store/records/records.js';
+import { inputSchema, token } from '../../text/schemas.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { type CheckCurrent, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
+import { type CheckCurrent, checkInput, defined, newRecord, type Patch, patched, patchSchema } from '../input.js';
 import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { readMany } from '../read-many.js';
 
-const fields = { name: line(), description: Type.Optional(line(1000)) };
-const permissionFields = inputSchema(fields);
+const permissionFields = inputSchema(permissionMembers);
 const permissionPatch = patchSchema(permissionFields);
-export const permissionInput = inputSchema({ id: token(), ...fields });
+export const permissionInput = inputSchema({ id: token(), ...permissionMembers });
 /** @interface */
 export type PermissionFields = Static<typeof permissionFields>;
 /** @interface */

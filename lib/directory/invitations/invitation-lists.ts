@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { withLeftOut } from '../../store/records/left-out.js';
 import type { Invitation, Person } from '../../store/records/records.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema } from '../input.js';
 import { createList, creationQuery, inOrder, type Listed, ofStatus } from '../lists/list.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
 

@@ -7,9 +7,9 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import type { PersonWithUser } from '../../store/records/records.js';
+import { inputSchema, languageTag } from '../../text/schemas.js';
 import type { Clients } from '../clients/clients.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema, languageTag } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import type { MailedLinks } from '../mailed-links.js';
 import type { PersonInput, Persons } from '../persons/persons.js';

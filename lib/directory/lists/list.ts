@@ -14,8 +14,9 @@ import { isKeyedCollection, type KeyedCollection, withKeys } from '../../store/r
 import { leftOutIn } from '../../store/records/left-out.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import { comparedText } from '../../text/compared.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema, problemsOf } from '../input.js';
+import { problemsOf } from '../input.js';
 import { createCursors } from './cursors.js';
 import type { LeftOutItem } from './readable-page.js';
 

@@ -3,8 +3,9 @@ import type { Attribution } from '../../events.js';
 import type { Row, Unsaved } from '../../store/directory-store.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { Outboxed, PendingEvent } from '../../store/records/records.js';
+import { inputSchema, line } from '../../text/schemas.js';
 import type { Collections } from '../context.js';
-import { checkInput, inputSchema, line } from '../input.js';
+import { checkInput } from '../input.js';
 import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from './write-once.js';
 
 /** A CloudEvents attribute: one line, without control characters. @see CloudEvents 1.0 §2.3 */

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Person, PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
-import { inputSchema } from '../input.js';
 import { type Along, createList, inOrder, type Listed, listQuery, ofStatus } from '../lists/list.js';
 import type { PersonRows } from './person-rows.js';
 import { hasUser } from './user-record.js';

@@ -4,30 +4,18 @@
  * `user-record` is the user within the person, `users` the service about users. National ids are encrypted, with a
  * keyed hash for look-ups. `removal/person-removal` ends all that a person has, and leaves a remainder until its last events are dispatched.
  */
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { personDefaults, personMembers } from '../../store/records/persons.js';
 import type { Person, UserInvitation } from '../../store/records/records.js';
 import { isName, type NamedPerson, shownName } from '../../text/person-name.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { idFor } from '../identifiers.js';
-import {
-  type CheckCurrent,
-  checkInput,
-  defined,
-  email,
-  inputSchema,
-  isRecord,
-  line,
-  newRecord,
-  type Patch,
-  patched,
-  patchSchema,
-  personName,
-  pictureUrl,
-} from '../input.js';
+import { type CheckCurrent, checkInput, defined, isRecord, newRecord, type Patch, patched, patchSchema, withDefaults } from '../input.js';
 import { changedNationalId } from '../keyed-hashes/national-ids.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
@@ -41,38 +29,16 @@ import { createPersonRows } from './person-rows.js';
 import { holdUserId } from './user-ids.js';
 import { type JudgeChild, newUser, userInput } from './user-record.js';
 
-export const personProperties = {
-  subsidiaryId: Type.Optional(Type.String()),
-  givenName: Type.Optional(personName()),
-  familyName: Type.Optional(personName()),
-  email: Type.Optional(email()),
-  secondEmail: Type.Optional(email()),
-  phoneNumber: Type.Optional(line(40)),
-  phoneNumberVerified: Type.Optional(Type.Boolean()),
-  nationalId: Type.Optional(line(64)),
-  pictureUrl: Type.Optional(pictureUrl()),
-  externalId: Type.Optional(line()),
-  attributes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-};
-/** Default values of members that the input of a new person leaves out. */
-export const personDefaults = { phoneNumberVerified: false, attributes: {} };
-
-const personFields = inputSchema(personProperties);
-const personPatch = patchSchema(
-  inputSchema({
-    ...personProperties,
-    phoneNumberVerified: Type.Boolean(),
-    attributes: Type.Record(Type.String(), Type.Unknown()),
-  }),
-);
+const newPersonMembers = withDefaults(personMembers, personDefaults);
+const personFields = inputSchema(newPersonMembers);
+const personPatch = patchSchema(inputSchema(personMembers));
 /** @interface */
 export type PersonFields = Static<typeof personFields>;
-export type PersonPatch = Patch<Omit<PersonFields, 'phoneNumberVerified' | 'attributes'>> &
-  Pick<PersonFields, 'phoneNumberVerified' | 'attributes'>;
+export type PersonPatch = Patch<Static<TObject<typeof personMembers>>>;
 
 const personInput = inputSchema({
   id: Type.Optional(Type.String()),
-  ...personProperties,
+  ...newPersonMembers,
   user: Type.Optional(userInput),
 });
 /** @interface */

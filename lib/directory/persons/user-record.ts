@@ -1,64 +1,53 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import { present } from '../../present.js';
+import { userDefaults, userMembers } from '../../store/records/persons.js';
 import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
+import { inputSchema } from '../../text/schemas.js';
 import { groupRefs } from '../groups/group-refs.js';
-import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
-import { defined, inputSchema, line, opaqueText, patchSchema, userNameText } from '../input.js';
+import { idFor, userNameKey } from '../identifiers.js';
+import { defined, type Patch, patchSchema, withDefaults } from '../input.js';
 import { vouchedIdentities, weaker } from '../vouchers.js';
 
-/** Identities in one request. A user who has more keeps them. */
-const MOST_IDENTITIES = 100;
-
-const fields = {
-  userName: userNameText(USER_NAME_LENGTH),
-  emailVerified: Type.Boolean(),
-  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: opaqueText(1000) }), { maxItems: MOST_IDENTITIES }),
-};
-/** What a user may be made with; unless it is said, `invited`. */
+/** Statuses that a user may be created with. @default `invited` */
 export const userStatus = () => Type.Union([Type.Literal('invited'), Type.Literal('active')]);
-const userFields = inputSchema(fields);
+const userFields = inputSchema(userMembers);
 export const userPatch = patchSchema(userFields);
 /** @interface */
 export type UserFields = Static<typeof userFields>;
 
 export const userInput = inputSchema({
   id: Type.Optional(Type.String()),
-  userName: fields.userName,
-  emailVerified: Type.Optional(fields.emailVerified),
-  externalIdentities: Type.Optional(fields.externalIdentities),
+  ...withDefaults(userMembers, userDefaults),
   status: Type.Optional(userStatus()),
   groups: Type.Optional(groupRefs),
 });
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
-/** Default values of members that the input of a new user leaves out. */
-export const userDefaults = { emailVerified: false, externalIdentities: [], status: 'invited' } as const;
+/** Values of members that the input of a new user leaves out. */
+export const newUserDefaults = { ...userDefaults, status: 'invited' } as const;
 
-export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[], voucher: Voucher): User {
-  const { id, userName, emailVerified, externalIdentities, status } = { ...userDefaults, ...defined(input) };
+export function newUser(input: UserInput, groupIds: readonly string[], voucher: Voucher): User {
+  const { id, userName, externalIdentities, groups: _, ...members } = { ...newUserDefaults, ...defined(input) };
   return {
+    ...members,
     id: idFor(id),
     ...namedUser(userName),
     ...identified(vouchedIdentities(externalIdentities, [], voucher)),
-    emailVerified,
     isParent: false,
     groupIds,
-    status,
   };
 }
 
+/** A change of a user, whose identities have their vouchers. */
+type UserChange = Omit<Patch<UserFields>, 'externalIdentities'> & { readonly externalIdentities?: readonly ExternalIdentity[] | undefined };
+
 /** The members of a user that change with these. */
-export function changedUser({
-  userName,
-  emailVerified,
-  externalIdentities,
-}: Partial<Pick<User, 'userName' | 'emailVerified' | 'externalIdentities'>>): Partial<User> {
+export function changedUser({ userName, externalIdentities, ...members }: UserChange): Partial<User> {
   return {
-    ...(userName === undefined ? {} : namedUser(userName)),
-    ...present({ emailVerified }),
-    ...(externalIdentities === undefined ? {} : identified(externalIdentities)),
+    ...defined(members),
+    ...(userName !== undefined && namedUser(userName)),
+    ...(externalIdentities !== undefined && identified(externalIdentities)),
   };
 }
 

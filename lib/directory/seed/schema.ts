@@ -3,26 +3,24 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import { nearestName } from '../../nearest-name.js';
 import { present } from '../../present.js';
+import { personDefaults, personMembers, userDefaults, userMembers } from '../../store/records/persons.js';
 import { shownName } from '../../text/person-name.js';
+import { inputSchema, line, strings, USER_NAME_LENGTH } from '../../text/schemas.js';
 import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
-import { USER_NAME_LENGTH } from '../identifiers.js';
-import { expectedOf, inputSchema, line, opaqueText, schemaErrors, strings, textProblems, userNameText } from '../input.js';
-import { NAMING, personProperties } from '../persons/persons.js';
+import { expectedOf, schemaErrors, textProblems, withDefaults } from '../input.js';
+import { NAMING } from '../persons/persons.js';
 import { userStatus } from '../persons/user-record.js';
 import { subsidiaryInput } from '../tenants/subsidiaries.js';
 import { tenantInput } from '../tenants/tenants.js';
 
 const id = Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }));
-const { subsidiaryId: _, ...personFields } = personProperties;
+const { subsidiaryId: _, ...personFields } = withDefaults(personMembers, personDefaults);
 
 const seedUser = inputSchema({
   id,
-  userName: userNameText(USER_NAME_LENGTH),
-  emailVerified: Type.Optional(Type.Boolean()),
-  /** Who the user is at connections and other sign-in methods. */
-  externalIdentities: Type.Optional(Type.Array(inputSchema({ idp: line(), subject: opaqueText(1000) }))),
+  ...withDefaults(userMembers, userDefaults),
   /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
   status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */

@@ -1,12 +1,13 @@
 /** A tenant of a seed with all that belongs to it: subsidiaries, groups, persons, their users, and the links between users. */
 import { IdpError } from '../../errors.js';
+import { personDefaults } from '../../store/records/persons.js';
 import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records/records.js';
 import type { ParentRef } from '../accounts/linking.js';
 import type { Directory } from '../directory.js';
 import { userNameKey } from '../identifiers.js';
 import { defined } from '../input.js';
-import { personDefaults, withBlankNames } from '../persons/persons.js';
-import { userDefaults } from '../persons/user-record.js';
+import { withBlankNames } from '../persons/persons.js';
+import { newUserDefaults } from '../persons/user-record.js';
 import type { SeedIds } from './ids.js';
 import type { SeedPiece, SeedRun } from './run.js';
 import type { SeedPerson, SeedTenant, SeedUser } from './schema.js';
@@ -163,7 +164,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     collection: 'users',
     id,
     fields: { ...fields, ...(groupIds && { groupIds }) },
-    defaults: userDefaults,
+    defaults: newUserDefaults,
     async find(recordId) {
       const row = await seedLedger.record<Person>('persons', personId);
       if (row?.tid !== tid || !row.user || (recordId !== undefined && row.user.id !== recordId)) return undefined;

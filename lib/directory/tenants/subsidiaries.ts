@@ -2,19 +2,20 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import { collections as specs } from '../../store/records/collections.js';
+import { subsidiaryMembers } from '../../store/records/organisations.js';
 import type { Subsidiary } from '../../store/records/records.js';
+import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { type CheckCurrent, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import { type CheckCurrent, checkInput, defined, newRecord, type Patch, patched, patchSchema } from '../input.js';
 import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createTenantScope } from './tenant-scope.js';
 import type { Tenants } from './tenants.js';
 
-const fields = { name: line(), organisationNumber: Type.Optional(line()) };
-const subsidiaryFields = inputSchema(fields);
+const subsidiaryFields = inputSchema(subsidiaryMembers);
 const subsidiaryPatch = patchSchema(subsidiaryFields);
-export const subsidiaryInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+export const subsidiaryInput = inputSchema({ id: Type.Optional(Type.String()), ...subsidiaryMembers });
 /** @interface */
 export type SubsidiaryFields = Static<typeof subsidiaryFields>;
 /** @interface */

@@ -7,49 +7,20 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
+import { tenantMembers } from '../../store/records/organisations.js';
 import type { Tenant } from '../../store/records/records.js';
 import { comparedText } from '../../text/compared.js';
+import { inputSchema } from '../../text/schemas.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor, organisationKey } from '../identifiers.js';
-import {
-  branding,
-  type CheckCurrent,
-  checkBranding,
-  checkInput,
-  defined,
-  inputSchema,
-  languageTag,
-  line,
-  newRecord,
-  type Patch,
-  patched,
-  patchSchema,
-  token,
-} from '../input.js';
+import { type CheckCurrent, checkBranding, checkInput, defined, newRecord, type Patch, patched, patchSchema } from '../input.js';
 import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 
-const fields = {
-  name: line(),
-  organisationNumber: Type.Optional(line()),
-  signIn: Type.Optional(
-    inputSchema({
-      methods: Type.Optional(
-        // Whether there are such methods is looked up when the record is written.
-        Type.Array(token(), { minItems: 1, uniqueItems: true }),
-      ),
-      requireMfa: Type.Optional(Type.Boolean()),
-      selfRegistration: Type.Optional(Type.Boolean()),
-      accountLinks: Type.Optional(Type.Boolean()),
-    }),
-  ),
-  branding: Type.Optional(branding()),
-  locale: Type.Optional(languageTag()),
-};
-const tenantFields = inputSchema(fields);
+const tenantFields = inputSchema(tenantMembers);
 const tenantPatch = patchSchema(tenantFields);
-export const tenantInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+export const tenantInput = inputSchema({ id: Type.Optional(Type.String()), ...tenantMembers });
 /** @interface */
 export type TenantFields = Static<typeof tenantFields>;
 /** @interface */

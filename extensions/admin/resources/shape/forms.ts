@@ -15,7 +15,10 @@ export const itemOf = (name: string, from: TObject, always: readonly string[] = 
   Type.Object(
     {
       ...Object.fromEntries(
-        Object.entries(from.properties).map(([member, schema]) => [member, [...always, 'id'].includes(member) ? required(schema) : schema]),
+        Object.entries(from.properties).map(([member, schema]) => [
+          member,
+          answered([...always, 'id'].includes(member) ? required(schema) : schema),
+        ]),
       ),
       ...others,
       createdAt: instant(),
@@ -25,6 +28,25 @@ export const itemOf = (name: string, from: TObject, always: readonly string[] = 
   );
 
 const required = (schema: TSchema): TSchema => (TypeGuard.IsOptional(schema) ? Type.Optional(schema, false) : schema) as TSchema;
+
+/** The schema of an answered member. A stored address may be older than the rule about addresses. */
+const answered = (schema: TSchema): TSchema =>
+  schema.format !== 'idn-email' ? schema : TypeGuard.IsOptional(schema) ? Type.Optional(Type.String()) : Type.String();
+
+/** The members with schemas that bound neither texts nor lists, because stored values may be older than a bound. */
+export const unbounded = <Members extends TProperties>(members: Members): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, withoutBounds(schema)])) as Members;
+
+function withoutBounds(schema: TSchema): TSchema {
+  const inner = TypeGuard.IsString(schema)
+    ? Type.String()
+    : TypeGuard.IsArray(schema)
+      ? Type.Array(withoutBounds(schema.items))
+      : TypeGuard.IsObject(schema)
+        ? form(unbounded(schema.properties))
+        : schema;
+  return TypeGuard.IsOptional(schema) ? Type.Optional(inner) : inner;
+}
 
 /** The members of a record that the form has; instants as text. */
 export const viewOf =

@@ -1,25 +1,26 @@
 /** Users as they are made and answered, within their person and by themselves. */
-import { instant, oneOf, type PersonWithUser, recordForms, type Static, strict, Type } from '../../../../lib/extension-door.js';
+import { instant, knownPart, oneOf, type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
-import { without } from './forms.js';
+import { form, unbounded, viewOf, without } from './forms.js';
 
 /** Only an invitation that is accepted makes a user active. */
 export const newUserForm = without(recordForms.user, 'status');
-export const userForm = without(newUserForm, 'id', 'groups');
+export const userForm = form(recordForms.members.user);
+/** Members that callers write, as they are answered. */
+const writtenForm = form(unbounded(recordForms.members.user));
+const written = viewOf<PersonWithUser['user']>(writtenForm);
 
 export const userItem = Type.Object(
   {
     id: Type.String(),
     personId: Type.String(),
     sub: Type.String({ description: 'the parent’s id where the user is linked, else its own' }),
-    userName: Type.String(),
-    emailVerified: Type.Boolean(),
+    ...writtenForm.properties,
     provenEmail: Type.Optional(
       Type.String({ description: 'the address that was proven last, while the person has another: mail about the account goes there' }),
     ),
-    externalIdentities: Type.Array(Type.Object({ idp: Type.String(), subject: Type.String() }, strict)),
     status: oneOf(['invited', 'active', 'disabled']),
     groupIds: Type.Array(Type.String()),
     parentUserId: Type.Optional(Type.String()),
@@ -34,10 +35,8 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
   id: user.id,
   personId,
   sub: user.parentUserId ?? user.id,
-  userName: user.userName,
-  emailVerified: user.emailVerified,
+  ...(knownPart(writtenForm, written(user)) as Static<typeof writtenForm>),
   ...(user.provenEmail !== undefined && { provenEmail: user.provenEmail }),
-  externalIdentities: user.externalIdentities.map(({ idp, subject }) => ({ idp, subject })),
   status: user.status,
   groupIds: [...user.groupIds],
   ...(user.parentUserId !== undefined && { parentUserId: user.parentUserId }),

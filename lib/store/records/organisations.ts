@@ -1,0 +1,69 @@
+/** Tenants, their subsidiaries and groups, and the permissions that groups give. */
+import { Type } from '@sinclair/typebox';
+import { inputSchema, languageTag, line, strings, token } from '../../text/schemas.js';
+import { oneOf, type Shape, typed } from './shape.js';
+import { type Branding, branding, named, status } from './stored.js';
+
+export type SignInMethodName = string;
+
+const signIn = inputSchema({
+  /** Methods that are allowed. Whether they exist is looked up when the record is written. @default all */
+  methods: Type.Optional(Type.Array(token(), { minItems: 1, uniqueItems: true })),
+  requireMfa: Type.Optional(Type.Boolean()),
+  /** Whether people may create accounts for themselves. */
+  selfRegistration: Type.Optional(Type.Boolean()),
+  /** Whether users may be linked to accounts of other tenants, as a parent or as a child. @default true */
+  accountLinks: Type.Optional(Type.Boolean()),
+});
+
+/** Members of a tenant that callers write. */
+export const tenantMembers = {
+  name: line(),
+  organisationNumber: Type.Optional(line()),
+  signIn: Type.Optional(signIn),
+  branding: Type.Optional(branding),
+  /** A language tag of the pages' languages. */
+  locale: Type.Optional(languageTag()),
+};
+export const tenant = Type.Object({
+  ...named,
+  ...tenantMembers,
+  branding: Type.Optional(typed<Branding>(branding)),
+  /**
+   * The name as names of tenants are compared. Unique, and set by each write of the name. Rows that an older release or another program wrote lack it until
+   * their names change.
+   */
+  uniqueName: Type.Optional(Type.String()),
+  status: status(),
+  /** Sign-ins of its users before this instant are void. */
+  notBefore: Type.Optional(Type.Date()),
+});
+export interface Tenant extends Shape<typeof tenant> {}
+
+/** Members of a subsidiary that callers write. */
+export const subsidiaryMembers = { name: line(), organisationNumber: Type.Optional(line()) };
+export const subsidiary = Type.Object({ ...named, tid: Type.String(), ...subsidiaryMembers });
+/** An organisation of a tenant. It gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
+export interface Subsidiary extends Shape<typeof subsidiary> {}
+
+/** Entries of a list in one request, at most. A record that has more keeps them. */
+export const MOST_REFS = 1000;
+
+/** Members of a group that callers write. */
+export const groupMembers = { name: line(), permissionIds: strings(MOST_REFS) };
+/** Values of {@link groupMembers} that a new group may leave out. */
+export const groupDefaults = { permissionIds: [] };
+export const group = Type.Object({
+  ...named,
+  tid: Type.String(),
+  ...groupMembers,
+  /** `yes` of a group with a permission of the admin API, derived as {@link nameKey} is. */
+  givesAdminScope: Type.Optional(oneOf('yes')),
+});
+export interface Group extends Shape<typeof group> {}
+
+/** Members of a permission that callers write. */
+export const permissionMembers = { name: line(), description: Type.Optional(line(1000)) };
+export const permission = Type.Object({ ...named, ...permissionMembers });
+/** A permission. Its id is the value of the claim `perm`; not a UUID. */
+export interface Permission extends Shape<typeof permission> {}

@@ -1,0 +1,268 @@
+/** Persons and their users, and what belongs to a user: credentials and invitations. */
+import { Type } from '@sinclair/typebox';
+import { email, inputSchema, line, opaqueText, personName, pictureUrl, userNameText } from '../../text/schemas.js';
+import { data, oneOf, type Shape, typed } from './shape.js';
+import { named, type PendingEvent, pendingEvent, stored, type Voucher, vouchedBy, voucher } from './stored.js';
+
+const identity = {
+  idp: line(),
+  subject: opaqueText(1000),
+};
+const externalIdentity = Type.Object({
+  ...identity,
+  vouchedBy: vouchedBy(),
+  /** Whether the person who has the identity said that the account is theirs. It vouches for no privileges. */
+  isAcknowledged: Type.Optional(Type.Literal(true)),
+});
+export interface ExternalIdentity extends Shape<typeof externalIdentity> {}
+
+const credentialRef = {
+  /** `password`; an extension has names of its own. */
+  kind: Type.String(),
+  /** Id of the record that an extension keeps. */
+  id: Type.Optional(Type.String()),
+};
+const credentialRefForm = Type.Object(credentialRef);
+/** A credential of a user: the password, or a factor that an extension keeps. */
+export interface CredentialRef extends Shape<typeof credentialRefForm> {}
+
+const credentialVoucher = Type.Object({
+  ...credentialRef,
+  /** Changes each time that the credential is set. */
+  revision: Type.String(),
+  vouchedBy: typed<Voucher>(voucher),
+});
+/** The voucher of a credential that a user set in a sign-in, or by a link, whose own voucher has limits. */
+export interface CredentialVoucher extends Shape<typeof credentialVoucher> {}
+
+const sparedSession = Type.Object({
+  /** Its name, as extensions know it. */
+  session: Type.String(),
+  /** The cut-off. A later one ends this session too. */
+  notBefore: Type.Date(),
+  /** The former cut-off, which the session must still be newer than. */
+  before: Type.Optional(Type.Date()),
+  /** Names the cause of the cut-off, so that a second call for it changes nothing. */
+  cause: Type.String(),
+});
+/** A session that a cut-off of the other sign-ins of its user spared, with its grants. */
+export interface SparedSession extends Shape<typeof sparedSession> {}
+
+const newPassword = Type.Object({
+  /** Grows with each. */
+  serial: Type.Integer(),
+  at: Type.Date(),
+  /** The credential that was offered with it, until it is the user's. */
+  credentialId: Type.String(),
+  /** Whether the sign-ins of linked accounts end with it, as the user's own do. */
+  endsSignIns: Type.Boolean(),
+});
+/** The password that is the user's, if several are set at the same time. */
+export interface NewPassword extends Shape<typeof newPassword> {}
+
+const mailedLink = {
+  /** Number of the link, which grows with each that takes the place of another. */
+  serial: Type.Integer(),
+  /** The request that the link answers. The same request gets the same link. */
+  requestId: Type.String(),
+  /** The delivery that mails the link, by the id that its data has. Another delivery of the same request mails nothing. */
+  mailing: Type.Optional(Type.String()),
+  expiresAt: Type.Date(),
+  usedAt: Type.Optional(Type.Date()),
+  /** The client whose look the pages of the link have. */
+  clientId: Type.Optional(Type.String()),
+};
+const mailedLinkForm = Type.Object(mailedLink);
+/** A link that is mailed on request, and good once. */
+export interface MailedLink extends Shape<typeof mailedLinkForm> {}
+
+const passwordReset = Type.Object({
+  ...mailedLink,
+  /** Voucher of the administrator who had the link sent. If the user asked for it, the voucher of the address. */
+  vouchedBy: vouchedBy(),
+  /** The sign-in that the request was made in. */
+  uid: Type.Optional(Type.String()),
+});
+export interface PasswordReset extends Shape<typeof passwordReset> {}
+
+const emailProof = Type.Object({
+  ...mailedLink,
+  address: Type.String(),
+  /** Proof of the sign-in that asked for the address, if there was one. The link is invalid after that sign-in is revoked. */
+  askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String() })),
+  /** The address that was proven when another was asked for. A mail notified it, with a link that stops the change. */
+  former: Type.Optional(Type.String()),
+  /** When the change was stopped by that link. */
+  stoppedAt: Type.Optional(Type.Date()),
+  /** Voucher of the sign-in that asked for the address. @default all */
+  vouchedBy: vouchedBy(),
+});
+export interface EmailProof extends Shape<typeof emailProof> {}
+
+const userInvitation = Type.Object({
+  id: Type.String(),
+  /** Number of the link, which grows with each that takes the place of another. */
+  serial: Type.Integer(),
+  expiresAt: Type.Date(),
+  /** Whether the link is sent to the person's address. */
+  send: Type.Boolean(),
+  /** Number of times that somebody else fetched the link. A link that was fetched proves no address. */
+  fetches: Type.Optional(Type.Integer()),
+  /** The delivery that mails the link, by the id that its data has. */
+  mailing: Type.Optional(Type.String()),
+  /** The request that had the link sent again, as `WriteOnce` names it. */
+  once: Type.Optional(Type.String()),
+  /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
+  vouchedBy: vouchedBy(),
+});
+/** The invitation of a user that can be accepted, and the link of it that is valid. */
+export interface UserInvitation extends Shape<typeof userInvitation> {}
+
+const acceptedInvitation = Type.Object({
+  id: Type.String(),
+  at: Type.Date(),
+  /** The credential that was offered with the acceptance, until it is the user's. */
+  credentialId: Type.Optional(Type.String()),
+  /** Name of the caller who accepted it, which the caller gave. */
+  by: Type.Optional(Type.String()),
+});
+export interface AcceptedInvitation extends Shape<typeof acceptedInvitation> {}
+
+/** Identities in one request. A user who has more keeps them. */
+const MOST_IDENTITIES = 100;
+
+/** Members of a user that callers write. A new member of this table is accepted, answered, checked and seeded. */
+export const userMembers = {
+  userName: userNameText(),
+  emailVerified: Type.Boolean(),
+  externalIdentities: Type.Array(inputSchema(identity), { maxItems: MOST_IDENTITIES }),
+};
+/** Values of {@link userMembers} that a new user may leave out. */
+export const userDefaults = { emailVerified: false, externalIdentities: [] };
+
+const user = Type.Object({
+  /** The claim `oid`. */
+  id: Type.String(),
+  ...userMembers,
+  externalIdentities: Type.Array(typed<ExternalIdentity>(externalIdentity)),
+  /** {@link userName} as it is compared: NFKC, lower case. */
+  userNameKey: Type.String(),
+  /** Whether the person registered without an invitation. */
+  isSelfRegistered: Type.Optional(Type.Literal(true)),
+  parentUserId: Type.Optional(Type.String()),
+  /** Voucher of the account link to the parent: of its maker, and of the sign-ins and links by which it was made. */
+  parentVouchedBy: vouchedBy(),
+  /** Vouchers of credentials. A credential without one counts. */
+  credentialVouchers: Type.Optional(Type.Array(typed<CredentialVoucher>(credentialVoucher))),
+  /** Whether {@link childUserIds} has any. */
+  isParent: Type.Boolean(),
+  /** Children, and users about to be linked or just unlinked: a child is entered before it gets its parent, and removed after it lost the parent. */
+  childUserIds: Type.Optional(Type.Array(Type.String())),
+  groupIds: Type.Array(Type.String()),
+  /** Only `active` users sign in. */
+  status: oneOf('invited', 'active', 'disabled'),
+  /** The status before `disabled`. @default 'active' */
+  statusBefore: Type.Optional(oneOf('invited', 'active')),
+  /** Sign-ins before this instant are void. */
+  notBefore: Type.Optional(Type.Date()),
+  /** The session that the cut-off spared which set {@link notBefore}. */
+  spared: Type.Optional(typed<SparedSession>(sparedSession)),
+  /** `idp` and subject in one string, for the index. */
+  externalIdentityKeys: Type.Array(Type.String()),
+  /** The invitation that makes the user active, while it can be accepted. */
+  invitation: Type.Optional(typed<UserInvitation>(userInvitation)),
+  /** The acceptance that made the user active. */
+  accepted: Type.Optional(typed<AcceptedInvitation>(acceptedInvitation)),
+  /** The password that took the place of another last. */
+  newPassword: Type.Optional(typed<NewPassword>(newPassword)),
+  /** The link that resets the password. Only the newest link is valid. */
+  passwordReset: Type.Optional(typed<PasswordReset>(passwordReset)),
+  /** The link that proves an e-mail address. Only the newest link is valid. */
+  emailProof: Type.Optional(typed<EmailProof>(emailProof)),
+  /** The address that was proven last, while the person's record has another one that nobody proved: mail about the account goes there. */
+  provenEmail: Type.Optional(Type.String()),
+  /** Voucher of {@link provenEmail}. The voucher of `email` is `emailVouchedBy` of the person. */
+  provenEmailVouchedBy: vouchedBy(),
+  /** Former addresses of the person, until they were notified of the change. */
+  formerEmails: Type.Optional(Type.Array(Type.String())),
+});
+export interface User extends Shape<typeof user> {}
+
+/** Members of a person that callers write. A new member of this table is accepted, answered, checked and seeded. */
+export const personMembers = {
+  subsidiaryId: Type.Optional(Type.String()),
+  /** Neither name is required. A person without a name has an address or a user, unless the user was removed. */
+  givenName: Type.Optional(personName()),
+  familyName: Type.Optional(personName()),
+  email: Type.Optional(email()),
+  secondEmail: Type.Optional(email()),
+  phoneNumber: Type.Optional(line(40)),
+  phoneNumberVerified: Type.Boolean(),
+  /** Encrypted in the store. */
+  nationalId: Type.Optional(line(64)),
+  pictureUrl: Type.Optional(pictureUrl()),
+  externalId: Type.Optional(line()),
+  /** Members for claim plugins. */
+  attributes: data(),
+};
+/** Values of {@link personMembers} that a new person may leave out. */
+export const personDefaults = { phoneNumberVerified: false, attributes: {} };
+
+export const person = Type.Object({
+  ...named,
+  tid: Type.String(),
+  ...personMembers,
+  /** Voucher of {@link email}: of its writer, or of the person who proved it since. */
+  emailVouchedBy: vouchedBy(),
+  /** {@link email} and {@link secondEmail} as they are compared, derived as {@link nameKey} is. */
+  emailKey: Type.Optional(Type.String()),
+  secondEmailKey: Type.Optional(Type.String()),
+  /** Keyed hash of the national id, to look it up. */
+  nationalIdHash: Type.Optional(Type.String()),
+  user: Type.Optional(typed<User>(user)),
+  /** `yes` of a person with a user, derived as {@link nameKey} is. */
+  hasUser: Type.Optional(oneOf('yes')),
+  /** `yes` of a person whose user is linked to a parent, derived as {@link nameKey} is. */
+  isLinked: Type.Optional(oneOf('yes')),
+  /** The user name of a parent account, as names are compared, derived as {@link nameKey} is. */
+  parentNameKey: Type.Optional(Type.String()),
+  pendingEvents: Type.Array(typed<PendingEvent>(pendingEvent)),
+});
+/** A person, the user it may have, and the events of its writes: one document, so they commit together. */
+export interface Person extends Shape<typeof person> {}
+
+/** A person that has a user. */
+export type PersonWithUser = Person & { readonly user: User };
+
+export const invitation = Type.Object({
+  ...stored,
+  tid: Type.String(),
+  personId: Type.String(),
+  userId: Type.String(),
+  /** The client whose look the pages have, and where the user goes afterwards. */
+  clientId: Type.Optional(Type.String()),
+  /** The name of the client when the invitation was made, for events after the client is gone. */
+  clientName: Type.Optional(Type.String()),
+  /** Whether the user is linked to a personal account. */
+  link: Type.Boolean(),
+  /** The language of its mail and pages. */
+  locale: Type.Optional(Type.String()),
+  /** Whether the link is sent to the person's address. */
+  send: Type.Boolean(),
+  /** The status in the person's document when it was last compared. */
+  status: oneOf('pending', 'accepted', 'revoked'),
+  expiresAt: Type.Date(),
+  acceptedAt: Type.Optional(Type.Date()),
+});
+/** An invitation of a user. The person's document decides whether it can be accepted: an invitation that no person names is void. */
+export interface Invitation extends Shape<typeof invitation> {}
+
+export const credential = Type.Object({
+  ...stored,
+  /** A PHC string. */
+  passwordHash: Type.Optional(Type.String()),
+  /** The serial of the {@link NewPassword} that the hash came from; absent for a first one. */
+  serial: Type.Optional(Type.Integer()),
+});
+/** The password of a user. The id is the user's, or that of an acceptance under way. Never writable through the admin API. */
+export interface Credential extends Shape<typeof credential> {}

@@ -1,0 +1,137 @@
+/** Records that the service keeps for its own work: signing keys, events, deliveries, removals, the ledger of seeds. */
+import { Type } from '@sinclair/typebox';
+import { checked, data, oneOf, type Shape, typed } from './shape.js';
+import { outboxed, type PendingEvent, pendingEvent, pendingEventMembers, stored } from './stored.js';
+
+const row = { id: stored.id, version: stored.version };
+
+export const storedSigningKey = Type.Object({
+  kid: Type.String(),
+  alg: oneOf('RS256', 'ES256'),
+  /** `next`: announced. `active`: signs. `retiring`: signs no more, and what it signed still verifies. A removed key has no record. */
+  state: oneOf('next', 'active', 'retiring'),
+  /** The private key, a JWK, encrypted. */
+  sealed: Type.String(),
+  /** When the key was made, and so announced. */
+  announcedAt: Type.Date(),
+  activatedAt: Type.Optional(Type.Date()),
+  retiredAt: Type.Optional(Type.Date()),
+  /** When a key that is retiring is to be removed. */
+  removeAt: Type.Optional(Type.Date()),
+});
+/** A signing key. It is published in each of its states, beside the keys of the other algorithm. */
+export interface StoredSigningKey extends Shape<typeof storedSigningKey> {}
+
+const isAnything = () => true;
+/** Nothing is signed without this one row, so its readers check each key and each event by itself. */
+export const keyRing = Type.Object({
+  ...row,
+  createdAt: checked(stored.createdAt, isAnything),
+  updatedAt: checked(stored.updatedAt, isAnything),
+  keys: checked(Type.Array(typed<StoredSigningKey>(storedSigningKey)), isAnything),
+  pendingEvents: checked(Type.Array(typed<PendingEvent>(pendingEvent)), isAnything),
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  outbox: checked(outboxed.outbox, isAnything),
+});
+/** All signing keys and the events of their rotations. They are one document, so that each reader sees one state of all. One row. */
+export interface KeyRing extends Shape<typeof keyRing> {}
+
+export const eventRecord = Type.Object({
+  ...pendingEventMembers,
+  ...row,
+  id: checked(row.id, (value) => typeof value === 'string' && /^\d{16}$/.test(value)),
+  eventId: Type.String(),
+  /** When it got its number; `time` is when it happened. */
+  recordedAt: Type.Date(),
+  /** When dispatch of the event was given up, because a listener failed too often. */
+  parkedAt: Type.Optional(Type.Date()),
+});
+/** An event in the one order that every reader follows. Its id is its number: 16 digits, without a gap. */
+export interface EventRecord extends Shape<typeof eventRecord> {}
+
+export const delivery = Type.Object({
+  ...stored,
+  /** `backchannel-logout` … */
+  kind: Type.String(),
+  data: data(),
+  /** Names the deliveries that were enqueued together. */
+  batch: Type.Optional(Type.String()),
+  /** `dead`: given up. */
+  state: oneOf('waiting', 'dead'),
+  attempts: Type.Integer(),
+  /** When the next attempt may begin; of a dead one, when it is removed. */
+  due: Type.Date(),
+  /** The reason why the last attempt failed. */
+  problem: Type.Optional(Type.String()),
+});
+/** A message to another party, kept until the other party took it. */
+export interface Delivery extends Shape<typeof delivery> {}
+
+export const seedRecord = Type.Object({
+  ...row,
+  /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
+  recordId: Type.String(),
+  /** The record's `createdAt`, which distinguishes it from a later record with the same id. */
+  recordCreatedAt: Type.Optional(Type.Date()),
+  /** Absent until the record is complete. The next start completes a record that a node left so. */
+  madeAt: Type.Optional(Type.Date()),
+  values: Type.Array(Type.Object({ field: Type.String(), digest: Type.String() })),
+  items: Type.Array(Type.Object({ field: Type.String(), item: Type.String(), isInSeed: Type.Boolean() })),
+  /** Whether somebody else made the record, and a seed found it. */
+  isFound: Type.Optional(Type.Literal(true)),
+  /** Of `origin`: records existed before the ledger did, so an absent record may have been removed. */
+  isAfterRecords: Type.Optional(Type.Boolean()),
+});
+/**
+ * The changes that seeds made to one record, so that no seed makes them again. `values` keeps a digest of each value that a seed gave. `items`
+ * keeps the things that a seed gives once: a scope, a group's id, a secret's hash. One row, named `origin`, says how the ledger began.
+ */
+export interface SeedRecord extends Shape<typeof seedRecord> {}
+
+export const removal = Type.Object({
+  ...stored,
+  ...outboxed,
+  /** The actor of the removal, as its event names them. */
+  by: typed<Pick<PendingEvent, 'actor' | 'act' | 'requestId'>>(data()),
+});
+/** A tenant that was removed, until nothing is kept of it. Its id is the tenant's. */
+export interface Removal extends Shape<typeof removal> {}
+
+export const removedUser = Type.Object({ ...row, sealed: Type.Optional(Type.Array(Type.String())) });
+/**
+ * The id of a removed user. The row's id is a keyed hash of the user's id, and the row has nothing else. The row with the id `keys` has the keys of the
+ * hashes, encrypted.
+ */
+export interface RemovedUser extends Shape<typeof removedUser> {}
+
+const sweptRow = Type.Object({ collection: Type.String(), id: Type.String() });
+/** A row that the sweep found. */
+export interface SweptRow extends Shape<typeof sweptRow> {}
+
+export const upkeepRecord = Type.Object({
+  ...row,
+  done: Type.Integer(),
+  /** The keys, encrypted. Only in the row `keys of national ids`. */
+  sealed: Type.Optional(Type.Array(Type.String())),
+  /** Only in the row `sweep of records`. */
+  sweep: Type.Optional(
+    Type.Object({
+      /** When the last pass over all records began. */
+      startedAt: Type.Date(),
+      /** The collection at which the pass continues. Absent when the pass has ended. */
+      collection: Type.Optional(Type.String()),
+      /** The last row of the collection that was read. */
+      after: Type.Optional(Type.String()),
+      /** Unreadable rows that were found, a bounded number. */
+      unreadable: Type.Array(typed<SweptRow>(sweptRow)),
+      /** Readable rows that have a problem, a bounded number. */
+      dangling: Type.Optional(Type.Array(typed<SweptRow>(sweptRow))),
+    }),
+  ),
+});
+/** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
+export interface UpkeepRecord extends Shape<typeof upkeepRecord> {}
+
+export const changeRecord = Type.Object({ ...row, revisions: Type.Record(Type.String(), Type.Integer()) });
+/** How often each collection was written, for the caches of all nodes. One row. */
+export interface ChangeRecord extends Shape<typeof changeRecord> {}
