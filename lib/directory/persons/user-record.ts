@@ -42,14 +42,20 @@ export function newUser(input: UserInput, groupIds: readonly string[], voucher: 
 /** A change of a user, whose identities have their vouchers. */
 type UserChange = Omit<Patch<UserFields>, 'externalIdentities'> & { readonly externalIdentities?: readonly ExternalIdentity[] | undefined };
 
-/** The members of a user that change with these. */
+/** Returns the members of a user that change with these. A member that is taken away is `null`. */
 export function changedUser({ userName, externalIdentities, ...members }: UserChange): Partial<User> {
   return {
-    ...defined(members),
+    ...(defined(members) as Partial<User>),
     ...(userName !== undefined && namedUser(userName)),
     ...(externalIdentities !== undefined && identified(externalIdentities)),
   };
 }
+
+/** Returns the user with changed members, without those that are `null`. */
+export const withMembers = (user: User, changes: Partial<User>): User =>
+  Object.fromEntries(
+    Object.entries({ ...user, ...changes }).filter(([, value]) => value !== null && value !== undefined),
+  ) as unknown as User;
 
 /** Throws where a link of the child is not to be made, or not to be ended. */
 export type JudgeChild = (child: PersonWithUser) => Promise<void>;

@@ -9,7 +9,7 @@ import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { vouchedIdentities, voucherFor } from '../vouchers.js';
 import { withEmailVoucher, withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
-import { createPersonRows } from './person-rows.js';
+import { createPersonRows, type PersonRows } from './person-rows.js';
 import { holdUserId } from './user-ids.js';
 import {
   changedUser,
@@ -21,6 +21,7 @@ import {
   type UserInput,
   userInput,
   userPatch,
+  withMembers,
 } from './user-record.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
@@ -95,205 +96,256 @@ function withoutSignIns(
   return before.every(isKept) ? changes : { ...changes, notBefore: nextNotBefore({ ...(notBefore && { notBefore }) }) };
 }
 
+/** The users of one tenant. */
+interface Scope {
+  readonly context: DirectoryContext;
+  readonly groups: Groups;
+  readonly rows: PersonRows;
+  readonly tid: string;
+}
+
 export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
-  const { now } = context;
   const rows = createPersonRows(context, tid);
-
-  const change = (
-    userId: string,
-    changes: (row: PersonWithUser) => Partial<User>,
-    event: (next: PersonWithUser, before: PersonWithUser) => PendingEvent | readonly PendingEvent[],
-    vouchedBy?: Voucher,
-  ) =>
-    rows.updateByUser(userId, (row) => {
-      const user = withoutDoubt({ ...row.user, ...changes(row) });
-      // The caller who says that the address is verified vouches for it.
-      const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
-      const next = patched(now, isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
-      return next === row ? row : withEvents(next, ...[event(next, row)].flat());
-    });
-  /** The person is told of each. */
-  const identityEvents = ({ user: before }: PersonWithUser, { user }: PersonWithUser): readonly PendingEvent[] => {
-    const lacks =
-      ({ externalIdentityKeys }: User) =>
-      (identity: ExternalIdentity) =>
-        !externalIdentityKeys.includes(externalIdentityKey(identity));
-    const told =
-      (type: 'UserIdentityAdded' | 'UserIdentityRemoved') =>
-      ({ idp }: ExternalIdentity) =>
-        pendingEvent(now, type, tid, { AggregateId: user.id, Idp: idp });
-    return [
-      ...user.externalIdentities.filter(lacks(before)).map(told('UserIdentityAdded')),
-      ...before.externalIdentities.filter(lacks(user)).map(told('UserIdentityRemoved')),
-    ];
-  };
-  const regroup = async (
-    userId: string,
-    refs: GroupRefs,
-    next: (current: readonly string[], given: readonly string[]) => readonly string[],
-    check?: CheckCurrent<PersonWithUser>,
-  ) => {
-    checkInput(groupRefs, refs);
-    await rows.requireByUser(userId);
-    const given = await resolveGroupIds(groups, refs);
-    return change(
-      userId,
-      (row) => {
-        check?.(row);
-        return { groupIds: next(row.user.groupIds, given) };
-      },
-      ({ user }) => pendingEvent(now, 'UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
-    );
-  };
-
+  const scope: Scope = { context, groups, rows, tid };
   return {
     get: rows.getByUser,
     require: rows.requireByUser,
     list: createUserList(context, rows, tid),
     findByUserName: rows.getByUserName,
-
-    async create(personId, input, as) {
-      checkInput(userInput, input);
-      if (!(await rows.get(personId))) throw new IdpError('not_found');
-      const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
-      const user = newUser(input, groupIds, await voucherFor(context, tid));
-      const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(now, type, tid, { AggregateId: user.id, PersonId: personId });
-      let isOurs = false;
-      const write = () =>
-        rows.update(personId, (row) => {
-          if (row.user) throw new IdpError('person_has_user');
-          isOurs = true;
-          return withEvents({ ...row, user, updatedAt: new Date(now()) }, event('UserCreated'));
-        });
-      const undo = () =>
-        rows.update(personId, (row) => {
-          const { user: current, ...rest } = row;
-          return isOurs && current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date(now()) }, event('UserRemoved')) : row;
-        });
-      const given = { id: user.id, path: '/id', isRestored: as === 'restore' };
-      const person = await (input.id === undefined ? write() : holdUserId(context, given, { write, undo }));
-      if (!hasUser(person)) throw new IdpError('not_found');
-      return person;
-    },
-
-    async update(userId, patch, check) {
-      checkInput(userPatch, patch);
-      const { externalIdentities } = patch;
-      const voucher = await voucherFor(context, tid, await rows.requireByUser(userId));
-      const write = (next: (user: User) => Partial<User>) =>
-        change(
-          userId,
-          (row) => {
-            check?.(row);
-            return next(row.user);
-          },
-          (next, before) => [pendingEvent(now, 'PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
-          voucher,
-        );
-      if (externalIdentities === undefined) return write(() => changedUser(patch));
-      return context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        write((user) => {
-          const vouched = vouchedIdentities(externalIdentities, user.externalIdentities, voucher);
-          return withoutSignIns(user, changedUser({ ...patch, externalIdentities: vouched }), nextNotBefore);
-        }),
-      );
-    },
-
-    async addIdentity(userId, identity) {
-      checkInput(userPatch, { externalIdentities: [identity] });
-      const key = externalIdentityKey(identity);
-      const vouchedBy = await voucherFor(context, tid, await rows.requireByUser(userId));
-      return change(
-        userId,
-        ({ user: { externalIdentities } }) => {
-          const before = externalIdentities.find((one) => externalIdentityKey(one) === key);
-          // A writer who vouches for everything vouches for more than the administrator who recorded the identity.
-          if (before && (before.vouchedBy?.by !== 'tenant' || vouchedBy.by === 'tenant')) return {};
-          const others = externalIdentities.filter((one) => one !== before);
-          return changedUser({ externalIdentities: [...others, { ...identity, vouchedBy }] });
-        },
-        (next, before) => identityEvents(before, next),
-      );
-    },
-
-    async acknowledgeIdentity(userId, identity) {
-      const key = externalIdentityKey(identity);
-      return change(
-        userId,
-        ({ user: { externalIdentities } }) =>
-          externalIdentities.some((one) => externalIdentityKey(one) === key && !one.isAcknowledged)
-            ? changedUser({
-                externalIdentities: externalIdentities.map((one) =>
-                  externalIdentityKey(one) === key ? { ...one, isAcknowledged: true } : one,
-                ),
-              })
-            : {},
-        (next) => [pendingEvent(now, 'PersonUpdated', tid, { AggregateId: next.id })],
-      );
-    },
-
-    removeIdentity: (userId, identity) =>
-      context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        change(
-          userId,
-          ({ user }) => {
-            const key = externalIdentityKey(identity);
-            const others = user.externalIdentities.filter((one) => externalIdentityKey(one) !== key);
-            return others.length === user.externalIdentities.length
-              ? {}
-              : withoutSignIns(user, changedUser({ externalIdentities: others }), nextNotBefore);
-          },
-          (next, before) => identityEvents(before, next),
-        ),
-      ),
-
-    setGroups: (userId, refs, check) => regroup(userId, refs, (_, given) => given, check),
-    addGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])], check),
-    removeGroups: (userId, refs, check) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id)), check),
-
+    create: (personId, input, as) => create(scope, personId, input, as),
+    update: (userId, patch, check) => update(scope, userId, patch, check),
+    addIdentity: (userId, identity) => addIdentity(scope, userId, identity),
+    acknowledgeIdentity: (userId, identity) => acknowledgeIdentity(scope, userId, identity),
+    removeIdentity: (userId, identity) => removeIdentity(scope, userId, identity),
+    setGroups: (userId, refs, check) => regroup(scope, userId, refs, (_, given) => given, check),
+    addGroups: (userId, refs, check) => regroup(scope, userId, refs, (current, given) => [...new Set([...current, ...given])], check),
+    removeGroups: (userId, refs, check) =>
+      regroup(scope, userId, refs, (current, given) => current.filter((id) => !given.includes(id)), check),
+    disable: (userId) => disable(scope, userId),
+    enable: (userId, check) => enable(scope, userId, check),
+    activate: (userId) => activate(scope, userId),
+    signOutEverywhere: (userId) => signOutEverywhere(scope, userId),
+    signOutOthers: (userId, spared) => signOutOthers(scope, userId, spared),
     remove: (userId, judge) => removeUser(tid, userId, judge),
-    disable: (userId) =>
-      context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        rows.updateByUser(userId, (row) => {
-          if (row.user.status === 'disabled') return row;
-          const { status: statusBefore } = row.user;
-          const user = { ...row.user, status: 'disabled' as const, statusBefore, notBefore: nextNotBefore(row.user) };
-          return withEvents({ ...row, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserDisabled', tid, { AggregateId: userId }));
-        }),
-      ),
-    enable: (userId, check) =>
-      rows.updateByUser(userId, (row) => {
-        check?.(row);
-        const { statusBefore = 'active', ...user } = row.user;
-        if (user.status !== 'disabled') return row;
-        const event = pendingEvent(now, 'UserEnabled', tid, { AggregateId: userId });
-        return withEvents({ ...row, user: { ...user, status: statusBefore }, updatedAt: new Date(now()) }, event);
-      }),
-    activate: (userId) =>
-      rows.updateByUser(userId, (row) => {
-        const next = patched(now, row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } });
-        return changed(row, next, pendingEvent(now, 'UserActivated', tid, { AggregateId: userId }));
-      }),
-    signOutEverywhere: (userId) =>
-      context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        rows.updateByUser(userId, (row) => {
-          const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date(now()) };
-          return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
-        }),
-      ),
-    signOutOthers: (userId, { session, cause }) =>
-      context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        rows.updateByUser(userId, (row) => {
-          const { spared: last, notBefore: before } = row.user;
-          if (last?.cause === cause) return row;
-          const notBefore = nextNotBefore(row.user);
-          // If the former cut-off spared the same session, the session need not be newer than that cut-off.
-          const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
-          const since = isOn ? last.before : before;
-          const spared = { session, cause, notBefore, ...(since && { before: since }) };
-          const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date(now()) };
-          return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
-        }),
-      ),
   };
 }
+
+/** Writes members of a user, with the events of the change. A change that changes nothing writes nothing. */
+const change = (
+  { context: { now }, rows }: Scope,
+  userId: string,
+  changes: (row: PersonWithUser) => Partial<User>,
+  event: (next: PersonWithUser, before: PersonWithUser) => PendingEvent | readonly PendingEvent[],
+  vouchedBy?: Voucher,
+): Promise<PersonWithUser> =>
+  rows.updateByUser(userId, (row) => {
+    const user = withoutDoubt(withMembers(row.user, changes(row)));
+    // The caller who says that the address is verified vouches for it.
+    const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
+    const next = patched(now, isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
+    return next === row ? row : withEvents(next, ...[event(next, row)].flat());
+  });
+
+/** The events by which the person is notified of each identity that was added or removed. */
+function identityEvents(
+  { context: { now }, tid }: Scope,
+  { user: before }: PersonWithUser,
+  { user }: PersonWithUser,
+): readonly PendingEvent[] {
+  const isLackedBy =
+    ({ externalIdentityKeys }: User) =>
+    (identity: ExternalIdentity) =>
+      !externalIdentityKeys.includes(externalIdentityKey(identity));
+  const eventOf =
+    (type: 'UserIdentityAdded' | 'UserIdentityRemoved') =>
+    ({ idp }: ExternalIdentity) =>
+      pendingEvent(now, type, tid, { AggregateId: user.id, Idp: idp });
+  return [
+    ...user.externalIdentities.filter(isLackedBy(before)).map(eventOf('UserIdentityAdded')),
+    ...before.externalIdentities.filter(isLackedBy(user)).map(eventOf('UserIdentityRemoved')),
+  ];
+}
+
+async function create(scope: Scope, personId: string, input: UserInput, as: 'restore' | undefined): Promise<PersonWithUser> {
+  const { context, groups, rows, tid } = scope;
+  const { now } = context;
+  checkInput(userInput, input);
+  if (!(await rows.get(personId))) throw new IdpError('not_found');
+  const groupIds = input.groups ? await resolveGroupIds(groups, input.groups) : [];
+  const user = newUser(input, groupIds, await voucherFor(context, tid));
+  const event = (type: 'UserCreated' | 'UserRemoved') => pendingEvent(now, type, tid, { AggregateId: user.id, PersonId: personId });
+  let isOurs = false;
+  const write = () =>
+    rows.update(personId, (row) => {
+      if (row.user) throw new IdpError('person_has_user');
+      isOurs = true;
+      return withEvents({ ...row, user, updatedAt: new Date(now()) }, event('UserCreated'));
+    });
+  const undo = () =>
+    rows.update(personId, (row) => {
+      const { user: current, ...rest } = row;
+      return isOurs && current?.id === user.id ? withEvents({ ...rest, updatedAt: new Date(now()) }, event('UserRemoved')) : row;
+    });
+  const given = { id: user.id, path: '/id', isRestored: as === 'restore' };
+  const person = await (input.id === undefined ? write() : holdUserId(context, given, { write, undo }));
+  if (!hasUser(person)) throw new IdpError('not_found');
+  return person;
+}
+
+async function update(
+  scope: Scope,
+  userId: string,
+  patch: Patch<UserFields>,
+  check: CheckCurrent<PersonWithUser> | undefined,
+): Promise<PersonWithUser> {
+  const { context, rows, tid } = scope;
+  checkInput(userPatch, patch);
+  const { externalIdentities } = patch;
+  const voucher = await voucherFor(context, tid, await rows.requireByUser(userId));
+  const write = (next: (user: User) => Partial<User>) =>
+    change(
+      scope,
+      userId,
+      (row) => {
+        check?.(row);
+        return next(row.user);
+      },
+      (next, before) => [pendingEvent(context.now, 'PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(scope, before, next)],
+      voucher,
+    );
+  if (externalIdentities === undefined) return write(() => changedUser(patch));
+  return context.withCutoff({ oid: userId }, (nextNotBefore) =>
+    write((user) => {
+      const vouched = vouchedIdentities(externalIdentities, user.externalIdentities, voucher);
+      return withoutSignIns(user, changedUser({ ...patch, externalIdentities: vouched }), nextNotBefore);
+    }),
+  );
+}
+
+async function addIdentity(scope: Scope, userId: string, identity: ExternalIdentity): Promise<PersonWithUser> {
+  const { context, rows, tid } = scope;
+  checkInput(userPatch, { externalIdentities: [identity] });
+  const key = externalIdentityKey(identity);
+  const vouchedBy = await voucherFor(context, tid, await rows.requireByUser(userId));
+  return change(
+    scope,
+    userId,
+    ({ user: { externalIdentities } }) => {
+      const before = externalIdentities.find((one) => externalIdentityKey(one) === key);
+      // A writer who vouches for everything vouches for more than the administrator who recorded the identity.
+      if (before && (before.vouchedBy?.by !== 'tenant' || vouchedBy.by === 'tenant')) return {};
+      const others = externalIdentities.filter((one) => one !== before);
+      return changedUser({ externalIdentities: [...others, { ...identity, vouchedBy }] });
+    },
+    (next, before) => identityEvents(scope, before, next),
+  );
+}
+
+function acknowledgeIdentity(scope: Scope, userId: string, identity: ExternalIdentity): Promise<PersonWithUser> {
+  const key = externalIdentityKey(identity);
+  const isNew = (one: ExternalIdentity): boolean => externalIdentityKey(one) === key && !one.isAcknowledged;
+  return change(
+    scope,
+    userId,
+    ({ user: { externalIdentities } }) =>
+      externalIdentities.some(isNew)
+        ? changedUser({ externalIdentities: externalIdentities.map((one) => (isNew(one) ? { ...one, isAcknowledged: true } : one)) })
+        : {},
+    (next) => pendingEvent(scope.context.now, 'PersonUpdated', scope.tid, { AggregateId: next.id }),
+  );
+}
+
+const removeIdentity = (scope: Scope, userId: string, identity: ExternalIdentity): Promise<PersonWithUser> =>
+  scope.context.withCutoff({ oid: userId }, (nextNotBefore) =>
+    change(
+      scope,
+      userId,
+      ({ user }) => {
+        const key = externalIdentityKey(identity);
+        const others = user.externalIdentities.filter((one) => externalIdentityKey(one) !== key);
+        return others.length === user.externalIdentities.length
+          ? {}
+          : withoutSignIns(user, changedUser({ externalIdentities: others }), nextNotBefore);
+      },
+      (next, before) => identityEvents(scope, before, next),
+    ),
+  );
+
+/** @param next returns the ids of the user's groups, of those that the user has and those that were given */
+async function regroup(
+  scope: Scope,
+  userId: string,
+  refs: GroupRefs,
+  next: (current: readonly string[], given: readonly string[]) => readonly string[],
+  check: CheckCurrent<PersonWithUser> | undefined,
+): Promise<PersonWithUser> {
+  const { context, groups, rows, tid } = scope;
+  checkInput(groupRefs, refs);
+  await rows.requireByUser(userId);
+  const given = await resolveGroupIds(groups, refs);
+  return change(
+    scope,
+    userId,
+    (row) => {
+      check?.(row);
+      return { groupIds: next(row.user.groupIds, given) };
+    },
+    ({ user }) => pendingEvent(context.now, 'UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
+  );
+}
+
+const disable = ({ context: { now, withCutoff }, rows, tid }: Scope, userId: string): Promise<PersonWithUser> =>
+  withCutoff({ oid: userId }, (nextNotBefore) =>
+    rows.updateByUser(userId, (row) => {
+      if (row.user.status === 'disabled') return row;
+      const { status: statusBefore } = row.user;
+      const user = { ...row.user, status: 'disabled' as const, statusBefore, notBefore: nextNotBefore(row.user) };
+      return withEvents({ ...row, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserDisabled', tid, { AggregateId: userId }));
+    }),
+  );
+
+const enable = (
+  { context: { now }, rows, tid }: Scope,
+  userId: string,
+  check: CheckCurrent<PersonWithUser> | undefined,
+): Promise<PersonWithUser> =>
+  rows.updateByUser(userId, (row) => {
+    check?.(row);
+    const { statusBefore = 'active', ...user } = row.user;
+    if (user.status !== 'disabled') return row;
+    const event = pendingEvent(now, 'UserEnabled', tid, { AggregateId: userId });
+    return withEvents({ ...row, user: { ...user, status: statusBefore }, updatedAt: new Date(now()) }, event);
+  });
+
+const activate = ({ context: { now }, rows, tid }: Scope, userId: string): Promise<PersonWithUser> =>
+  rows.updateByUser(userId, (row) => {
+    const next = patched(now, row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } });
+    return changed(row, next, pendingEvent(now, 'UserActivated', tid, { AggregateId: userId }));
+  });
+
+const signOutEverywhere = ({ context: { now, withCutoff }, rows, tid }: Scope, userId: string): Promise<PersonWithUser> =>
+  withCutoff({ oid: userId }, (nextNotBefore) =>
+    rows.updateByUser(userId, (row) => {
+      const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date(now()) };
+      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
+    }),
+  );
+
+const signOutOthers = (
+  { context: { now, withCutoff }, rows, tid }: Scope,
+  userId: string,
+  { session, cause }: { readonly session: string; readonly cause: string },
+): Promise<PersonWithUser> =>
+  withCutoff({ oid: userId }, (nextNotBefore) =>
+    rows.updateByUser(userId, (row) => {
+      const { spared: last, notBefore: before } = row.user;
+      if (last?.cause === cause) return row;
+      const notBefore = nextNotBefore(row.user);
+      // If the former cut-off spared the same session, the session need not be newer than that cut-off.
+      const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
+      const since = isOn ? last.before : before;
+      const spared = { session, cause, notBefore, ...(since && { before: since }) };
+      const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date(now()) };
+      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
+    }),
+  );
