@@ -66,41 +66,137 @@ export interface SeedRun {
 /** @param mode `create` makes records and changes none. */
 export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
   const { entries, isAfterRecords } = await ledger.read();
-  const present = new Map<string, { readonly recordId: string; readonly isMade: boolean }>();
-  const waiting = new Map<string, readonly Pick<SeedNotes['items'][number], 'field' | 'item'>[]>();
-  const done = {
-    made: [] as string[],
-    changed: [] as string[],
-    left: [] as string[],
-    gone: [] as string[],
-    unknown: [] as string[],
-    unreadable: [] as string[],
-    taken: [] as string[],
-    moved: [] as string[],
-    withheld: [] as string[],
+  return new LedgerRun({ ledger, mode, entries, isAfterRecords });
+}
+
+interface RunParts extends Awaited<ReturnType<SeedLedger['read']>> {
+  readonly ledger: SeedLedger;
+  readonly mode: 'create' | 'update';
+}
+
+type SeedItem = Pick<SeedNotes['items'][number], 'field' | 'item'>;
+
+const isItem =
+  ({ field, item }: SeedItem) =>
+  (one: SeedItem): boolean =>
+    one.field === field && one.item === item;
+
+class LedgerRun implements SeedRun {
+  readonly #parts: RunParts;
+  readonly #present = new Map<string, { readonly recordId: string; readonly isMade: boolean }>();
+  /** Elements that a later run may give, by the entry of the ledger. */
+  readonly #waiting = new Map<string, readonly SeedItem[]>();
+  readonly #log: RunLog = {
+    made: [],
+    changed: [],
+    left: [],
+    gone: [],
+    unknown: [],
+    unreadable: [],
+    taken: [],
+    moved: [],
+    withheld: [],
   };
 
-  async function settled<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
-    const { values, items } = seededNotes(record as SeedFields, fields);
-    if (apart === undefined) return { values, items };
-    const digest = (await apart.isEqual(record)) ? await apart.seedDigest(record) : undefined;
-    return {
-      values: [...values, { field: apart.field, digest: digest ?? NOT_OURS }],
-      items: [...items, ...itemsOf(apart)],
-    };
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+  }
+
+  async apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined> {
+    const id = seedEntryId(piece.collection, piece.id);
+    return this.#apply(piece, id).catch((error: unknown) => {
+      if (!IdpError.is(error, 'record_unreadable')) throw error;
+      this.#log.unreadable.push(id);
+      return undefined;
+    });
+  }
+
+  recordId(collection: SeededCollection, id: string): string | undefined {
+    return this.#present.get(seedEntryId(collection, id))?.recordId;
+  }
+
+  isMade(collection: SeededCollection, id: string): boolean {
+    return this.#present.get(seedEntryId(collection, id))?.isMade === true;
+  }
+
+  async once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void> {
+    const { ledger } = this.#parts;
+    const entryId = seedEntryId(collection, id);
+    const entry = await ledger.entry(entryId);
+    if (entry === undefined || entry.items.some(isItem(what))) return;
+    if (await give()) this.#log.changed.push(entryId);
+    else this.#log.left.push(`${entryId} ${what.field}`);
+    await ledger.write(entryId, (row) => noted(row, { values: [], items: [what] }));
+  }
+
+  withhold(collection: SeededCollection, id: string, what: string, later?: SeedItem): void {
+    const entryId = seedEntryId(collection, id);
+    this.#log.withheld.push(`${entryId} ${what}`);
+    if (later) this.#waiting.set(entryId, [...(this.#waiting.get(entryId) ?? []), later]);
+  }
+
+  tell(logger: Logger): void {
+    tell(this.#log, logger);
+  }
+
+  async #apply<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
+    const { ledger, mode, entries, isAfterRecords } = this.#parts;
+    let entry = entries.get(id);
+    let record = await piece.find(entry?.recordId);
+    // If the ledger does not cover earlier seeds, an earlier seed probably made a record with this id.
+    if (entry === undefined && isAfterRecords) record ??= await piece.find(piece.id);
+    if (entry === undefined) {
+      const entered = await this.#enter(piece, id, record);
+      if (entered.isFinal) return this.#noted(id, record, undefined);
+      ({ entry } = entered);
+      if (!entered.isNew) record = await piece.find(entry.recordId);
+    }
+    if (record !== undefined && !isOfEntry(record, entry)) record = undefined;
+    if (entry.madeAt === undefined) {
+      record = await this.#finish(piece, entry, record);
+      entry = (await ledger.entry(id)) ?? entry;
+    } else if (record === undefined) this.#log.gone.push(id);
+    else if (mode === 'update') await this.#change(piece, entry, record);
+    return this.#noted(id, record, entry);
+  }
+
+  /** Remembers a record that exists now. */
+  #noted<R extends { readonly id: string }>(id: string, record: R | undefined, entry: SeedRecord | undefined): R | undefined {
+    if (record !== undefined) this.#present.set(id, { recordId: record.id, isMade: entry !== undefined && !entry.isFound });
+    return record;
+  }
+
+  /**
+   * Enters a record that no seed entered before.
+   * @returns with `isFinal` if nothing more is done with the record, because the seed found it, or somebody may have removed it
+   */
+  async #enter<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string, record: R | undefined) {
+    const { ledger, isAfterRecords } = this.#parts;
+    const isFound = record !== undefined || isAfterRecords;
+    const notes = record ? await settledNotes(piece, record) : seededNotes({}, piece.fields);
+    const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
+    const found = record && ({ isFound: true } as const);
+    const whole = isFound ? { madeAt: new Date(ledger.now()), values: notes.values, items, ...found } : { values: [], items: [] };
+    const identity = record ? identityOf(record) : { recordId: await this.#freeId(piece) };
+    const { entry, isNew } = await ledger.enter({ id, ...identity, ...whole });
+    if (isNew && !isFound && entry.recordId !== piece.id) this.#log.moved.push(id);
+    if (isNew && isFound && record === undefined) this.#log.unknown.push(id);
+    return { entry, isNew, isFinal: isNew && isFound };
+  }
+
+  /** The id of a record that no seed entered before. A record that has a derived id by now was made by somebody else, in whatever tenant. */
+  async #freeId<R extends { readonly id: string }>({ collection, id, isDerived }: SeedPiece<R>): Promise<string> {
+    return isDerived && (await this.#parts.ledger.has(collection, id)) ? newId() : id;
   }
 
   /** Completes a record that no node has completed yet. */
-  async function finish<R extends { readonly id: string }>(
-    piece: SeedPiece<R>,
-    entry: SeedRecord,
-    found: R | undefined,
-  ): Promise<R | undefined> {
-    const { record, isNew } = found ? { record: found, isNew: false } : await made(piece, entry);
+  async #finish<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, found: R | undefined): Promise<R | undefined> {
+    const { ledger } = this.#parts;
+    const { record, isNew } = found ? { record: found, isNew: false } : await this.#make(piece, entry);
     if (record === undefined) return undefined;
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
-    const notes = await settled(piece, record);
+    const notes = await settledNotes(piece, record);
     await ledger.write(entry.id, (row) => {
       if (row.madeAt) return row;
       const { isFound, ...rest } = row;
@@ -109,144 +205,86 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     return record;
   }
 
-  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>, { id, recordId }: SeedRecord) {
+  async #make<R extends { readonly id: string }>(piece: SeedPiece<R>, { id, recordId }: SeedRecord) {
     const refused = await piece.create(recordId).then(() => undefined, unlessTaken);
     const record = await piece.find(recordId);
-    if (refused === undefined) done.made.push(id);
+    if (refused === undefined) this.#log.made.push(id);
     else if (record === undefined) {
-      done.taken.push(id);
+      this.#log.taken.push(id);
       // The other owner of the id or the name may make the record before a seed can.
-      await ledger.write(id, (row) => (row.madeAt || row.isFound ? row : { ...row, isFound: true }));
+      await this.#parts.ledger.write(id, (row) => (row.madeAt || row.isFound ? row : { ...row, isFound: true }));
     }
     return { record, isNew: refused === undefined };
   }
 
-  async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
+  async #change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
     const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry, entry.isFound ? {} : piece.defaults);
     const isChanged = Object.keys(patch).length > 0;
     const refused = isChanged ? await piece.update(record.id, patch, !entry.isFound).then(() => undefined, unlessTaken) : undefined;
     const part = refused ? undefined : piece.apart && (await changePart(piece.apart, entry, record).catch(unlessTaken));
     if (refused || part instanceof IdpError) {
-      done.taken.push(entry.id);
+      this.#log.taken.push(entry.id);
       return;
     }
-    if (isChanged || part?.decision === 'set') done.changed.push(entry.id);
-    done.left.push(...[...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])].map((field) => `${entry.id} ${field}`));
-    const isGiven = ({ field, item }: SeedNotes['items'][number]): boolean =>
-      !waiting.get(entry.id)?.some((one) => one.field === field && one.item === item);
-    const given = { ...notes, items: notes.items.filter(isGiven) };
-    await ledger.write(entry.id, (row) => noted(noted(row, given), part?.notes));
+    if (isChanged || part?.decision === 'set') this.#log.changed.push(entry.id);
+    const leftFields = [...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])];
+    this.#log.left.push(...leftFields.map((field) => `${entry.id} ${field}`));
+    const waiting = this.#waiting.get(entry.id) ?? [];
+    const given = { ...notes, items: notes.items.filter((item) => !waiting.some(isItem(item))) };
+    await this.#parts.ledger.write(entry.id, (row) => noted(noted(row, given), part?.notes));
   }
+}
 
-  async function changePart<R>(part: SeedPart<R>, { values, items }: SeedRecord, record: R) {
-    const given = values.find(({ field }) => field === part.field)?.digest;
-    const decided = decide({ kept: await part.digest(record), given, isEqual: await part.isEqual(record) });
-    const wasGiven = part.once !== undefined && items.some(({ field, item }) => field === part.field && item === part.once);
-    if (decided === 'leave' || (decided === 'set' && wasGiven)) {
-      const notes = given === undefined ? { values: [{ field: part.field, digest: NOT_OURS }], items: [] } : undefined;
-      return { decision: wasGiven ? ('keep' as const) : ('leave' as const), notes };
-    }
-    const now = decided === 'set' ? (((await part.set(record)) as R | undefined) ?? record) : record;
-    const digest = (await part.seedDigest(now)) ?? NOT_OURS;
-    return { decision: decided, notes: { values: [{ field: part.field, digest }], items: itemsOf(part) } };
-  }
-
-  /** The id of a record that no seed entered before. A record that has a derived id by now was made by somebody else, in whatever tenant. */
-  const freeId = async <R extends { readonly id: string }>({ collection, id, isDerived }: SeedPiece<R>): Promise<string> =>
-    isDerived && (await ledger.has(collection, id)) ? newId() : id;
-
-  async function applied<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
-    let entry = entries.get(id);
-    let record = await piece.find(entry?.recordId);
-    // If the ledger does not cover earlier seeds, an earlier seed probably made a record with this id.
-    if (entry === undefined && isAfterRecords) record ??= await piece.find(piece.id);
-    const there = () => {
-      if (record !== undefined) present.set(id, { recordId: record.id, isMade: entry !== undefined && !entry.isFound });
-      return record;
-    };
-    if (entry === undefined) {
-      const isFound = record !== undefined || isAfterRecords;
-      const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
-      const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
-      const found = record && ({ isFound: true } as const);
-      const whole = isFound ? { madeAt: new Date(ledger.now()), values: notes.values, items, ...found } : { values: [], items: [] };
-      const identity = record ? identityOf(record) : { recordId: await freeId(piece) };
-      const entered = await ledger.enter({ id, ...identity, ...whole });
-      if (entered.isNew && !isFound && entered.entry.recordId !== piece.id) done.moved.push(id);
-      if (entered.isNew && isFound) {
-        if (record === undefined) done.unknown.push(id);
-        return there();
-      }
-      ({ entry } = entered);
-      if (!entered.isNew) record = await piece.find(entry.recordId);
-    }
-    if (record !== undefined && !isOfEntry(record, entry)) record = undefined;
-    if (entry.madeAt === undefined) {
-      record = await finish(piece, entry, record);
-      entry = (await ledger.entry(id)) ?? entry;
-    } else if (record === undefined) done.gone.push(id);
-    else if (mode === 'update') await change(piece, entry, record);
-    return there();
-  }
-
+/** Notes about a record that is complete. */
+async function settledNotes<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
+  const { values, items } = seededNotes(record as SeedFields, fields);
+  if (apart === undefined) return { values, items };
+  const digest = (await apart.isEqual(record)) ? await apart.seedDigest(record) : undefined;
   return {
-    async apply(piece) {
-      const id = seedEntryId(piece.collection, piece.id);
-      return applied(piece, id).catch((error: unknown) => {
-        if (!IdpError.is(error, 'record_unreadable')) throw error;
-        done.unreadable.push(id);
-        return undefined;
-      });
-    },
-
-    recordId: (collection, id) => present.get(seedEntryId(collection, id))?.recordId,
-    isMade: (collection, id) => present.get(seedEntryId(collection, id))?.isMade === true,
-
-    async once(collection, id, what, give) {
-      const entryId = seedEntryId(collection, id);
-      const isGiven = ({ items }: SeedNotes) => items.some(({ field, item }) => field === what.field && item === what.item);
-      const entry = await ledger.entry(entryId);
-      if (entry === undefined || isGiven(entry)) return;
-      if (await give()) done.changed.push(entryId);
-      else done.left.push(`${entryId} ${what.field}`);
-      await ledger.write(entryId, (row) => noted(row, { values: [], items: [what] }));
-    },
-
-    withhold(collection, id, what, later) {
-      const entryId = seedEntryId(collection, id);
-      done.withheld.push(`${entryId} ${what}`);
-      if (later) waiting.set(entryId, [...(waiting.get(entryId) ?? []), later]);
-    },
-
-    tell(logger) {
-      const { made: records, changed, left, gone, unknown, unreadable, taken, moved, withheld } = done;
-      if (records.length + changed.length > 0) logger.info({ made: records.length, changed: changed.length }, 'seed applied');
-      if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
-      if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
-      if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
-      if (moved.length > 0)
-        logger.warn(
-          { records: moved },
-          'somebody else made records with ids that the seed derives from names; the records of the seed get other ids',
-        );
-      if (taken.length > 0)
-        logger.warn(
-          { records: taken },
-          'the seed names records whose id, name or scope another record has; they are not made or not changed. Remove or rename the other record',
-        );
-      if (withheld.length > 0)
-        logger.warn(
-          { values: withheld },
-          'the seed gives no privileges to records that somebody else made, to clients with secrets or metadata of others, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
-        );
-      if (unknown.length > 0) {
-        logger.warn(
-          { records: unknown },
-          'the seed names records that were perhaps taken away before seeds kept account; they are not made',
-        );
-      }
-    },
+    values: [...values, { field: apart.field, digest: digest ?? NOT_OURS }],
+    items: [...items, ...itemsOf(apart)],
   };
+}
+
+async function changePart<R>(part: SeedPart<R>, { values, items }: SeedRecord, record: R) {
+  const given = values.find(({ field }) => field === part.field)?.digest;
+  const decided = decide({ kept: await part.digest(record), given, isEqual: await part.isEqual(record) });
+  const wasGiven = part.once !== undefined && items.some(isItem({ field: part.field, item: part.once }));
+  if (decided === 'leave' || (decided === 'set' && wasGiven)) {
+    const notes = given === undefined ? { values: [{ field: part.field, digest: NOT_OURS }], items: [] } : undefined;
+    return { decision: wasGiven ? ('keep' as const) : ('leave' as const), notes };
+  }
+  const now = decided === 'set' ? (((await part.set(record)) as R | undefined) ?? record) : record;
+  const digest = (await part.seedDigest(now)) ?? NOT_OURS;
+  return { decision: decided, notes: { values: [{ field: part.field, digest }], items: itemsOf(part) } };
+}
+
+/** Entries of the ledger, by what the run did with their records. */
+type RunLog = Readonly<Record<'made' | 'changed' | 'left' | 'gone' | 'unknown' | 'unreadable' | 'taken' | 'moved' | 'withheld', string[]>>;
+
+function tell({ made, changed, left, gone, unknown, unreadable, taken, moved, withheld }: RunLog, logger: Logger): void {
+  if (made.length + changed.length > 0) logger.info({ made: made.length, changed: changed.length }, 'seed applied');
+  if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
+  if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
+  if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
+  if (moved.length > 0)
+    logger.warn(
+      { records: moved },
+      'somebody else made records with ids that the seed derives from names; the records of the seed get other ids',
+    );
+  if (taken.length > 0)
+    logger.warn(
+      { records: taken },
+      'the seed names records whose id, name or scope another record has; they are not made or not changed. Remove or rename the other record',
+    );
+  if (withheld.length > 0)
+    logger.warn(
+      { values: withheld },
+      'the seed gives no privileges to records that somebody else made, to clients with secrets or metadata of others, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
+    );
+  if (unknown.length > 0) {
+    logger.warn({ records: unknown }, 'the seed names records that were perhaps taken away before seeds kept account; they are not made');
+  }
 }
 
 /** When the record was made; undefined where its kind does not keep that. Rows of extensions keep it as text or a number. */
