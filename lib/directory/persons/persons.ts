@@ -25,7 +25,7 @@ import { voucherFor } from '../vouchers.js';
 import { withChangedEmail } from './email-addresses.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
-import { createPersonRows } from './person-rows.js';
+import { createPersonRows, type PersonRows } from './person-rows.js';
 import { holdUserId } from './user-ids.js';
 import { type JudgeChild, newUser, userInput } from './user-record.js';
 
@@ -102,112 +102,125 @@ function checkNamed(person: NamedPerson, path = ''): void {
   if (shownName(person) === '') throw new IdpError('invalid_record', { path, expected: NAMING });
 }
 
+/** The persons of one tenant. */
+interface Scope extends Parts {
+  readonly context: DirectoryContext;
+  readonly rows: PersonRows;
+  readonly nationalIds: ReturnType<DirectoryContext['nationalIds']['forTenant']>;
+  readonly tid: string;
+}
+
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
-  const { tenants, groups, subsidiaries, erase, exportOf } = parts;
-  const { now } = context;
   const rows = createPersonRows(context, tid);
   const nationalIds = context.nationalIds.forTenant(tid);
-
-  const requirePerson = async (id: string) => {
-    const person = await rows.get(id);
-    if (person === undefined) throw new IdpError('not_found');
-    return person;
-  };
-  const findByNationalId = async (nationalId: string) => {
-    const found = await Promise.all((await nationalIds.hashes(nationalId)).map((hash) => rows.find('byNationalId', [hash])));
-    return found.flat()[0];
-  };
-  const checkReferences = async (id: string, { subsidiaryId, nationalId }: PersonPatch) => {
-    if (subsidiaryId != null && !(await subsidiaries.get(subsidiaryId))) {
-      throw new IdpError('invalid_record', { path: '/subsidiaryId', expected: 'a subsidiary of the tenant' });
-    }
-    const holder = nationalId == null ? undefined : await findByNationalId(nationalId);
-    if (holder && holder.id !== id) throw new IdpError('conflict', { path: '/nationalId' });
-  };
-
-  const undone = (person: Pick<Person, 'id' | 'createdAt'>, userId: string) => {
-    const { id } = person;
-    const isOwn = isRecord(person);
-    const erased = pendingEvent(now, 'PersonErased', tid, { AggregateId: id });
-    return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
-  };
-
+  const scope: Scope = { ...parts, context, rows, nationalIds, tid };
   return {
     get: rows.get,
-    require: requirePerson,
+    require: (id) => requirePerson(scope, id),
     find: (page) => rows.find('byTenant', [], page),
     list: createPersonList(context, rows, tid),
-    findByNationalId,
-
+    findByNationalId: (nationalId) => findByNationalId(scope, nationalId),
     async readNationalId(id) {
-      const person = await requirePerson(id);
+      const person = await requirePerson(scope, id);
       return person.nationalId === undefined ? undefined : nationalIds.open(id, person.nationalId);
     },
-
-    async create(input, by) {
-      checkInput(personInput, input);
-      await tenants.require(tid);
-      const { id: givenId, user: givenUser, nationalId, ...rest } = input;
-      const given = withBlankNames(rest, undefined);
-      if (by !== 'seed') checkNamed({ ...given, user: givenUser });
-      const id = idFor(givenId);
-      await checkReferences(id, input);
-      const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
-      const invitation = typeof by === 'object' ? by : undefined;
-      const vouchedBy = await voucherFor(context, tid);
-      const user = givenUser && {
-        ...newUser(givenUser, groupIds, vouchedBy),
-        ...(by === 'self' && { isSelfRegistered: true as const }),
-        ...(invitation && { invitation }),
-      };
-      const person = newRecord(now, id, {
-        ...personDefaults,
-        ...defined(given),
-        ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
-        ...(nationalId === undefined ? {} : await nationalIds.seal(id, nationalId)),
-        ...(user && { user }),
-        pendingEvents: [],
-      });
-      const events = [
-        pendingEvent(now, 'PersonCreated', tid, { AggregateId: id }),
-        ...(user ? [pendingEvent(now, 'UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
-        ...(user && invitation ? [pendingEvent(now, 'UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
-      ];
-      const write = () => rows.insert(withEvents(person, ...events));
-      // The service drew the id of a user who registers at random.
-      if (user === undefined || givenUser?.id === undefined || by === 'self') return write();
-      return holdUserId(
-        context,
-        { id: user.id, path: '/user/id', isRestored: by === 'restore' },
-        { write, undo: () => undone(person, user.id) },
-      );
-    },
-
-    async update(id, patch, check) {
-      checkInput(personPatch, patch);
-      const person = await requirePerson(id);
-      await checkReferences(id, patch);
-      const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);
-      const { nationalId, ...rest } = patch;
-      const sealed = nationalId == null ? nationalId : await nationalIds.seal(id, nationalId);
-      const plain = withBlankNames(rest, null);
-      const removed = naming.filter((name) => plain[name] === null);
-      return rows.update(id, (row) => {
-        check?.(row);
-        const isOtherNumber = plain.phoneNumber !== undefined && (plain.phoneNumber ?? undefined) !== row.phoneNumber;
-        const members = {
-          ...(isOtherNumber && { phoneNumberVerified: false }),
-          ...defined(plain),
-          ...changedNationalId(row, sealed),
-        };
-        const next = withChangedEmail(now, row, patched(now, row, members), vouchedBy);
-        const [last] = removed.filter((name) => row[name] !== undefined);
-        if (last !== undefined) checkNamed(next, `/${last}`);
-        return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }));
-      });
-    },
-
-    export: (id) => exportOf(tid, id),
-    remove: (id, judge) => erase(tid, id, judge),
+    create: (input, by) => create(scope, input, by),
+    update: (id, patch, check) => update(scope, id, patch, check),
+    export: (id) => parts.exportOf(tid, id),
+    remove: (id, judge) => parts.erase(tid, id, judge),
   };
+}
+
+async function requirePerson({ rows }: Scope, id: string): Promise<Person> {
+  const person = await rows.get(id);
+  if (person === undefined) throw new IdpError('not_found');
+  return person;
+}
+
+async function findByNationalId({ rows, nationalIds }: Scope, nationalId: string): Promise<Person | undefined> {
+  const holders = await Promise.all((await nationalIds.hashes(nationalId)).map((hash) => rows.find('byNationalId', [hash])));
+  return holders.flat()[0];
+}
+
+async function checkReferences(scope: Scope, id: string, { subsidiaryId, nationalId }: PersonPatch): Promise<void> {
+  if (subsidiaryId != null && !(await scope.subsidiaries.get(subsidiaryId))) {
+    throw new IdpError('invalid_record', { path: '/subsidiaryId', expected: 'a subsidiary of the tenant' });
+  }
+  const holder = nationalId == null ? undefined : await findByNationalId(scope, nationalId);
+  if (holder && holder.id !== id) throw new IdpError('conflict', { path: '/nationalId' });
+}
+
+async function create(scope: Scope, input: PersonInput, by: Parameters<Persons['create']>[1]): Promise<Person> {
+  const { context, groups, nationalIds, rows, tid } = scope;
+  const { now } = context;
+  checkInput(personInput, input);
+  await scope.tenants.require(tid);
+  const { id: givenId, user: givenUser, nationalId, ...rest } = input;
+  const given = withBlankNames(rest, undefined);
+  if (by !== 'seed') checkNamed({ ...given, user: givenUser });
+  const id = idFor(givenId);
+  await checkReferences(scope, id, input);
+  const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
+  const invitation = typeof by === 'object' ? by : undefined;
+  const vouchedBy = await voucherFor(context, tid);
+  const user = givenUser && {
+    ...newUser(givenUser, groupIds, vouchedBy),
+    ...(by === 'self' && { isSelfRegistered: true as const }),
+    ...(invitation && { invitation }),
+  };
+  const person = newRecord(now, id, {
+    ...personDefaults,
+    ...defined(given),
+    ...(given.email !== undefined && { emailVouchedBy: by === 'self' ? ({ by: 'person' } as const) : vouchedBy }),
+    ...(nationalId === undefined ? {} : await nationalIds.seal(id, nationalId)),
+    ...(user && { user }),
+    pendingEvents: [],
+  });
+  const events = [
+    pendingEvent(now, 'PersonCreated', tid, { AggregateId: id }),
+    ...(user ? [pendingEvent(now, 'UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
+    ...(user && invitation ? [pendingEvent(now, 'UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
+  ];
+  const write = () => rows.insert(withEvents(person, ...events));
+  // The service drew the id of a user who registers at random.
+  if (user === undefined || givenUser?.id === undefined || by === 'self') return write();
+  return holdUserId(
+    context,
+    { id: user.id, path: '/user/id', isRestored: by === 'restore' },
+    { write, undo: () => undoCreation(scope, person, user.id) },
+  );
+}
+
+/** Removes a person that was created with the id of a user that is taken. */
+function undoCreation({ context, tid }: Scope, person: Pick<Person, 'id' | 'createdAt'>, userId: string): Promise<boolean> {
+  const { id } = person;
+  const isOwn = isRecord(person);
+  const erased = pendingEvent(context.now, 'PersonErased', tid, { AggregateId: id });
+  return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
+}
+
+async function update(scope: Scope, id: string, patch: PersonPatch, check: CheckCurrent<Person> | undefined): Promise<Person> {
+  const { context, nationalIds, rows, tid } = scope;
+  const { now } = context;
+  checkInput(personPatch, patch);
+  const person = await requirePerson(scope, id);
+  await checkReferences(scope, id, patch);
+  const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);
+  const { nationalId, ...rest } = patch;
+  const sealed = nationalId == null ? nationalId : await nationalIds.seal(id, nationalId);
+  const plain = withBlankNames(rest, null);
+  const removed = naming.filter((name) => plain[name] === null);
+  return rows.update(id, (row) => {
+    check?.(row);
+    const isOtherNumber = plain.phoneNumber !== undefined && (plain.phoneNumber ?? undefined) !== row.phoneNumber;
+    const members = {
+      ...(isOtherNumber && { phoneNumberVerified: false }),
+      ...defined(plain),
+      ...changedNationalId(row, sealed),
+    };
+    const next = withChangedEmail(now, row, patched(now, row, members), vouchedBy);
+    const [last] = removed.filter((name) => row[name] !== undefined);
+    if (last !== undefined) checkNamed(next, `/${last}`);
+    return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }));
+  });
 }
