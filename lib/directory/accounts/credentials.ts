@@ -87,107 +87,121 @@ export interface CredentialParts {
   readonly change: ChangePassword;
 }
 
-export function createCredentials(
-  { collections: { credentials }, now }: DirectoryContext,
-  { accounts, passwords, problemOf, change }: CredentialParts,
-): Credentials {
-  const hashFor: Credentials['hashFor'] = async ({ userName }, password, from) => {
-    const problem = await problemOf({ userName }, password);
-    if (problem !== undefined) throw new IdpError('invalid_record', { path: '/password', ...problem });
-    return passwords.hash(password, from);
-  };
+interface Scope extends CredentialParts {
+  readonly credentials: DirectoryContext['collections']['credentials'];
+  readonly now: () => number;
+}
 
-  async function write(userId: string, passwordHash: string): Promise<void> {
-    await credentials.upsert(userId, (row) =>
-      row ? { ...row, passwordHash, updatedAt: new Date(now()) } : newRecord(now, userId, { passwordHash }),
-    );
-  }
-
-  /** Hashes a password of older parameters anew, unless another write came between or too many hashes wait. */
-  async function renewIfOutdated({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
-    if (outdated === undefined || !passwords.isOutdated(outdated)) return;
-    try {
-      const passwordHash = await passwords.hash(password);
-      await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
-    } catch (error) {
-      if (!IdpError.is(error, 'busy')) throw error;
-    }
-  }
-
-  async function isPassword({ passwordHash }: Partial<Credential> = {}, password: string): Promise<boolean> {
-    return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
-  }
-
-  const proofOf: Credentials['proofOf'] = async (account, at = new Date(now())) => {
-    const owner = credentialOwner(account.person.user);
-    const row = await credentials.get(owner);
-    // A password that is hashed again stays the same password: that is no update of the row. One that cannot be read is not one that was never set.
-    const since = row?.updatedAt.getTime() ?? ((await credentials.unreadable(owner)) ? 'unreadable' : 'none');
-    return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
-  };
-
+export function createCredentials({ collections: { credentials }, now }: DirectoryContext, parts: CredentialParts): Credentials {
+  const scope: Scope = { ...parts, credentials, now };
+  const { passwords, problemOf } = parts;
   return {
-    proofOf,
-
+    proofOf: (account, at) => proofOf(scope, account, at),
     async holds(account, proof) {
-      const current = await proofOf(account, new Date(proof.at));
+      const current = await proofOf(scope, account, new Date(proof.at));
       return isUsable(account) && current.at === proof.at && current.credentials === proof.credentials;
     },
-
-    forTenant: (tid) => ({
-      async setPassword(userId, password) {
-        const account = await accounts.findByOid(userId);
-        if (account?.tenant.id !== tid) throw new IdpError('not_found');
-        const passwordHash = await hashFor(account.person.user, password);
-        const isMade = await change({ userId, passwordHash, endsSignIns: false, decide: (row) => row });
-        if (!isMade) throw new IdpError('not_found');
-      },
-    }),
-
+    forTenant: (tid) => ({ setPassword: (userId, password) => setPassword(scope, tid, userId, password) }),
     problemOf,
-    hashFor,
-    setFirstHash: write,
+    hashFor: (user, password, from) => hashFor(scope, user, password, from),
+    setFirstHash: (userId, passwordHash) => write(scope, userId, passwordHash),
     isSet: async (userId) => (await credentials.get(userId))?.passwordHash !== undefined,
-    setFirstPassword: async (user, password, from) => write(user.id, await hashFor(user, password, from)),
-
+    setFirstPassword: async (user, password, from) => write(scope, user.id, await hashFor(scope, user, password, from)),
     async forget(userId) {
       await credentials.remove(userId);
     },
-
-    async takeOffer(id, userId, since) {
-      const passwordHash = (await credentials.get(id))?.passwordHash;
-      if (passwordHash === undefined) return;
-      await credentials.upsert(userId, (row) => {
-        if (!row) return newRecord(now, userId, { passwordHash });
-        return row.updatedAt > since || row.serial !== undefined ? row : { ...row, passwordHash, updatedAt: new Date(now()) };
-      });
-      await credentials.remove(id);
-    },
-
+    takeOffer: (id, userId, since) => takeOffer(scope, id, userId, since),
     async seedPassword(userId, password) {
       const row = await credentials.get(userId);
-      if (row && (await isPassword(row, password))) await renewIfOutdated(row, password);
-      else await write(userId, await passwords.hash(password));
+      if (row && (await isPassword(scope, row, password))) await renewIfOutdated(scope, row, password);
+      else await write(scope, userId, await passwords.hash(password));
     },
-
-    hasPassword: async (userId, password) => isPassword(await credentials.get(userId), password),
-
+    hasPassword: async (userId, password) => isPassword(scope, await credentials.get(userId), password),
     async passwordDigest(userId) {
       const passwordHash = (await credentials.get(userId))?.passwordHash;
       return passwordHash === undefined ? undefined : hash('sha256', passwordHash, 'base64url').slice(0, 22);
     },
-
-    async checkPassword(candidates, password, { hashes = 1, locked = nobody, from = [] } = {}) {
-      const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))].slice(0, MAX_CREDENTIAL_OWNERS);
-      const tried = [...owners, ...Array<string>(Math.max(0, hashes - owners.length)).fill(NO_USER)];
-      const rows = await Promise.all(tried.map((owner) => credentials.get(owner)));
-      const hashesOf = rows.map((row) => row?.passwordHash);
-      const matches = await passwords.verify(hashesOf, password, from);
-      const fitting = new Set(owners.filter((owner, index) => matches[index] && !locked.has(owner)));
-      await Promise.all(rows.map((row) => row && fitting.has(row.id) && renewIfOutdated(row, password)));
-      return candidates.filter(({ person }) => fitting.has(credentialOwner(person.user)));
-    },
+    checkPassword: (candidates, password, attempt) => checkPassword(scope, candidates, password, attempt),
   };
+}
+
+async function proofOf({ credentials, now }: Scope, account: Account, at: Date = new Date(now())): Promise<Proof> {
+  const owner = credentialOwner(account.person.user);
+  const row = await credentials.get(owner);
+  // A password that is hashed again stays the same password: that is no update of the row. One that cannot be read is not one that was never set.
+  const since = row?.updatedAt.getTime() ?? ((await credentials.unreadable(owner)) ? 'unreadable' : 'none');
+  return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
+}
+
+async function hashFor(
+  { passwords, problemOf }: Scope,
+  { userName }: Pick<User, 'userName'>,
+  password: string,
+  from?: readonly string[],
+): Promise<string> {
+  const problem = await problemOf({ userName }, password);
+  if (problem !== undefined) throw new IdpError('invalid_record', { path: '/password', ...problem });
+  return passwords.hash(password, from);
+}
+
+async function setPassword(scope: Scope, tid: string, userId: string, password: string): Promise<void> {
+  const account = await scope.accounts.findByOid(userId);
+  if (account?.tenant.id !== tid) throw new IdpError('not_found');
+  const passwordHash = await hashFor(scope, account.person.user, password);
+  const isMade = await scope.change({ userId, passwordHash, endsSignIns: false, decide: (row) => row });
+  if (!isMade) throw new IdpError('not_found');
+}
+
+async function write({ credentials, now }: Scope, userId: string, passwordHash: string): Promise<void> {
+  await credentials.upsert(userId, (row) =>
+    row ? { ...row, passwordHash, updatedAt: new Date(now()) } : newRecord(now, userId, { passwordHash }),
+  );
+}
+
+/** Hashes a password of older parameters anew, unless another write came between or too many hashes wait. */
+async function renewIfOutdated(
+  { credentials, passwords }: Scope,
+  { id, passwordHash: outdated }: Credential,
+  password: string,
+): Promise<void> {
+  if (outdated === undefined || !passwords.isOutdated(outdated)) return;
+  try {
+    const passwordHash = await passwords.hash(password);
+    await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
+  } catch (error) {
+    if (!IdpError.is(error, 'busy')) throw error;
+  }
+}
+
+async function isPassword({ passwords }: Scope, { passwordHash }: Partial<Credential> = {}, password: string): Promise<boolean> {
+  return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
+}
+
+async function takeOffer({ credentials, now }: Scope, id: string, userId: string, since: Date): Promise<void> {
+  const passwordHash = (await credentials.get(id))?.passwordHash;
+  if (passwordHash === undefined) return;
+  await credentials.upsert(userId, (row) => {
+    if (!row) return newRecord(now, userId, { passwordHash });
+    return row.updatedAt > since || row.serial !== undefined ? row : { ...row, passwordHash, updatedAt: new Date(now()) };
+  });
+  await credentials.remove(id);
+}
+
+async function checkPassword(
+  scope: Scope,
+  candidates: readonly Account[],
+  password: string,
+  { hashes = 1, locked = nobody, from = [] }: PasswordAttempt = {},
+): Promise<readonly Account[]> {
+  const { credentials, passwords } = scope;
+  const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))].slice(0, MAX_CREDENTIAL_OWNERS);
+  const tried = [...owners, ...Array<string>(Math.max(0, hashes - owners.length)).fill(NO_USER)];
+  const rows = await Promise.all(tried.map((owner) => credentials.get(owner)));
+  const hashesOf = rows.map((row) => row?.passwordHash);
+  const matches = await passwords.verify(hashesOf, password, from);
+  const fitting = new Set(owners.filter((owner, index) => matches[index] && !locked.has(owner)));
+  await Promise.all(rows.map((row) => row && fitting.has(row.id) && renewIfOutdated(scope, row, password)));
+  return candidates.filter(({ person }) => fitting.has(credentialOwner(person.user)));
 }
 
 const nobody: ReadonlySet<string> = new Set();
