@@ -10,7 +10,7 @@ import type { Page } from '../../store/directory-store.js';
 import { clientMembers } from '../../store/records/clients.js';
 import type { Client } from '../../store/records/records.js';
 import { inputSchema, secretText, token } from '../../text/schemas.js';
-import { createCachedCollection } from '../cached-collection.js';
+import { type CachedCollection, createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
@@ -100,112 +100,133 @@ export interface Clients {
   checkSecret(id: string, secret: string): Promise<Client | undefined>;
 }
 
+interface Scope {
+  readonly context: DirectoryContext;
+  readonly rows: CachedCollection<Client>;
+  readonly vouchedBy: ReturnType<typeof clientVoucherFor>;
+}
+
 export function createClients(context: DirectoryContext): Clients {
   const { collections, now } = context;
   const rows = createCachedCollection('clients', collections.clients, context);
-  const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
-    pendingEvent(now, type, undefined, { AggregateId: id });
-  /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
-  const withHintName = (id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
-    isTrusted === true ? context.idpNames.hold(id, 'client', held) : held.write();
-  /** A seed starts in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
-  const withoutSalt = (problems: readonly RecordProblem[], { metadata }: Pick<Client, 'metadata'>): readonly RecordProblem[] =>
-    context.by.actor === 'seed' && metadata.subject_type === 'pairwise'
-      ? problems.filter(({ path }) => path !== '/metadata/subject_type')
-      : problems;
   const vouchedBy = clientVoucherFor(context);
+  const scope: Scope = { context, rows, vouchedBy };
   const secrets = createSecrets(
     rows,
     context,
-    (id) => event('ClientSecretAdded', id),
+    (id) => eventOf(context, 'ClientSecretAdded', id),
     (before, next) => withClientVoucher(before, next, vouchedBy),
   );
-  const removeConsents = async (id: string): Promise<void> => {
-    for (const consent of await collections.consents.find({ byClient: [id] })) await collections.consents.remove(consent.id);
-  };
-
   return {
     get: rows.get,
     peek: rows.peek,
     require: rows.require,
     find: (page) => collections.clients.find({}, page),
     list: createStatusList<Client>(context, 'clients', collections.clients),
-
-    async create(input, makeSecret = async () => newSecret()) {
-      checkInput(clientInput, input);
-      checkBranding(input.styles, '/styles');
-      const { id, secret: own, ...given } = input;
-      checkOwnSecret(own, context);
-      checkSharedId(id, context);
-      const issued = own === undefined && usesSecret(given.metadata ?? {}) ? await makeSecret() : undefined;
-      const secret = own ?? issued;
-      const client = newRecord(now, id, {
-        ...clientDefaults,
-        ...defined(given),
-        secrets: secret === undefined ? [] : [hashedSecret(secret)],
-        ...(vouchedBy.by === 'tenant' && { vouchedBy }),
-      });
-      refuse([
-        ...findIdProblems(client.id, context),
-        ...withoutSalt(findAllClientProblems({ ...client, version: 1 }, context), client),
-        ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
-      ]);
-      const undo = () => rows.remove(id, event('ClientRemoved', id), isRecord(client));
-      const insert = { write: () => rows.insert(withEvents(client, event('ClientCreated', id))), undo };
-      const inserted = await withHintName(id, given.trustedLoginHint, {
-        write: () => context.sharedIds.hold(id, 'client', insert),
-        undo,
-      });
-      return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
-    },
-
-    async update(id, patch, check, isConfirmed) {
-      checkInput(clientPatch, patch);
-      checkBranding(patch.styles, '/styles');
-      const { allowedScopes = [] } = patch;
-      const existing = await existingScopesFor(allowedScopes, context);
-      let wasTrusted = true;
-      const change = (row: Client): Client => {
-        check?.(row);
-        wasTrusted = row.trustedLoginHint;
-        const next = withClientVoucher(row, patched(now, row, patch), vouchedBy, isConfirmed);
-        const known = new Set([...existing, ...row.allowedScopes]);
-        refuse([...withoutSalt(findProblemsOfChange(row, next, context), next), ...findScopeProblems(allowedScopes, known)]);
-        return changed(row, next, event('ClientUpdated', id));
-      };
-      const distrusted = (row: Client): Client =>
-        wasTrusted ? row : changed(row, patched(now, row, { trustedLoginHint: false }), event('ClientUpdated', id));
-      const client = await withHintName(id, patch.trustedLoginHint, {
-        write: () => rows.update(id, change),
-        undo: () => rows.update(id, distrusted),
-      });
-      if (patch.trustedLoginHint === false) await context.idpNames.release(id, 'client');
-      return client;
-    },
-
+    create: (input, makeSecret = async () => newSecret()) => create(scope, input, makeSecret),
+    update: (id, patch, check, isConfirmed) => update(scope, id, patch, check, isConfirmed),
     async remove(id) {
-      await removeConsents(id);
-      await rows.remove(id, event('ClientRemoved', id));
+      await removeConsents(context, id);
+      await rows.remove(id, eventOf(context, 'ClientRemoved', id));
       await context.idpNames.release(id, 'client');
       await context.sharedIds.release(id, 'client');
       // Again, because a user may have given one meanwhile.
-      await removeConsents(id);
+      await removeConsents(context, id);
     },
-
     async rotateSecret(id, given, check) {
       const { record: client, secret } = await secrets.rotate(id, given, check);
       return { client, secret };
     },
-
     understood: (written, before = {}) => understoodMetadata(written, before, context),
-
     problemsOf({ id, secret: _secret, ...given }) {
       const client = { ...newRecord(now, id, { ...clientDefaults, ...defined(given), secrets: [] }), version: 1 };
-      return withoutSalt(findAllClientProblems(client, context), client);
+      return withoutSalt(context, findAllClientProblems(client, context), client);
     },
-
     checkSecret: secrets.check,
   };
+}
+
+type ClientEvent = 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded';
+const eventOf = ({ now }: DirectoryContext, type: ClientEvent, id: string) => pendingEvent(now, type, undefined, { AggregateId: id });
+
+/** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
+const withHintName = ({ idpNames }: DirectoryContext, id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
+  isTrusted === true ? idpNames.hold(id, 'client', held) : held.write();
+
+/** A seed starts in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
+const withoutSalt = (
+  { by }: DirectoryContext,
+  problems: readonly RecordProblem[],
+  { metadata }: Pick<Client, 'metadata'>,
+): readonly RecordProblem[] =>
+  by.actor === 'seed' && metadata.subject_type === 'pairwise' ? problems.filter(({ path }) => path !== '/metadata/subject_type') : problems;
+
+async function removeConsents({ collections: { consents } }: DirectoryContext, id: string): Promise<void> {
+  for (const consent of await consents.find({ byClient: [id] })) await consents.remove(consent.id);
+}
+
+async function create(
+  { context, rows, vouchedBy }: Scope,
+  input: ClientInput,
+  makeSecret: () => Promise<string>,
+): ReturnType<Clients['create']> {
+  const { now } = context;
+  checkInput(clientInput, input);
+  checkBranding(input.styles, '/styles');
+  const { id, secret: own, ...given } = input;
+  checkOwnSecret(own, context);
+  checkSharedId(id, context);
+  const issued = own === undefined && usesSecret(given.metadata ?? {}) ? await makeSecret() : undefined;
+  const secret = own ?? issued;
+  const client = newRecord(now, id, {
+    ...clientDefaults,
+    ...defined(given),
+    secrets: secret === undefined ? [] : [hashedSecret(secret)],
+    ...(vouchedBy.by === 'tenant' && { vouchedBy }),
+  });
+  refuse([
+    ...findIdProblems(client.id, context),
+    ...withoutSalt(context, findAllClientProblems({ ...client, version: 1 }, context), client),
+    ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
+  ]);
+  const undo = () => rows.remove(id, eventOf(context, 'ClientRemoved', id), isRecord(client));
+  const insert = { write: () => rows.insert(withEvents(client, eventOf(context, 'ClientCreated', id))), undo };
+  const inserted = await withHintName(context, id, given.trustedLoginHint, {
+    write: () => context.sharedIds.hold(id, 'client', insert),
+    undo,
+  });
+  return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
+}
+
+async function update(
+  { context, rows, vouchedBy }: Scope,
+  id: string,
+  patch: Patch<ClientFields>,
+  check: CheckCurrent<Client> | undefined,
+  isConfirmed: boolean | undefined,
+): Promise<Client> {
+  const { now } = context;
+  checkInput(clientPatch, patch);
+  checkBranding(patch.styles, '/styles');
+  const { allowedScopes = [] } = patch;
+  const existing = await existingScopesFor(allowedScopes, context);
+  let wasTrusted = true;
+  const change = (row: Client): Client => {
+    check?.(row);
+    wasTrusted = row.trustedLoginHint;
+    const next = withClientVoucher(row, patched(now, row, patch), vouchedBy, isConfirmed);
+    const known = new Set([...existing, ...row.allowedScopes]);
+    refuse([...withoutSalt(context, findProblemsOfChange(row, next, context), next), ...findScopeProblems(allowedScopes, known)]);
+    return changed(row, next, eventOf(context, 'ClientUpdated', id));
+  };
+  const distrusted = (row: Client): Client =>
+    wasTrusted ? row : changed(row, patched(now, row, { trustedLoginHint: false }), eventOf(context, 'ClientUpdated', id));
+  const client = await withHintName(context, id, patch.trustedLoginHint, {
+    write: () => rows.update(id, change),
+    undo: () => rows.update(id, distrusted),
+  });
+  if (patch.trustedLoginHint === false) await context.idpNames.release(id, 'client');
+  return client;
 }
 
 /** The code challenge methods that some client may use; a promise only if they are not at hand. @see RFC 7636 §4.3 */
