@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
 import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
+import { present } from '../../present.js';
 import type { Tenant } from '../../store/records/records.js';
 import { usesSecret } from '../clients/clients.js';
 import type { Directory } from '../directory.js';
@@ -38,8 +39,20 @@ export async function checkSeedReferences(
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 
+/** Looks for names in a seed of the right form that mean nothing. */
+interface Search {
+  readonly directory: Directory | undefined;
+  readonly seed: Seed;
+  readonly ids: SeedIds;
+  readonly ofExtensions: ReadonlySet<string>;
+  /** The problems so far. */
+  readonly problems: ConfigProblem[];
+}
+
+type Path = readonly (string | number)[];
+
 /**
- * Names in a seed of the right form that mean nothing.
+ * Returns names in a seed of the right form that mean nothing.
  * @param directory undefined: one that has nothing yet.
  * @param ofExtensions ids of the records that the seed gives extensions.
  */
@@ -49,101 +62,113 @@ export async function findSeedReferenceProblems(
   ids: SeedIds,
   ofExtensions: ReadonlySet<string> = new Set(),
 ): Promise<readonly ConfigProblem[]> {
-  const { tenants = [], permissions = [], clients = [] } = seed;
-  const problems: ConfigProblem[] = [];
-  const tenantNames = tenants.map(({ name }) => name);
-  const inSeed: Target = { what: 'a tenant of the seed', names: tenantNames };
+  const search: Search = { directory, seed, ids, ofExtensions, problems: [] };
+  const { tenants = [], clients = [], apiResources = [] } = seed;
+  for (const [index, tenant] of tenants.entries()) await checkTenant(search, tenant, index);
+  for (const [index, client] of clients.entries()) await checkClient(search, client, index);
+  for (const [index, resource] of apiResources.entries()) await checkApiResource(search, resource, index);
+  return search.problems;
+}
 
-  const check = async ({ what, names, kept }: Target, name: string, ...path: (string | number)[]) => {
-    if (names.includes(name) || (await kept?.(name))) return;
-    const didYouMean = names.length > 0 ? { didYouMean: closest(name, names) } : {};
-    const expected = names.length > 0 ? what : `${what}: none exists, so add one`;
-    problems.push({ path: seedPath(...path), expected, received: `'${name}'`, ...didYouMean });
+async function check({ problems }: Search, { what, names, kept }: Target, name: string, path: Path): Promise<void> {
+  if (names.includes(name) || (await kept?.(name))) return;
+  const didYouMean = names.length > 0 ? closest(name, names) : undefined;
+  const expected = names.length > 0 ? what : `${what}: none exists, so add one`;
+  problems.push({ path: seedPath(...path), expected, received: `'${name}'`, ...present({ didYouMean }) });
+}
+
+const tenantNamesOf = ({ tenants = [] }: Seed): readonly string[] => tenants.map(({ name }) => name);
+
+async function checkTenant(search: Search, tenant: SeedTenant, index: number): Promise<void> {
+  const { directory, seed, problems } = search;
+  const first = tenantNamesOf(seed).findIndex((name) => organisationKey(name) === organisationKey(tenant.name));
+  if (first < index) {
+    problems.push({
+      path: seedPath('tenants', index, 'name'),
+      expected: `a name other than that of seed.tenants[${first}]; case and spaces do not count`,
+    });
+  }
+  await checkMethods(search, tenant, index);
+  const permission: Target = {
+    what: 'a permission',
+    names: (seed.permissions ?? []).map(({ id }) => id),
+    ...present({ kept: directory?.permissions.get }),
   };
-
-  async function checkTenant(tenant: SeedTenant, index: number): Promise<void> {
-    const first = tenantNames.findIndex((name) => organisationKey(name) === organisationKey(tenant.name));
-    if (first < index) {
-      problems.push({
-        path: seedPath('tenants', index, 'name'),
-        expected: `a name other than that of seed.tenants[${first}]; case and spaces do not count`,
-      });
-    }
-    const { methods = [] } = tenant.signIn ?? {};
-    if (directory && methods.length > 0) {
-      // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
-      const row = directory.seedLedger.record<Tenant>('tenants', ids.tenant(tenant)).catch(IdpError.unless('record_unreadable'));
-      // A method that was allowed when it was written may be gone since: that ends no start.
-      const names = [...((await row)?.signIn?.methods ?? []), ...ofExtensions];
-      const target = { what: 'a sign-in method', names, kept: async (name: string) => directory.policies.offers(name, ids.tenant(tenant)) };
-      for (const [m, method] of methods.entries()) await check(target, method, 'tenants', index, 'signIn', 'methods', m);
-    }
-    const known: Target = {
-      what: 'a permission',
-      names: permissions.map(({ id }) => id),
-      ...(directory ? { kept: directory.permissions.get } : {}),
-    };
-    for (const [g, group] of (tenant.groups ?? []).entries()) {
-      for (const [p, permission] of (group.permissions ?? []).entries()) {
-        await check(known, permission, 'tenants', index, 'groups', g, 'permissions', p);
-      }
-    }
-    for (const [p, person] of (tenant.persons ?? []).entries()) {
-      await checkPerson(tenant, person, 'tenants', index, 'persons', p);
+  for (const [g, group] of (tenant.groups ?? []).entries()) {
+    for (const [p, name] of (group.permissions ?? []).entries()) {
+      await check(search, permission, name, ['tenants', index, 'groups', g, 'permissions', p]);
     }
   }
+  for (const [p, person] of (tenant.persons ?? []).entries()) await checkPerson(search, tenant, person, ['tenants', index, 'persons', p]);
+}
 
-  async function checkPerson(tenant: SeedTenant, person: SeedPerson, ...path: (string | number)[]): Promise<void> {
-    const groups = directory?.forTenant(ids.tenant(tenant)).groups;
-    if (person.subsidiary !== undefined) {
-      const names = (tenant.subsidiaries ?? []).map(({ name }) => name);
-      await check({ what: 'a subsidiary of the tenant', names }, person.subsidiary, ...path, 'subsidiary');
-    }
-    const ownGroups: Target = {
-      what: 'a group of the tenant',
-      names: (tenant.groups ?? []).map(({ name }) => name),
-      ...(groups ? { kept: groups.findByName } : {}),
-    };
-    for (const [g, group] of (person.user?.groups ?? []).entries()) {
-      await check(ownGroups, group, ...path, 'user', 'groups', g);
-    }
-    const { linkedTo } = person.user ?? {};
-    if (linkedTo === undefined) return;
-    const parentTenant = tenants.find(({ name }) => name === linkedTo.tenant);
-    if (parentTenant === undefined) return check(inSeed, linkedTo.tenant, ...path, 'user', 'linkedTo', 'tenant');
-    const users: Target = {
-      what: 'the user name of a user of that tenant',
-      names: (parentTenant.persons ?? []).flatMap(({ user }) => (user ? userNameKey(user.userName) : [])),
-      ...(directory ? { kept: directory.forTenant(ids.tenant(parentTenant)).users.findByUserName } : {}),
-    };
-    await check(users, userNameKey(linkedTo.userName), ...path, 'user', 'linkedTo', 'userName');
+async function checkMethods(search: Search, tenant: SeedTenant, index: number): Promise<void> {
+  const { directory, ids, ofExtensions } = search;
+  const { methods = [] } = tenant.signIn ?? {};
+  if (!directory || methods.length === 0) return;
+  const tid = ids.tenant(tenant);
+  // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
+  const row = await directory.seedLedger.record<Tenant>('tenants', tid).catch(IdpError.unless('record_unreadable'));
+  // A method that was allowed when it was written may be gone since: that ends no start.
+  const names = [...(row?.signIn?.methods ?? []), ...ofExtensions];
+  const method: Target = { what: 'a sign-in method', names, kept: async (name) => directory.policies.offers(name, tid) };
+  for (const [m, name] of methods.entries()) await check(search, method, name, ['tenants', index, 'signIn', 'methods', m]);
+}
+
+async function checkPerson(search: Search, tenant: SeedTenant, person: SeedPerson, path: Path): Promise<void> {
+  const { directory, seed, ids } = search;
+  const groups = directory?.forTenant(ids.tenant(tenant)).groups;
+  if (person.subsidiary !== undefined) {
+    const names = (tenant.subsidiaries ?? []).map(({ name }) => name);
+    await check(search, { what: 'a subsidiary of the tenant', names }, person.subsidiary, [...path, 'subsidiary']);
   }
-
-  for (const [index, tenant] of tenants.entries()) await checkTenant(tenant, index);
-  const named: Target = {
-    ...inSeed,
-    what: 'a tenant of the seed by name, or an id',
-    kept: async (name) => isId(name),
+  const ownGroup: Target = {
+    what: 'a group of the tenant',
+    names: (tenant.groups ?? []).map(({ name }) => name),
+    ...present({ kept: groups?.findByName }),
   };
-  for (const [index, client] of clients.entries()) {
-    for (const [t, name] of (client.allowedTenants ?? []).entries()) {
-      await check(named, name, 'clients', index, 'allowedTenants', t);
-    }
-    for (const [t, name] of (client.adminTenants ?? []).entries()) {
-      if (name !== '*') await check(named, name, 'clients', index, 'adminTenants', t);
-    }
-    if (client.secret === undefined && usesSecret(client.metadata ?? {})) {
-      const expected = "a secret, or metadata.token_endpoint_auth_method 'none' or 'private_key_jwt'";
-      problems.push({ path: seedPath('clients', index, 'secret'), expected });
-    }
+  for (const [g, group] of (person.user?.groups ?? []).entries()) await check(search, ownGroup, group, [...path, 'user', 'groups', g]);
+  const { linkedTo } = person.user ?? {};
+  if (linkedTo === undefined) return;
+  const parentTenant = (seed.tenants ?? []).find(({ name }) => name === linkedTo.tenant);
+  const linkPath = [...path, 'user', 'linkedTo'];
+  if (parentTenant === undefined)
+    return check(search, { what: 'a tenant of the seed', names: tenantNamesOf(seed) }, linkedTo.tenant, [...linkPath, 'tenant']);
+  const parent: Target = {
+    what: 'the user name of a user of that tenant',
+    names: (parentTenant.persons ?? []).flatMap(({ user }) => (user ? userNameKey(user.userName) : [])),
+    ...present({ kept: directory?.forTenant(ids.tenant(parentTenant)).users.findByUserName }),
+  };
+  await check(search, parent, userNameKey(linkedTo.userName), [...linkPath, 'userName']);
+}
+
+const tenantOrId = ({ seed }: Search): Target => ({
+  what: 'a tenant of the seed by name, or an id',
+  names: tenantNamesOf(seed),
+  kept: async (name) => isId(name),
+});
+
+async function checkClient(search: Search, client: NonNullable<Seed['clients']>[number], index: number): Promise<void> {
+  const { allowedTenants = [], adminTenants = [], secret, metadata = {} } = client;
+  const tenant = tenantOrId(search);
+  for (const [t, name] of allowedTenants.entries()) await check(search, tenant, name, ['clients', index, 'allowedTenants', t]);
+  for (const [t, name] of adminTenants.entries()) {
+    if (name !== '*') await check(search, tenant, name, ['clients', index, 'adminTenants', t]);
   }
-  for (const [index, { secret, allowedTenants = [] }] of (seed.apiResources ?? []).entries()) {
-    for (const [t, name] of allowedTenants.entries()) await check(named, name, 'apiResources', index, 'allowedTenants', t);
-    if (secret === undefined)
-      problems.push({
-        path: seedPath('apiResources', index, 'secret'),
-        expected: 'a secret, such as the output of openssl rand -base64 32',
-      });
-  }
-  return problems;
+  if (secret === undefined && usesSecret(metadata))
+    search.problems.push({
+      path: seedPath('clients', index, 'secret'),
+      expected: "a secret, or metadata.token_endpoint_auth_method 'none' or 'private_key_jwt'",
+    });
+}
+
+async function checkApiResource(search: Search, resource: NonNullable<Seed['apiResources']>[number], index: number): Promise<void> {
+  const { secret, allowedTenants = [] } = resource;
+  const tenant = tenantOrId(search);
+  for (const [t, name] of allowedTenants.entries()) await check(search, tenant, name, ['apiResources', index, 'allowedTenants', t]);
+  if (secret === undefined)
+    search.problems.push({
+      path: seedPath('apiResources', index, 'secret'),
+      expected: 'a secret, such as the output of openssl rand -base64 32',
+    });
 }
