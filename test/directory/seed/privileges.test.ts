@@ -2,7 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { seedIds } from '../../../lib/directory/seed/ids.js';
+import { IdpError } from '../../../lib/errors.js';
 import { ISSUER, testDirectory } from '../../support/service/test-directory.js';
+import { until } from '../../support/time/until.js';
 
 const PRIVILEGE = 'idp.users:write';
 const ids = seedIds(ISSUER);
@@ -140,7 +142,9 @@ test.each(['the user', 'the person'] as const)(
         .collection('removedUsers')
         .find({})
         .then((rows) => Promise.all(rows.map((row) => built.store.collection('removedUsers').remove(row.id))));
-      await persons.create({ id, givenName: 'M', familyName: 'M', user });
+      // The id is free once the events of the removal were dispatched.
+      const remade = () => persons.create({ id, givenName: 'M', familyName: 'M', user }).catch(IdpError.unless('conflict'));
+      await until(async () => (await remade()) !== undefined);
     }
     await apply(directory, seed);
     await apply(directory, {
