@@ -63,7 +63,11 @@ function createPages({ service, pages: { view, brandingOf } }: ExtensionContext,
           const title = await titleOf(identity);
           const line: Text = { plain: identity.subject };
           if (!isRemovable(here, identity)) return { title, lines: [line, 'connections.own.inUse'] };
-          return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
+          return {
+            title,
+            lines: [line],
+            action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) },
+          };
         }),
       );
       await page(ctx, here, {

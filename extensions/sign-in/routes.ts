@@ -84,7 +84,18 @@ export function signInRoutes(router: ExtensionRouter, context: ExtensionContext)
 }
 
 /** Shows the step that the sign-in waits for. */
-async function showNext(ctx: Context, { context: { signIn: { interactions } }, chooser, consent, identify, registration }: Parts): Promise<void> {
+async function showNext(
+  ctx: Context,
+  {
+    context: {
+      signIn: { interactions },
+    },
+    chooser,
+    consent,
+    identify,
+    registration,
+  }: Parts,
+): Promise<void> {
   const interaction = await interactions.load(ctx);
   if (!interaction) return;
   const isRestart = ctx.query.restart !== undefined;
@@ -103,13 +114,32 @@ async function showNext(ctx: Context, { context: { signIn: { interactions } }, c
 }
 
 /** Hands the browser to the sign-in method of a button. */
-async function takeMethod(ctx: Context, interaction: Interaction, { context: { signIn: { interactions } }, identify }: Parts): Promise<void> {
+async function takeMethod(
+  ctx: Context,
+  interaction: Interaction,
+  {
+    context: {
+      signIn: { interactions },
+    },
+    identify,
+  }: Parts,
+): Promise<void> {
   if (await interactions.begin(ctx, interaction, formField(ctx, 'idp'))) return;
   return identify.askIdentifier(ctx, interaction, {}, 400);
 }
 
 /** Goes on as the account that was chosen, or asks for its password. */
-async function takeAccount(ctx: Context, interaction: Interaction, { context: { signIn: { interactions } }, chooser, identify }: Parts): Promise<void> {
+async function takeAccount(
+  ctx: Context,
+  interaction: Interaction,
+  {
+    context: {
+      signIn: { interactions },
+    },
+    chooser,
+    identify,
+  }: Parts,
+): Promise<void> {
   const account = await chooser.choose(ctx, interaction);
   if (!account) return;
   const ofTenant = { ...interaction, tids: [account.tenant.id] };

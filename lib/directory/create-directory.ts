@@ -1,5 +1,6 @@
 import type { Attribution } from '../events.js';
 import type { Row } from '../store/directory-store.js';
+import type { HealthProblem } from '../store/outages/health.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
 import type { CheckedCollection } from '../store/records/checked-directory.js';
 import { outboxes } from '../store/records/collections.js';
@@ -199,7 +200,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
       const leftOut = row && ((await rows.unreadable(row.id)) ?? (await ofReference(row)));
       return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
     },
-    problems: () => [trials, keyCompletion, outbox, deliveries, tenantRemoval].flatMap((part) => part.problems()),
+    problems: () => [
+      ...trials.problems(),
+      ...[keyCompletion, outbox, deliveries, tenantRemoval].flatMap((part): readonly HealthProblem[] => part.problems()),
+    ],
     async close() {
       await keyCompletion.close();
       await tenantRemoval.close();

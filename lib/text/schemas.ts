@@ -1,5 +1,5 @@
 /** Schemas of texts, with the kind that a text has. */
-import { Kind, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
+import { Kind, type TProperties, Type, TypeRegistry } from '@sinclair/typebox';
 import { isEmailAddress, LONGEST_ADDRESS } from './email-address.js';
 import type { TextKind } from './kinds.js';
 
@@ -38,7 +38,6 @@ export const userNameText = () => textOf('userName', USER_NAME_LENGTH);
 export const ADDRESS = 'e-mail address';
 TypeRegistry.Set(ADDRESS, (_schema, value) => typeof value === 'string' && isEmailAddress(value));
 export const email = () => Type.Unsafe<string>({ [Kind]: ADDRESS, type: 'string', format: 'idn-email', maxLength: LONGEST_ADDRESS });
-export const isAddress = (schema: TSchema): boolean => schema[Kind] === ADDRESS;
 /**
  * A language, with a script, a region and one variant at most. `Intl` takes every such tag, and throws for others when a mail is written.
  * @see RFC 5646 §2.1

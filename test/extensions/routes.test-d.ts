@@ -23,13 +23,9 @@ router.all('/nickname', form, take);
 router.use(form, take);
 // @ts-expect-error `register` takes POST too.
 router.register('/nickname', ['post'], [form, take]);
-router.postWithoutCsrf(
-  '/api/nickname',
-  context.http.bearer('nicknames', 'nicknames'),
-  (ctx) => {
-    ctx.body = ctx.state.accessToken.client.id;
-  },
-);
+router.postWithoutCsrf('/api/nickname', context.http.bearer('nicknames', 'nicknames'), (ctx) => {
+  ctx.body = ctx.state.accessToken.client.id;
+});
 
 router.linkPages({
   path: '/petition/:token',

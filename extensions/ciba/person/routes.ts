@@ -130,7 +130,8 @@ export function personRoutes(router: ExtensionRouter, context: ExtensionContext,
   }
 
   const isEnough = async ({ here, request, client }: Asked): Promise<boolean> =>
-    ownPage.isRecent(here) && (await signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
+    ownPage.isRecent(here) &&
+    (await signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
 
   /** Approves the request, if the sign-in is enough for it. @returns whether the browser was sent to a sign-in instead */
   async function approve(ctx: Context, found: Asked): Promise<boolean> {

@@ -235,10 +235,12 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
     return show(ctx, opened, { ...(chosen && { typed: chosen }), general: 'sign-in.confirm.often', status: 429 });
   }
   const registration = registrationIn(context, tid, opened);
-  const { user } = await registration.complete(prepared, chosen, hashingQueuesOf(ctx.ip), throughOf(invited)).catch(async (error: unknown) => {
-    await countInvited(context, 'accounts', clientId, invited, -1);
-    throw error;
-  });
+  const { user } = await registration
+    .complete(prepared, chosen, hashingQueuesOf(ctx.ip), throughOf(invited))
+    .catch(async (error: unknown) => {
+      await countInvited(context, 'accounts', clientId, invited, -1);
+      throw error;
+    });
   const state: ReturnState = { tid, clientId, ...(began && { uid }), ...(invited && { isInvited: true }) };
   await createdHere.put(ctx, id, state);
   await artifact(waiting).remove(id);

@@ -3,7 +3,6 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import { IdpError } from '../../errors.js';
-import type { RefusedClient } from '../../http/clients/refused-clients.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
 import { type FailedRequest, type SettleFailure, statusAtEndpoints } from '../clients/refusals.js';

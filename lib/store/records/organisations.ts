@@ -4,8 +4,6 @@ import { inputSchema, languageTag, line, strings, token } from '../../text/schem
 import { oneOf, type Shape, typed } from './shape.js';
 import { type Branding, branding, named, status } from './stored.js';
 
-export type SignInMethodName = string;
-
 const signIn = inputSchema({
   /** Methods that are allowed. Whether they exist is looked up when the record is written. @default all */
   methods: Type.Optional(Type.Array(token(), { minItems: 1, uniqueItems: true })),
