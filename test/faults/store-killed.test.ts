@@ -153,7 +153,7 @@ withServer('REDIS_URL', () => {
 });
 
 const run = promisify(execFile);
-const script = new URL('../../../../test/servers/mongo', import.meta.url).pathname;
+const script = new URL('../../../test/servers/mongo', import.meta.url).pathname;
 
 withServer('MONGODB_URL', (url) => {
   const database = `idp_killed_${process.pid}`;

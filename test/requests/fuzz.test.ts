@@ -41,7 +41,7 @@ beforeAll(async () => {
   asserting = await createAssertingClient();
   signing = await createSigningClient('signing', { metadata: { request_uris: ['https://127.0.0.1/request.jwt'] } });
   const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed, signing.record, everyFlow] };
-  service = fork(new URL('../../support/requests/fuzzed.js', import.meta.url), [JSON.stringify(seed)], {
+  service = fork(new URL('../support/requests/fuzzed.js', import.meta.url), [JSON.stringify(seed)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   service.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -46,7 +46,7 @@ async function cpuMs(): Promise<number> {
 }
 
 beforeAll(async () => {
-  service = fork(new URL('../../support/requests/work/measured.js', import.meta.url), [JSON.stringify({ seed: testSeed })], {
+  service = fork(new URL('../support/requests/work/measured.js', import.meta.url), [JSON.stringify({ seed: testSeed })], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const message = await said();
