@@ -12,6 +12,7 @@ export {
   defineClaims,
   type LinkedAccount,
 } from './claims/contract.js';
+export { Attempt, type AttemptLimitName, type AttemptLimitRules, type NamedLimit } from './contract/attempt-limits.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
 export { type BrowserRecords, recordsOfBrowsers } from './contract/browser-records.js';
 export type { AccountClaims, ExtensionPseudonyms } from './contract/clients/account-claims.js';
@@ -40,7 +41,7 @@ export type { ExtensionSignIn } from './contract/context/sign-in.js';
 export type { ExtensionWork } from './contract/context/work.js';
 export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.js';
 export type { ExtensionContext } from './contract/extension-context.js';
-export type { CountedAttempt, CreateLimit, Limit, LimitRule } from './contract/limit.js';
+export type { CountedAttempt, Limit, LimitRule } from './contract/limit.js';
 export { createOwnPage, type OwnPage, type OwnPageState } from './contract/own-page.js';
 export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';

@@ -10,7 +10,6 @@ import {
 import { errors } from './errors.js';
 
 /** Milliseconds that requests of a client are counted. */
-const WINDOW_MS = 60_000;
 
 /**
  * Who is behind an access token. The client's tenants and the person's permissions are those of now, not those of when the token was issued. The API
@@ -66,10 +65,9 @@ export async function checkReach(
 
 /** Counts a request. @throws IdpError `rate_limited`. */
 export async function countRequest(
-  { limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
+  { limits: { limit }, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
   actor: string,
 ): Promise<void> {
-  const { count, resetsAt } = await limits.attempts(`admin ${actor}`, WINDOW_MS);
-  if (count <= limits.adminRequestsPerMinute) return;
-  throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt, now) });
+  const { isOver, resetsAt } = await limit('adminRequests').attempt(actor);
+  if (isOver) throw errors('rate_limited', { retryAfterSeconds: secondsUntil(resetsAt, now) });
 }

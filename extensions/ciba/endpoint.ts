@@ -7,7 +7,6 @@ import {
   type ExtensionContext,
   type GrantRefusal,
   IdpError,
-  MINUTE_MS,
   present,
   secondsUntil,
 } from '../../lib/extension-door.js';
@@ -32,17 +31,16 @@ export function createEndpoint(
   tellBegun: ReturnType<typeof createTellBegun>,
 ): ClientEndpoint {
   const {
+    limits: { limit },
     service: { lifetimes, now },
-    limits,
     http: { requestId },
   } = context;
   const hints = createHints(context);
 
   /** @throws IdpError `too_many_requests` */
   async function countRequest({ id }: Client): Promise<void> {
-    const { count, resetsAt } = await limits.attempts(`ciba requests of ${id}`, MINUTE_MS);
-    if (count <= limits.authenticationRequestsPerMinute) return;
-    throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
+    const { isOver, resetsAt } = await limit('authenticationRequests').attempt(id);
+    if (isOver) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });
   }
 
   async function accountOf(request: ClientRequest, hint: Hint, acrValues: string | undefined): Promise<Account | GrantRefusal> {

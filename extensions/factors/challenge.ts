@@ -11,7 +11,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
-import { type Attempt, createGuesses } from './guesses.js';
+import { createGuesses, type Guess } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import type { FactorRow } from './records.js';
@@ -26,7 +26,7 @@ interface Problem {
   readonly over?: 'challenge' | 'code';
 }
 
-type Guess = Extract<Attempt, { readonly succeeded: unknown }>;
+type OpenGuess = Extract<Guess, { readonly succeeded: unknown }>;
 
 /** Recovery codes that are few enough to say so. */
 const FEW = 3;
@@ -135,7 +135,7 @@ export function createChallenge(
     return name === 'recovery' ? takeRecoveryCode(ctx, step, typed, attempt) : takeAppCode(ctx, step, typed, attempt);
   }
 
-  async function takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: Guess): Promise<void> {
+  async function takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
     const left = await guess.check(() => enrolled.recoveryCodes.use(step.owner, step.own, typed));
     if (left === undefined) {
       refused(ctx, step, 'wrong recovery code');
@@ -146,7 +146,7 @@ export function createChallenge(
     return steps.prove(ctx, step, left <= FEW ? { left } : {});
   }
 
-  async function takeAppCode(ctx: Context, step: Step, typed: string, guess: Guess): Promise<void> {
+  async function takeAppCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
     const outcome = await guess.check(() => enrolled.useTotp(step.owner, step.own, typed));
     if (outcome !== 'right') {
       refused(ctx, step, `${outcome} code`);

@@ -4,25 +4,17 @@
  * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and
  * limits of their own, so that a stranger who uses up the codes of the app does not lock the owner out.
  */
-import { type Account, DAY_MS, type ExtensionContext, MINUTE_MS, minutesUntil } from '../../lib/extension-door.js';
+import { type Account, Attempt, DAY_MS, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
-/** Codes that one sign-in may try. */
-const PER_CHALLENGE = { limit: 5, windowMs: 60 * MINUTE_MS };
-/** Codes of each kind that all sign-ins of an account may try. */
-const PER_ACCOUNT = {
-  code: [
-    { limit: 10, windowMs: 15 * MINUTE_MS },
-    { limit: 30, windowMs: DAY_MS },
-  ],
-  recovery: [{ limit: 10, windowMs: 15 * MINUTE_MS }],
-} as const;
+/** Limits of the codes of each kind that all sign-ins of an account may try. */
+const PER_ACCOUNT = { code: ['codesOfAccount', 'codesOfAccountInDay'], recovery: ['recoveryCodesOfAccount'] } as const;
 /** Attempts in a day to raise the event of a reached limit: more than one, because a node may end before it raised the event. */
 const RAISED = 3;
 
 export type CodeKind = keyof typeof PER_ACCOUNT;
 
 /** An attempt within the limits, or the limit that it exceeds. */
-export type Attempt =
+export type Guess =
   | {
       /** Checks the code. An attempt whose check throws does not count, because the store was unavailable. */
       readonly check: <Outcome>(check: () => Promise<Outcome>) => Promise<Outcome>;
@@ -35,47 +27,31 @@ export type Attempt =
   | { readonly minutes: number };
 
 export function createGuesses({
-  limits: { attempts },
+  limits: { limit, rules },
   work: { emit },
   service: { now },
 }: Pick<ExtensionContext, 'limits' | 'work' | 'service'>) {
   /** Raises `FactorCodesGuessed`, once a day. */
   async function raise(owner: Account): Promise<void> {
     const { id } = owner.person.user;
-    const { count, resetsAt } = await attempts(JSON.stringify(['factors guessed', id]), DAY_MS);
-    if (count <= RAISED) await emit('FactorCodesGuessed', owner, { AggregateId: id }, `codes guessed ${resetsAt.toISOString()}`);
+    const { isOver, resetsAt } = await limit('factors guessed', { of: RAISED, in: DAY_MS }).attempt(id);
+    if (!isOver) await emit('FactorCodesGuessed', owner, { AggregateId: id }, `codes guessed ${resetsAt.toISOString()}`);
   }
 
   return {
     /** Counts an attempt. @param challenge names the sign-in, @param owner the user whose factors they are. */
-    async begin(challenge: string, owner: Account, kind: CodeKind): Promise<Attempt> {
-      const counted: (() => Promise<unknown>)[] = [];
-      const giveBack = async () => void (await Promise.allSettled(counted.splice(0).map((each) => each())));
-      const orGiveBack = async <Outcome>(run: () => Promise<Outcome>): Promise<Outcome> => {
-        try {
-          return await run();
-        } catch (error) {
-          await giveBack();
-          throw error;
-        }
-      };
-      const count = async (name: readonly string[], windowMs: number) => {
-        const counter = JSON.stringify(name);
-        const { count: reached, resetsAt } = await orGiveBack(() => attempts(counter, windowMs));
-        counted.push(() => attempts(counter, windowMs, -1));
-        return { reached, resetsAt };
-      };
-      const ofChallenge = await count(['factors challenge', challenge], PER_CHALLENGE.windowMs);
-      if (ofChallenge.reached > PER_CHALLENGE.limit) return { isOver: 'challenge' };
+    async begin(challenge: string, owner: Account, kind: CodeKind): Promise<Guess> {
+      const attempt = new Attempt();
+      if ((await attempt.count(limit('codesInSignIn'), challenge)).isOver) return { isOver: 'challenge' };
       let isLast = false;
-      for (const { limit, windowMs } of PER_ACCOUNT[kind]) {
-        const { reached, resetsAt } = await count(['factors account', kind, String(windowMs), owner.person.user.id], windowMs);
-        if (reached > limit) return { minutes: minutesUntil(resetsAt, now) };
-        isLast ||= reached === limit;
+      for (const name of PER_ACCOUNT[kind]) {
+        const { count, isOver, resetsAt } = await attempt.count(limit(name), owner.person.user.id);
+        if (isOver) return { minutes: minutesUntil(resetsAt, now) };
+        isLast ||= count === rules[name].of;
       }
       return {
-        check: orGiveBack,
-        succeeded: giveBack,
+        check: (check) => attempt.run(check),
+        succeeded: () => attempt.giveBack(),
         failed: async () => void (isLast && (await raise(owner))),
       };
     },

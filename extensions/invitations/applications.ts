@@ -1,12 +1,9 @@
 /** For whom the browser signs in at the end of an invitation: to the pages, the client of the invitation or its organisation. */
-import type { ExtensionContext, InternalClients, LinkRef, RegistrationLimits } from '../../lib/extension-door.js';
+import type { ExtensionContext, InternalClients, LinkRef } from '../../lib/extension-door.js';
 import { nameOf, refOf } from './pages.js';
 
 const PREFIX = 'invitations:';
 const CREATE = 'create/';
-
-/** Limits of one invitation in a day, with and without `mail`. */
-export const limits: RegistrationLimits = { accounts: 5, forms: 30 };
 
 /** The id of the application of a tenant, or of a client in the tenant. */
 export const applicationOf = (tid: string, clientId?: string): string => PREFIX + tid + (clientId === undefined ? '' : `/${clientId}`);
@@ -18,7 +15,9 @@ export function createApplications({
   service: { own, personalTenant },
   pages: { brandingOf },
   directory,
+  limits: { rules },
 }: ExtensionContext): InternalClients {
+  const registration = { accounts: rules.invitationAccounts.of, forms: rules.invitationForms.of };
   return {
     async find(id) {
       const name = id.slice(PREFIX.length);
@@ -40,7 +39,7 @@ export function createApplications({
         name: client?.name ?? tenant.name,
         returnTo: `${own}/invitations/return`,
         ...(styles && { styles }),
-        ...(opened && personalTenant !== undefined && { registration: limits, allowedTenants: [personalTenant] }),
+        ...(opened && personalTenant !== undefined && { registration, allowedTenants: [personalTenant] }),
         ...(eventMetadata && { eventMetadata }),
       };
     },

@@ -1,7 +1,7 @@
 /** A personal account that is made for an invitation where the service has no mail. With mail, the registration of the sign-in pages makes it. */
 import type { Context } from 'koa';
 import {
-  DAY_MS,
+  Attempt,
   type ExtensionContext,
   type ExtensionRouter,
   formField,
@@ -14,7 +14,6 @@ import {
   typedField,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
-import { limits } from './applications.js';
 import { type CreateForm, formSubject, ofRules } from './pages.js';
 
 /** Why the page is shown again. */
@@ -40,8 +39,7 @@ export function personalAccountRoutes(
     http: { requestId },
   } = context;
   const { at, admittedTo, signInThere } = admissions;
-  const forms = limit('invitation forms', { of: limits.forms, in: DAY_MS });
-  const accounts = limit('invitation accounts', { of: limits.accounts, in: DAY_MS });
+  const [ofForms, ofAccounts] = [limit('invitationForms'), limit('invitationAccounts')];
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
@@ -89,20 +87,23 @@ export function personalAccountRoutes(
     const { eventMetadata: metadata, ref } = opened;
     const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
     const often = { status: 429, problem: 'invitations.create.often' } as const;
-    if ((await forms.attempt(ref.id)).isOver) return refused(often);
-    const problems = await registration.problems(input);
-    if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
-    const attempt = await accounts.attempt(ref.id);
-    if (attempt.isOver) return refused(often);
+    const attempt = new Attempt();
+    if ((await attempt.count(ofForms, ref.id)).isOver) return refused(often);
     await attempt.run(async () => {
-      const createdAt = new Date(now());
-      const { user } = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
-      const account = await directory.accounts.findByOid(user.id);
-      if (!account) return await pages.lost(ctx);
-      logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: personal.id }, 'personal account created by an invitation');
-      const proof = await directory.credentials.proofOf(account, createdAt);
-      const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
-      await signInThere(ctx, opened, { signIn, loginHint: input.email });
+      const problems = await registration.problems(input);
+      if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
+      const creation = await ofAccounts.attempt(ref.id);
+      if (creation.isOver) return refused(often);
+      await creation.run(async () => {
+        const createdAt = new Date(now());
+        const { user } = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
+        const account = await directory.accounts.findByOid(user.id);
+        if (!account) return await pages.lost(ctx);
+        logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: personal.id }, 'personal account created by an invitation');
+        const proof = await directory.credentials.proofOf(account, createdAt);
+        const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
+        await signInThere(ctx, opened, { signIn, loginHint: input.email });
+      });
     });
   }
 }

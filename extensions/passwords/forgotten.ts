@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
+  Attempt,
   afterAnswer,
   chosenLanguage,
   type ExtensionContext,
@@ -129,13 +130,14 @@ export function forgottenRoutes(router: ExtensionRouter, context: ExtensionConte
       const typed = { identifier, organisation };
       if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, typed);
       if (identifier === '') return ask(ctx, interaction, typed, { problem: 'passwords.forgotten.missing', status: 400 });
-      const minutes = await throttle.request(directory.accounts.nameKey(identifier), ctx.ip);
+      const attempt = new Attempt();
+      const minutes = await throttle.request(attempt, directory.accounts.nameKey(identifier), ctx.ip);
       if (minutes !== undefined) {
         ctx.set('Retry-After', String(minutes * 60));
         const general = { key: 'passwords.often', values: { minutes: String(minutes) } };
         return ask(ctx, interaction, typed, { general, status: 429 });
       }
-      await enqueue(ctx, context, interaction, typed);
+      await attempt.run(() => enqueue(ctx, context, interaction, typed));
       await sent(ctx, interaction, identifier);
     },
   });

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
+  Attempt,
   afterAnswer,
   type BrowserSignIn,
   chosenLanguage,
@@ -108,10 +109,11 @@ export function ownEmailRoutes(router: ExtensionRouter, context: ExtensionContex
       const address = typedField(ctx, 'email', 'address');
       if (problemsOf(recordForms.person.email, address).length > 0) return ask(ctx, here, address, 'passwords.email.invalid', 400);
       if (address === person.email && person.user.emailVerified) return ask(ctx, here, address, 'passwords.email.same', 400);
-      const minutes = await throttle.request(`email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
-      const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
+      const attempt = new Attempt();
+      const minutes = await throttle.request(attempt, `email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
+      const often = minutes ?? ((await throttle.isTooMany(attempt, `email of ${here.oid}`)) ? 60 : undefined);
       if (often !== undefined) return messages.often(ctx, { tenant }, often);
-      await enqueue(ctx, context, here, address);
+      await attempt.run(() => enqueue(ctx, context, here, address));
       await sent(ctx, here, address);
     },
   });

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
+  Attempt,
   type ExtensionContext,
   type ExtensionRouter,
   formField,
@@ -166,9 +167,10 @@ export function resetLinkRoutes(router: ExtensionRouter, context: ExtensionConte
 
   async function sendAgain(ctx: Context, opened: OpenedReset): Promise<void> {
     const { ref, clientId, uid, tenant } = opened;
-    const minutes = await throttle.request(ref.id, ctx.ip);
+    const attempt = new Attempt();
+    const minutes = await throttle.request(attempt, ref.id, ctx.ip);
     if (minutes !== undefined || !context.work.mail) return messages.often(ctx, await lookOf(opened), minutes ?? 1);
-    if (!(await throttle.isTooMany(ref.id))) {
+    if (!(await throttle.isTooMany(attempt, ref.id))) {
       const due: DueReset = {
         oid: ref.id,
         requestId: randomUUID(),
@@ -176,7 +178,7 @@ export function resetLinkRoutes(router: ExtensionRouter, context: ExtensionConte
         ...(clientId && { clientId }),
         ...(uid && { uid }),
       };
-      (await deliver(RESET, { ...due })).release();
+      (await attempt.run(() => deliver(RESET, { ...due }))).release();
     }
     await messages.sentAgain(ctx, await lookOf(opened), tenant.name);
   }

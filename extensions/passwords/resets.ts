@@ -1,8 +1,7 @@
 /** Whom a request for a reset is for, and the mail with the link. Nobody waits for an answer here. */
 
 import { randomUUID } from 'node:crypto';
-import type { Account, DeliveryHandler, ExtensionContext, Mail } from '../../lib/extension-door.js';
-import { present } from '../../lib/extension-door.js';
+import { type Account, Attempt, type DeliveryHandler, type ExtensionContext, type Mail, present } from '../../lib/extension-door.js';
 import { resetLetter, sentResetLetter } from './letters.js';
 import { type Asked, asked, type DueReset, RESET } from './records.js';
 import type { Throttle } from './throttle.js';
@@ -25,12 +24,14 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     const { identifier, organisation, tids, clientId, uid, locale } = request;
     const found = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password', isParentNameAllowed: true });
     for (const oid of new Set(found.map(ownerOf))) {
-      if (await throttle.isTooMany(oid)) {
+      const attempt = new Attempt();
+      if (await throttle.isTooMany(attempt, oid)) {
         logger.info({ user: oid }, 'reset of a password not sent, because there were too many');
         continue;
       }
       const due: DueReset = { oid, requestId, mailing: randomUUID(), clientId, uid, ...present({ locale }) };
-      (await deliver(RESET, { ...due })).release();
+      const sending = await attempt.run(() => deliver(RESET, { ...due }));
+      sending.release();
     }
     await artifact(asked).remove(requestId);
   };

@@ -1,28 +1,22 @@
 /** Requests for links are counted as failed sign-ins are: by what was typed and where from, before anything is looked up. */
-import { addressBlock, type ExtensionContext, HOUR_MS, minutesUntil } from '../../lib/extension-door.js';
+import { type Attempt, addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Throttle {
-  /** Counts a request for a name; minutes to wait where there were too many. */
-  request(name: string, address: string): Promise<number | undefined>;
-  /** Counts a link for a user, whom nobody is told of; whether there were too many. */
-  isTooMany(oid: string): Promise<boolean>;
+  /** Counts a request for a name. Returns the minutes to wait if there were too many. */
+  request(attempt: Attempt, name: string, address: string): Promise<number | undefined>;
+  /** Counts a link for a user, and returns whether there were too many. Nobody is told, because that would tell whether the user exists. */
+  isTooMany(attempt: Attempt, oid: string): Promise<boolean>;
 }
 
-/** Links that one user gets in an hour. */
-const MOST_LINKS = 3;
-
-export function createThrottle({ limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Throttle {
-  const count = async (of: readonly string[], windowMs: number, limit: number): Promise<number | undefined> => {
-    const { count: counted, resetsAt } = await limits.attempts(JSON.stringify(['link', ...of]), windowMs);
-    return counted > limit ? minutesUntil(resetsAt, now) : undefined;
-  };
+export function createThrottle({ limits: { limit }, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Throttle {
   return {
-    // First the narrow one: what it refuses does not count against everybody else at the address.
-    async request(name, address) {
+    async request(attempt, name, address) {
       const from = addressBlock(address);
-      const minutes = await count(['name and address', name, from], limits.signInWindow * 1000, limits.signInFailures);
-      return minutes ?? count(['address', from], HOUR_MS, limits.signInFailuresPerAddress);
+      // The narrow limit is first, so that an attempt that it refuses does not count against everybody else at the address.
+      const ofName = await attempt.count(limit('linksWithName'), name, from);
+      const exceeded = ofName.isOver ? ofName : await attempt.count(limit('linksFromAddress'), from);
+      return exceeded.isOver ? minutesUntil(exceeded.resetsAt, now) : undefined;
     },
-    isTooMany: async (oid) => (await count(['user', oid], HOUR_MS, MOST_LINKS)) !== undefined,
+    isTooMany: async (attempt, oid) => (await attempt.count(limit('linksOfUser'), oid)).isOver,
   };
 }

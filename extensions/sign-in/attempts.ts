@@ -1,112 +1,77 @@
 /**
- * Guessing passwords is slow, and tells nothing. What anybody sees is counted by what was typed and where from, before anything is looked up:
- * the same for names that exist and names that do not. What is counted by account is answered like a wrong password.
+ * Limits for guesses of passwords. Limits that callers notice count by what was typed and where from, before anything is looked up: the same for names that exist
+ * and names that do not. An account whose own limit is exceeded is answered like a wrong password.
  */
-import { addressBlock, type ExtensionContext, HOUR_MS, minutesUntil } from '../../lib/extension-door.js';
+import { Attempt, addressBlock, type CountedAttempt, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
-export interface Attempts {
-  /**
-   * Counts an attempt, so that attempts at the same time count too.
-   * @param name as names are compared.
-   */
-  begin(name: string, address: string): Promise<Attempt>;
-}
-
-/** One attempt. What counts it is given back, each one by one, and only what counted it. */
-export interface Attempt {
-  /** How long to wait; undefined while the attempt is within the limits that anybody sees. */
+/** An attempt to sign in with a name and a password. */
+export interface PasswordAttempt extends Pick<Attempt, 'count' | 'run'> {
+  /** Minutes to wait; undefined while the attempt is within the limits that callers notice. */
   readonly minutes: number | undefined;
   /**
-   * Counts it for the browser that signed in to these accounts before. Those for whom it is within a budget of its own.
-   * @param owners whose credentials sign them in.
+   * Counts the attempt for the browser that signed in to these accounts before.
+   * @param owners users whose credentials sign the accounts in
+   * @returns the owners for whom the attempt is within the browser's own limit
    */
   countBrowser(browser: string, owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Counts it for these, from wherever. Those who have had too many. */
+  /** Counts the attempt for these owners, wherever it comes from. Returns the owners whose limit is exceeded. */
   countOwners(owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** It was the password of these: it does not count for them, nor where it came from, and the browser's budget is whole again. */
+  /** Takes the attempt back for the owners whose password it was, and for its name and address. The limit of the browser starts again. */
   succeeded(owners: ReadonlySet<string>): Promise<void>;
-  /** Nothing was looked at. */
-  withdrawn(): Promise<void>;
 }
 
-export function createAttempts({ limits, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
-  const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
-    const counter = JSON.stringify(name);
-    const counted = await limits.attempts(counter, windowMs);
-    let isGivenBack = false;
-    return {
-      ...counted,
-      limit,
-      async giveBack(by = 1) {
-        if (isGivenBack) return;
-        isGivenBack = true;
-        await limits.attempts(counter, windowMs, -by);
-      },
-    };
-  };
-  /** Counts each name, into a map that has those that were counted even if another one fails. */
-  const countEach = async (names: readonly string[], into: Map<string, Counted>, counted: (name: string) => Promise<Counted>) => {
-    const outcomes = await Promise.allSettled(names.map(async (name) => void into.set(name, await counted(name))));
-    const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
-    if (failed) throw failed.reason;
-  };
-  const windowMs = limits.signInWindow * 1000;
+export interface Attempts {
+  /** Counts an attempt. @param name as names are compared */
+  begin(name: string, address: string): Promise<PasswordAttempt>;
+}
 
+type ByOwner = ReadonlyMap<string, CountedAttempt>;
+
+export function createAttempts({ limits: { limit }, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>): Attempts {
+  const [ofName, ofAddress, ofBrowser, ofOwner] = [
+    limit('signInsWithName'),
+    limit('signInsFromAddress'),
+    limit('signInsInBrowser'),
+    limit('signInsToAccount'),
+  ];
   return {
     async begin(name, address) {
       const from = addressBlock(address);
-      const seen: Counted[] = [];
-      try {
-        // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else at the address.
-        seen.push(await count(['name and address', name, from], windowMs, limits.signInFailures));
-        if (seen.every(isWithin)) seen.push(await count(['address', from], HOUR_MS, limits.signInFailuresPerAddress));
-      } catch (error) {
-        await Promise.allSettled(seen.map(({ giveBack }) => giveBack()));
-        throw error;
-      }
-      const budgets = new Map<string, Counted>();
-      const byOwner = new Map<string, Counted>();
+      const attempt = new Attempt();
+      // The narrow limit is first, so that an attempt that it refuses does not count against everybody else at the address.
+      const seen = [await attempt.count(ofName, name, from)];
+      if (!seen[0]?.isOver) seen.push(await attempt.count(ofAddress, from));
+      const exceeded = seen.find(({ isOver }) => isOver);
+      const countEach = async (owners: readonly string[], count: (owner: string) => Promise<CountedAttempt>): Promise<ByOwner> =>
+        new Map(await settled(owners.map(async (owner) => [owner, await count(owner)] as const)));
+      let inBrowser: ByOwner = new Map();
+      let byOwner: ByOwner = new Map();
       return {
-        minutes: seen.every(isWithin) ? undefined : minutesOf(seen, now),
-
+        minutes: exceeded && minutesUntil(exceeded.resetsAt, now),
+        count: (...counted) => attempt.count(...counted),
+        run: (step) => attempt.run(step),
         async countBrowser(browser, owners) {
-          await countEach(owners, budgets, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
-          return new Set(owners.filter((owner) => isWithin(budgets.get(owner))));
+          inBrowser = await countEach(owners, (owner) => attempt.count(ofBrowser, browser, owner));
+          return new Set(owners.filter((owner) => !inBrowser.get(owner)?.isOver));
         },
-
         async countOwners(owners) {
-          await countEach(owners, byOwner, (owner) => count(['owner', owner], HOUR_MS, limits.signInFailuresPerAccount));
-          return new Set(owners.filter((owner) => !isWithin(byOwner.get(owner))));
+          byOwner = await countEach(owners, (owner) => attempt.count(ofOwner, owner));
+          return new Set(owners.filter((owner) => byOwner.get(owner)?.isOver));
         },
-
         async succeeded(owners) {
-          const of = (counted: ReadonlyMap<string, Counted>) => [...owners].flatMap((owner) => counted.get(owner) ?? []);
+          const among = (counts: ByOwner) => [...owners].flatMap((owner) => counts.get(owner) ?? []);
           await Promise.all([
-            ...[...seen, ...of(byOwner)].map(({ giveBack }) => giveBack()),
-            ...of(budgets).map(({ giveBack, count: all }) => giveBack(all)),
+            ...[...seen, ...among(byOwner)].map((each) => each.giveBack()),
+            ...among(inBrowser).map((each) => each.giveBack(each.count)),
           ]);
-        },
-
-        async withdrawn() {
-          await Promise.allSettled([...seen, ...budgets.values(), ...byOwner.values()].map(({ giveBack }) => giveBack()));
         },
       };
     },
   };
 }
 
-interface Counted {
-  readonly count: number;
-  readonly limit: number;
-  readonly resetsAt: Date;
-  giveBack(by?: number): Promise<void>;
+/** Returns all results once every promise is settled. @throws what the first one that failed threw */
+async function settled<Result>(promises: readonly Promise<Result>[]): Promise<readonly Result[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }
-
-const isWithin = (counted: Pick<Counted, 'count' | 'limit'> | undefined): boolean =>
-  counted === undefined || counted.count <= counted.limit;
-
-/** Until the last of those that are beyond their limit begins anew. */
-const minutesOf = (counted: readonly Counted[], now: () => number): number => {
-  const ends = counted.filter((each) => !isWithin(each)).map(({ resetsAt }) => resetsAt.getTime());
-  return minutesUntil(new Date(Math.max(...ends)), now);
-};

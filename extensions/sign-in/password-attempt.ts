@@ -1,7 +1,7 @@
 /** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, hashingQueuesOf, IdpError, type Interaction } from '../../lib/extension-door.js';
-import type { Attempt, Attempts } from './attempts.js';
+import type { Attempts, PasswordAttempt } from './attempts.js';
 
 export interface PasswordForm {
   readonly identifier: string;
@@ -26,15 +26,19 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
     const name = accounts.nameKey(form.identifier);
     const attempt = await attempts.begin(name, ctx.ip);
     try {
-      return await evaluate(ctx, interaction, form, attempt);
+      return await attempt.run(() => evaluate(ctx, interaction, form, attempt));
     } catch (error) {
-      await attempt.withdrawn();
       if (!IdpError.is(error, 'busy')) throw error;
       return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
     }
   };
 
-  async function evaluate(ctx: Context, { browser, tids }: Interaction, form: PasswordForm, attempt: Attempt): Promise<PasswordOutcome> {
+  async function evaluate(
+    ctx: Context,
+    { browser, tids }: Interaction,
+    form: PasswordForm,
+    attempt: PasswordAttempt,
+  ): Promise<PasswordOutcome> {
     const { identifier, password, organisation } = form;
     const { minutes } = attempt;
     const known = interactions.remembered(ctx);

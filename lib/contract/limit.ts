@@ -43,28 +43,7 @@ export interface Limit {
   attempt(...key: readonly string[]): Promise<CountedAttempt>;
 }
 
-/**
- * Returns a limit. @param name of the extension's own
- * @example
- * ```ts
- * import { type Extension, HOUR_MS, IdpError, parametersOf } from 'tenant-idp/extension';
- *
- * const codes = new Set(['a-long-secret']);
- * export const vouchers: Extension = {
- *   name: 'vouchers',
- *   routes(router, { limits }) {
- *     const guesses = limits.limit('guesses', { of: 5, in: HOUR_MS });
- *     router.get('/voucher', async (ctx) => {
- *       const guess = await guesses.attempt(ctx.ip);
- *       if (guess.isOver) throw new IdpError('too_many_requests', { retryAfterSeconds: guess.seconds });
- *       const isRight = await guess.run(() => codes.has(parametersOf(ctx, ['code']).code ?? ''));
- *       if (isRight) await guess.giveBack();
- *       ctx.body = { isRight };
- *     });
- *   },
- * };
- * ```
- */
+/** Returns a limit. @param name of the caller's own */
 export type CreateLimit = (name: string, rule: LimitRule) => Limit;
 
 type CountAttempts = (counter: string, window: number, by?: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;

@@ -43,7 +43,7 @@ export interface ExtensionContextParts {
   readonly records: ExtensionRecords;
   readonly work: Pick<ExtensionWork, 'deliver' | 'emit' | 'mail'>;
   readonly keys: Pick<ExtensionKeys, 'rotate' | 'list' | 'seal'>;
-  readonly limits: Pick<ExtensionLimits, 'attempts' | 'countWrongSecret'>;
+  readonly limits: ExtensionLimits;
 }
 
 /** Returns the contexts of all extensions. They differ only in what has the extension's name. */
@@ -68,7 +68,7 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     records: parts.records,
     work: { ...parts.work, eventTypes: [...eventNames, ...extensions.flatMap(({ events = [] }) => events)] },
     keys: { ...protocol.keys, ...parts.keys, algorithms: algorithmsOf(options.keys) },
-    limits: { ...options.limits, ...parts.limits },
+    limits: parts.limits,
   };
   const contexts = new Map<string, ExtensionContext>();
   return (name) => {

@@ -2,6 +2,7 @@
  * What of the context is one extension's. Its purposes and sectors begin with its name, which is checked. Its counters get the name in front. So neither another
  * extension nor the service comes by the same.
  */
+import { namedLimits } from '../contract/attempt-limits.js';
 import type { ExtensionLimits } from '../contract/context/limits.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import { createLimits } from '../contract/limit.js';
@@ -22,7 +23,7 @@ export function ownContext(extension: string, shared: SharedContext): ExtensionC
   const attempts: ExtensionLimits['attempts'] = (counter, window, by) => shared.limits.attempts(`${extension} ${counter}`, window, by);
   return {
     ...shared,
-    limits: { ...shared.limits, attempts, limit: createLimits(attempts, shared.service.now) },
+    limits: { ...shared.limits, attempts, limit: namedLimits(shared.limits.rules, createLimits(attempts, shared.service.now)) },
     keys: { ...shared.keys, seal: (purpose) => shared.keys.seal(owned('purpose', purpose)) },
     ...(pseudonyms && {
       claims: {

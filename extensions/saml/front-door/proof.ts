@@ -1,19 +1,11 @@
 /** Whether a message is the service provider's: what is read of it afterwards is what was signed. */
-import { addressBlock, type Context, type ExtensionContext } from '../../../lib/extension-door.js';
+import { Attempt, addressBlock, type Context, type ExtensionContext } from '../../../lib/extension-door.js';
 import type { Carried, Detached } from '../bindings/carried.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import { isSignatureAlgorithm, isSignedByOne } from '../xml/algorithms.js';
 import { keysOf } from '../xml/certificates.js';
 import { BadSignature, signaturesIn, signedRoot } from '../xml/signature.js';
-
-/**
- * Wrong signatures in forms from one network in a window of so many milliseconds, for one service provider and for all: each costs as much as ten URLs, whose
- * signatures cost less than counting them.
- */
-const LIMIT = 20;
-const LIMIT_OF_ALL = 100;
-const WINDOW_MS = 60_000;
 
 /** The root of what was signed; undefined for a message that nobody signed, or that there is no key for. */
 export type Prove = (
@@ -24,24 +16,27 @@ export type Prove = (
   root: Element,
 ) => Promise<Element | undefined>;
 
-export function createProve({ limits: { attempts } }: Pick<ExtensionContext, 'limits'>): Prove {
-  /** Counted before it is verified, because many come at once, and given back where it is right. */
+export function createProve({ limits: { limit } }: Pick<ExtensionContext, 'limits'>): Prove {
+  const [ofAll, ofOne] = [limit('signaturesFromAddress'), limit('signaturesOfProvider')];
+
+  /**
+   * Counts a form before its signature is verified, because many may arrive at the same time. Only a wrong signature stays counted. Forms alone are counted: a form
+   * costs as much as ten URLs, whose signatures cost less than counting them.
+   */
   async function counted<Proved>(ctx: Context, { id }: ServiceProvider, prove: () => Proved): Promise<Proved> {
-    const network = addressBlock(ctx.ip);
-    const all = JSON.stringify(['saml signatures', network]);
-    const own = JSON.stringify(['saml signatures', id, network]);
-    const [ofAll, ofOne] = await Promise.all([attempts(all, WINDOW_MS), attempts(own, WINDOW_MS)]);
-    const giveBack = () => Promise.all([attempts(all, WINDOW_MS, -1), attempts(own, WINDOW_MS, -1)]);
-    if (ofAll.count > LIMIT_OF_ALL || ofOne.count > LIMIT) {
-      await giveBack();
+    const address = addressBlock(ctx.ip);
+    const attempt = new Attempt();
+    const counts = [await attempt.count(ofAll, address), await attempt.count(ofOne, id, address)];
+    if (counts.some(({ isOver }) => isOver)) {
+      await attempt.giveBack();
       throw new RefusedMessage('too_many_bad_signatures');
     }
     try {
       const proved = prove();
-      await giveBack();
+      await attempt.giveBack();
       return proved;
     } catch (error) {
-      if (!(error instanceof BadSignature && error.reason === 'signature_invalid')) await giveBack();
+      if (!(error instanceof BadSignature && error.reason === 'signature_invalid')) await attempt.giveBack();
       throw error;
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'koa';
 import {
+  Attempt,
   type Directory,
   type ExtensionContext,
   type ExtensionRouter,
@@ -229,7 +230,8 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
   const createdAt = new Date(context.service.now());
   const chosen = began ? undefined : await chosenElsewhere(ctx, opened, parts);
   if (!began && !chosen) return;
-  const isFullUntil = await countInvited(context, 'accounts', clientId, invited);
+  const attempt = new Attempt();
+  const isFullUntil = await countInvited(context, attempt, 'accounts', clientId, invited);
   if (isFullUntil) {
     ctx.set('Retry-After', String(secondsUntil(isFullUntil, context.service.now)));
     return show(ctx, opened, { ...(chosen && { typed: chosen }), general: 'sign-in.confirm.often', status: 429 });
@@ -238,7 +240,7 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
   const { user } = await registration
     .complete(prepared, chosen, hashingQueuesOf(ctx.ip), throughOf(invited))
     .catch(async (error: unknown) => {
-      await countInvited(context, 'accounts', clientId, invited, -1);
+      await attempt.giveBack();
       throw error;
     });
   const state: ReturnState = { tid, clientId, ...(began && { uid }), ...(invited && { isInvited: true }) };

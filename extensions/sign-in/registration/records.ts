@@ -1,6 +1,7 @@
 /** Registrations that wait for the proof of their address. */
 import {
   type ArtifactKind,
+  type Attempt,
   DAY_MS,
   type EventMetadata,
   type ExtensionContext,
@@ -45,13 +46,13 @@ export const throughOf = (invited: RegistrationLimits | undefined): 'invitation'
  * @returns when the count starts again, if the limit is exceeded
  */
 export async function countInvited(
-  { limits: { attempts } }: Pick<ExtensionContext, 'limits'>,
+  { limits: { limit } }: Pick<ExtensionContext, 'limits'>,
+  attempt: Pick<Attempt, 'count'>,
   what: keyof RegistrationLimits,
   clientId: string,
   invited: RegistrationLimits | undefined,
-  by = 1,
 ): Promise<Date | undefined> {
   if (invited === undefined) return undefined;
-  const { count, resetsAt } = await attempts(JSON.stringify(['registration', what, clientId]), DAY_MS, by);
-  return count > invited[what] ? resetsAt : undefined;
+  const { isOver, resetsAt } = await attempt.count(limit(`registration ${what}`, { of: invited[what], in: DAY_MS }), clientId);
+  return isOver ? resetsAt : undefined;
 }

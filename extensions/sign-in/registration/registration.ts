@@ -113,26 +113,26 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
       const attempt = await attempts.begin(name, ctx.ip);
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       const { client, registration: invited } = interaction;
-      const isFullUntil = await countInvited(context, 'forms', client.id, invited);
+      const isFullUntil = await countInvited(context, attempt, 'forms', client.id, invited);
       if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil, context.service.now) }, 429);
       const through = throughOf(invited);
       const input = { givenName, familyName, email, password: formField(ctx, 'password') };
       try {
-        const found = await service.problems(input, { hidesTaken });
-        const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
-        if (problems.length > 0) return await refused({ problems }, 400);
-        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, hashingQueuesOf(ctx.ip, name), through));
-        const person = await service.register(input, hashingQueuesOf(ctx.ip, name), through);
-        const account = await directory.accounts.findByOid(person.user.id);
-        if (!account) return redirectByGet(ctx, url(interaction));
-        await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
+        await attempt.run(async () => {
+          const found = await service.problems(input, { hidesTaken });
+          const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
+          if (problems.length > 0) return refused({ problems }, 400);
+          if (hidesTaken) return prove(ctx, interaction, await service.prepare(input, hashingQueuesOf(ctx.ip, name), through));
+          const person = await service.register(input, hashingQueuesOf(ctx.ip, name), through);
+          const account = await directory.accounts.findByOid(person.user.id);
+          if (!account) return redirectByGet(ctx, url(interaction));
+          await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
+        });
       } catch (error) {
-        if (!(error instanceof IdpError)) throw error;
         // Somebody else was faster.
-        if (error.code === 'user_name_taken') return refused({ problems: ['email.taken'] }, 400);
-        if (error.code === 'not_found') return redirectByGet(ctx, url(interaction));
-        if (error.code !== 'busy') throw error;
-        await attempt.withdrawn();
+        if (IdpError.is(error, 'user_name_taken')) return refused({ problems: ['email.taken'] }, 400);
+        if (IdpError.is(error, 'not_found')) return redirectByGet(ctx, url(interaction));
+        if (!IdpError.is(error, 'busy')) throw error;
         ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
         await refused({ problem: 'busy' }, 503);
       }

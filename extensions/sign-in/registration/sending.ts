@@ -2,7 +2,6 @@
 import {
   type DeliveryHandler,
   type ExtensionContext,
-  HOUR_MS,
   type Letter,
   type LetterPart,
   type Mail,
@@ -11,8 +10,6 @@ import {
 } from '../../../lib/extension-door.js';
 import { SEND, type Waiting, waiting } from './records.js';
 
-/** Mails about registrations that one address gets in an hour. */
-const MOST = 3;
 const PURPOSE = 'sign-in registration link';
 
 export interface RegistrationLinks {
@@ -44,19 +41,19 @@ export function registrationDeliveries(context: ExtensionContext): Readonly<Reco
 function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
   const {
     records: { artifact },
-    limits: { attempts },
+    limits: { limit },
     directory,
     pages: { brandingOf },
   } = context;
   const links = createRegistrationLinks(context);
+  const ofAddress = limit('registrationMails');
   return async ({ data, attempts: before }) => {
     const id = String(data.id);
     const found = (await artifact(waiting).read(id)) as Waiting | undefined;
     if (!found) return;
     const { tid, clientId, prepared, locale: wanted, expiresAt } = found;
     const { email } = prepared;
-    const counter = JSON.stringify(['mail about registrations', tid, directory.accounts.nameKey(email)]);
-    if (before === 0 && (await attempts(counter, HOUR_MS)).count > MOST) return artifact(waiting).remove(id);
+    if (before === 0 && (await ofAddress.attempt(tid, directory.accounts.nameKey(email))).isOver) return artifact(waiting).remove(id);
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;

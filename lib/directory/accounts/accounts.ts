@@ -55,8 +55,13 @@ export interface Accounts {
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
   /** A promise only if it is not at hand. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
-  /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
+  /** The groups of the user that still exist, with the permissions that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
+  /**
+   * The same groups with all permissions that their records name, missing ones too. Decides what protects a user, because a permission whose record is lost may be
+   * restored.
+   */
+  storedGroups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
   emailOf(person: PersonWithUser): string | undefined;
   /** The address that the person proved last; undefined where none was. */

@@ -14,10 +14,23 @@ import { createCandidates } from './candidates.js';
 export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
   const { persons, groups: allGroups } = collections;
   const groups = caches.rows<Group>('groups');
-  const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
+  const { permissions } = collections;
+  /** Ids of all permissions, unreadable ones included. */
+  const catalogue = caches.over<ReadonlySet<string>>(['permissions'], async () => {
+    const all = await permissions.withUnreadable().find({});
+    return new Set(all.map(({ id }) => id));
+  });
+  const storedMemberships = caches.over<readonly Group[]>(['groups'], async (key) => {
     const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
     const found = await readMany(ids, { one: groups.get, all: () => allGroups.find({ byTenant: [tid] }), keyOf: ({ id }) => id });
     return found.flatMap((group) => (group?.tid === tid ? group : []));
+  });
+  const memberships = caches.over<readonly Group[]>(['groups', 'permissions'], async (key) => {
+    const [stored = [], known] = await Promise.all([storedMemberships.get(key), catalogue.get('all')]);
+    return stored.map((group) => {
+      const permissionIds = group.permissionIds.filter((id) => known?.has(id));
+      return permissionIds.length === group.permissionIds.length ? group : { ...group, permissionIds };
+    });
   });
   const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
 
@@ -83,10 +96,12 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
     return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
   };
 
-  const groupsOf: Accounts['groups'] = ({ tid, user: { groupIds } }) => {
-    const key = JSON.stringify([tid, ...groupIds]);
-    return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
-  };
+  const groupsBy =
+    (cache: typeof memberships): Accounts['groups'] =>
+    ({ tid, user: { groupIds } }) => {
+      const key = JSON.stringify([tid, ...groupIds]);
+      return cache.peek(key) ?? cache.get(key).then((groups) => groups ?? []);
+    };
 
   return {
     ...createCandidates({ persons, accounts, findByOid, subsidiary }),
@@ -114,7 +129,8 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
 
     subsidiary,
 
-    groups: groupsOf,
+    groups: groupsBy(memberships),
+    storedGroups: groupsBy(storedMemberships),
     emailOf: accountEmailOf,
     provenEmailOf,
   };

@@ -146,7 +146,7 @@ const KEPT = '\u0001';
 /** Sources of the privileges with which vouchers are compared. */
 export interface MeansParts {
   readonly privileges: Privileges;
-  readonly accounts: Pick<Accounts, 'groups'>;
+  readonly accounts: Pick<Accounts, 'storedGroups'>;
   readonly sources: MeansSource[];
 }
 
@@ -229,7 +229,7 @@ class ComparedMeans implements AccountMeans {
   /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
   async #openedBy(person: PersonWithUser): Promise<readonly Privilege[]> {
     const { privileges, accounts } = this.#parts;
-    return person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.groups(person));
+    return person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.storedGroups(person));
   }
 
   goesOn({ idp, used, owner }: BegunSignIn, account: Account): boolean | Promise<boolean> {

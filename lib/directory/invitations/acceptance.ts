@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
-import type { EventMetadata } from '../../events.js';
-import { present } from '../../present.js';
-import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User, Voucher } from '../../store/records/records.js';
+import type { ExternalIdentity, Invitation, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
@@ -10,47 +8,19 @@ import { createLinks, type ParentRef } from '../accounts/linking.js';
 import type { AccountMeans } from '../accounts/means.js';
 import { SLOWEST_MS } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
-import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { isNameOf, newId } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { ofMailedLink, withEmailVoucher } from '../persons/email-addresses.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-record.js';
-import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
+import { PASSWORD } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { weaker, withCredentialVoucher } from '../vouchers.js';
-import { missingReference } from './invitation-lists.js';
-import { metadataOf, onBehalf } from './metadata.js';
+import { invitationState } from './invitation-state.js';
+import { onBehalf } from './metadata.js';
+import { createOpening, type OpenedInvitation } from './opening.js';
 import type { Settling } from './settling.js';
-
-/**
- * `replaced`: another link took the place of this one. `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an
- * administrator who made or saw the link did not hold.
- */
-export type InvitationState = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired' | 'unavailable' | 'unconfirmed';
-
-/** An invitation, as who has its link sees it. */
-export interface OpenedInvitation {
-  readonly ref: LinkRef;
-  readonly state: InvitationState;
-  readonly tenant: Tenant;
-  readonly person: PersonWithUser;
-  readonly clientId?: string;
-  /** The client of the invitation, as events name it. */
-  readonly eventMetadata?: EventMetadata;
-  readonly locale?: string;
-  readonly expiresAt: Date;
-  /**
-   * What acceptance takes: a password; a personal account to link to; or nothing, because the user signs in by other means of the tenant, or by the
-   * account that it is linked to.
-   */
-  readonly takes: 'password' | 'link' | 'nothing';
-  /** Characters of a password, at least. */
-  readonly passwordLength: number;
-  /** Providers that an identity of the user was recorded for, and that the tenant allows: the first sign-in there accepts the invitation as well. */
-  readonly providers: readonly string[];
-}
 
 export interface AcceptedAccount {
   readonly person: PersonWithUser;
@@ -102,63 +72,7 @@ interface Parts {
  */
 export function createAcceptance({ context, tenants, credentials, settling, links, means }: Parts): Acceptance {
   const { now } = context;
-  const { invitations, persons } = context.collections;
-
-  async function open(ref: LinkRef): Promise<(OpenedInvitation & { readonly invitation: Invitation }) | undefined> {
-    const invitation = await invitations.get(ref.id);
-    const person = invitation && (await persons.get(invitation.personId));
-    const tenant = invitation && (await tenants.get(invitation.tid));
-    if (!tenant || !hasUser(person) || missingReference(invitation, person) !== undefined) return undefined;
-    const { user } = person;
-    const { clientId, locale } = invitation;
-    const eventMetadata = metadataOf(invitation);
-    const hasPassword = tenant.signIn?.methods?.includes(PASSWORD) ?? true;
-    return {
-      ref,
-      invitation,
-      state: await stateOf(ref, person, tenant),
-      tenant,
-      person,
-      ...present({ clientId }),
-      ...(eventMetadata && { eventMetadata }),
-      ...present({ locale }),
-      expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
-      takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',
-      passwordLength: PASSWORD_MINIMUM,
-      providers: invitation.link || user.parentUserId !== undefined ? [] : await providersOf(user, tenant),
-    };
-  }
-
-  async function providersOf({ externalIdentities }: User, { signIn }: Tenant): Promise<readonly string[]> {
-    const recorded = [...new Set(externalIdentities.map(({ idp }) => idp))].filter((idp) => signIn?.methods?.includes(idp) ?? true);
-    const offered = await Promise.all(recorded.map((idp) => context.means.offers(idp)));
-    return recorded.filter((_, index) => offered[index]);
-  }
-
-  async function stateOf({ id, serial }: LinkRef, person: PersonWithUser, tenant: Tenant): Promise<InvitationState> {
-    const { user } = person;
-    if (user.accepted?.id === id) return 'accepted';
-    if (user.invitation?.id !== id || user.status !== 'invited') return 'revoked';
-    if (user.invitation.serial !== serial) return 'replaced';
-    if (user.invitation.expiresAt.getTime() <= now()) return 'expired';
-    if (tenant.status !== 'active' || (await unmetPolicy(tenant, context.means)) !== undefined) return 'unavailable';
-    return (await means.open(user.invitation.vouchedBy, person)) ? 'pending' : 'unconfirmed';
-  }
-
-  /** The acceptance of before, for who made it; perhaps nobody settled it since. */
-  async function acceptedBefore(
-    { ref, person, tenant }: OpenedInvitation,
-    password: string | undefined,
-    from: readonly string[],
-    by: string | undefined,
-  ): Promise<AcceptedAccount> {
-    if (by === undefined || person.user.accepted?.by !== by) throw new IdpError('invitation_over');
-    await settling.settle(ref.id);
-    if (password === undefined) return { person };
-    const account: Account = { person, tenant };
-    if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
-    return { person, proof: await credentials.proofOf(account) };
-  }
+  const open = createOpening({ context, tenants, means });
 
   return {
     read: links.read,
@@ -167,7 +81,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     async accept(ref, password, from = [], by = undefined) {
       const startedAt = now();
       const opened = await open(ref);
-      if (opened?.state === 'accepted') return acceptedBefore(opened, password, from, by);
+      if (opened?.state === 'accepted') return acceptedBefore({ credentials, settling }, opened, { password, from, by });
       const { takes, person, tenant, invitation } = pending(opened);
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
       const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
@@ -179,7 +93,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       const accepted = await rows.update(person.id, (row) => {
         const isInTime = credentialId === undefined || now() - startedAt < SLOWEST_MS;
         const isSame = credentialId === undefined || row.user?.parentUserId === undefined;
-        isOurs = isInTime && isSame && isOpen(row.user, ref, now()) && hasSameGroups(row.user, person.user);
+        isOurs = isInTime && isSame && invitationState(row.user, ref, now()) === 'pending' && hasSameGroups(row.user, person.user);
         return isOurs ? activated(now, row as PersonWithUser, invitation, { credentialId, by }) : row;
       });
       if (!isOurs || !hasUser(accepted)) {
@@ -204,7 +118,8 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       await settling.announce({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
       const joined = (child: PersonWithUser): PersonWithUser => {
-        if (!isOpen(child.user, ref, now()) || !hasSameGroups(child.user, person.user)) throw new IdpError('invitation_over');
+        if (invitationState(child.user, ref, now()) !== 'pending' || !hasSameGroups(child.user, person.user))
+          throw new IdpError('invitation_over');
         return activated(now, child, invitation);
       };
       const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, {
@@ -231,17 +146,24 @@ export function createAcceptance({ context, tenants, credentials, settling, link
   };
 }
 
+/** Returns the acceptance that the same caller made before. Settles it, because the node that made it may have ended. */
+async function acceptedBefore(
+  { credentials, settling }: Pick<Parts, 'credentials' | 'settling'>,
+  { ref, person, tenant }: OpenedInvitation,
+  { password, from, by }: { readonly password: string | undefined; readonly from: readonly string[]; readonly by: string | undefined },
+): Promise<AcceptedAccount> {
+  if (by === undefined || person.user.accepted?.by !== by) throw new IdpError('invitation_over');
+  await settling.settle(ref.id);
+  if (password === undefined) return { person };
+  const account: Account = { person, tenant };
+  if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
+  return { person, proof: await credentials.proofOf(account) };
+}
+
 function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): Opened {
   if (opened?.state !== 'pending') throw new IdpError('invitation_over');
   return opened;
 }
-
-/** Whether the user may become active by this link now. */
-const isOpen = (user: User | undefined, { id, serial }: LinkRef, now: number): boolean =>
-  user?.status === 'invited' &&
-  user.invitation?.id === id &&
-  user.invitation.serial === serial &&
-  user.invitation.expiresAt.getTime() > now;
 
 /** The user may have joined a group since, with privileges that the link does not open. */
 const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);

@@ -5,6 +5,7 @@ import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { createList, creationQuery, inOrder, type Listed, ofStatus } from '../lists/list.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
+import { isExpired } from './invitation-state.js';
 
 const invitationQuery = {
   ...creationQuery,
@@ -24,8 +25,7 @@ export type InvitationView = Omit<Invitation, 'status' | 'clientName'> & { reado
  * @param now milliseconds since the epoch, by the time that all nodes share
  */
 export function viewOf({ clientName: _, ...row }: Invitation, now: number): InvitationView {
-  const isExpired = row.status === 'pending' && row.expiresAt.getTime() <= now;
-  return { ...row, status: isExpired ? 'expired' : row.status };
+  return { ...row, status: row.status === 'pending' && isExpired(row, now) ? 'expired' : row.status };
 }
 
 /**

@@ -7,6 +7,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { hasUser } from '../persons/user-record.js';
 import { voucherFor, weaker } from '../vouchers.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
+import { invitationState, isExpired } from './invitation-state.js';
 import type { InvitationParts, Invitations } from './invitations.js';
 import { checkSending, expiryOf } from './inviting.js';
 import { onBehalf } from './metadata.js';
@@ -27,7 +28,8 @@ export function createOpenInvitations(
   ): Promise<PersonWithUser> {
     const person = await createPersonRows(onBehalf(context, row), tid).update(row.personId, (current) => {
       const open = current.user?.invitation;
-      if (!hasUser(current) || open?.id !== row.id || current.user.status !== 'invited') throw new IdpError('invitation_over');
+      const isOpen = ['pending', 'expired'].includes(invitationState(current.user, row, now()));
+      if (!hasUser(current) || !open || !isOpen) throw new IdpError('invitation_over');
       return next(open, current);
     });
     return person as PersonWithUser;
@@ -85,7 +87,7 @@ export function createOpenInvitations(
       const row = await requireRow(id);
       const seenBy = await voucherFor(context, tid, await createPersonRows(context, tid).get(row.personId));
       const { user } = await change(row, (open, current) => {
-        if (open.expiresAt.getTime() <= now()) throw new IdpError('invitation_over');
+        if (isExpired(open, now())) throw new IdpError('invitation_over');
         const vouchedBy = weaker(open.vouchedBy, seenBy);
         const invitation = { ...open, fetches: (open.fetches ?? 0) + 1, ...(vouchedBy && { vouchedBy }) };
         const event = pendingEvent(now, 'InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });

@@ -10,6 +10,7 @@ import { attributedEvent } from '../outbox/attribution.js';
 import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
+import { isExpired } from './invitation-state.js';
 import { onBehalf } from './metadata.js';
 
 /** The kind of delivery that goes on where a node left an invitation off, and has its mail sent. */
@@ -103,7 +104,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
     }
     const open = user?.invitation;
     if (serial === undefined || open?.id !== id || open.serial !== serial || open.mailing !== mailing) return;
-    if (open.expiresAt.getTime() <= now()) return;
+    if (isExpired(open, now())) return;
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
     const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);

@@ -7,6 +7,7 @@ import { type FindClient, isClient } from '../clients/clients.js';
 import { identifierOf, userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { Accounts } from './account.js';
+import { sessionEnd } from './session-end.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -23,7 +24,7 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
       if (clientId !== undefined && !client) throw new TypeError(`there is no client ${clientId}`);
       const { user } = account.person;
       const sub = subOf(user);
-      const login = signIn && { sub, ...signIn, sessionEndsAt: signIn.authTime + parts.options.lifetimes.sessionAbsolute };
+      const login = signIn && { sub, ...signIn, sessionEndsAt: sessionEnd(parts.options.lifetimes, signIn.authTime) };
       const claims = await accounts.claimsOf(account, target, none, { client, login, names });
       // Who asks for the account by name gets it, whoever else is issued one.
       const all = { ...claims, sub: identifierOf(parts, client, sub), oid: identifierOf(parts, client, user.id) };

@@ -1,5 +1,6 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import type { ResolvedOptions } from '../../options/defaults.js';
 import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
@@ -7,6 +8,7 @@ import { nodeSeconds } from '../../times/node-time.js';
 import { createSalt, keyOf } from '../artifacts/ids.js';
 import { type SessionExtras, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
+import { sessionEnd } from './session-end.js';
 
 /** The login context as a grant keeps it. */
 export interface PinnedLogin extends LoginContext {
@@ -94,7 +96,7 @@ export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | 
 const named = (session: string | undefined): Pick<PinnedLogin, 'session'> => (session === undefined ? {} : { session });
 
 /** How the user of this browser signed in. */
-export function loginOfSession(session: OurSession, sub: string, sessionAbsolute: number): PinnedLogin {
+export function loginOfSession(session: OurSession, sub: string, lifetimes: ResolvedOptions['lifetimes']): PinnedLogin {
   const authTime = session.loginTs ?? 0;
   return {
     sub: session.sub ?? sub,
@@ -110,7 +112,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     ...(session.endsAt ? { endsAt: session.endsAt } : {}),
     ...(session.offline === false ? { offline: false } : {}),
-    sessionEndsAt: Math.min(authTime + sessionAbsolute, session.endsAt ?? Number.POSITIVE_INFINITY),
+    sessionEndsAt: sessionEnd(lifetimes, authTime, session.endsAt),
   };
 }
 

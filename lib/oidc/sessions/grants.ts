@@ -68,7 +68,7 @@ export const createGrantLoader =
     if (claims.granted.length > 0) grant.addOIDCClaims([...claims.granted]);
     if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
     for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
-    grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
+    grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes);
     const exp = grantEnd(all, grant.login, record, { ...lifetimes, now: parts.now });
     grant.exp = exp;
     session.ensureClientContainer(client.clientId);

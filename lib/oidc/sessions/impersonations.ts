@@ -18,6 +18,7 @@ import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
 import { goesOn } from '../accounts/going-on.js';
 import type { GrantRecord, OurSession } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
+import { sessionEnd } from '../accounts/session-end.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { Aside } from '../artifacts/session-members.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
@@ -108,10 +109,10 @@ async function begin(
   if (owner === undefined || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
   const client = clientOf(await provider().Client.find(String(details.params.client_id)));
   for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
-  const { sessionIdle, sessionAbsolute } = options.lifetimes;
+  const { lifetimes } = options;
   const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
   // Nothing prolongs it meanwhile, and it is to be there at the end.
-  const keptUntil = (Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) + secondsAhead(now)) * 1000;
+  const keptUntil = (sessionEnd(lifetimes, session.loginTs ?? 0, end + lifetimes.sessionIdle) + secondsAhead(now)) * 1000;
   const setAside = (current: SessionPayload): SessionPayload | undefined =>
     isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
   if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;

@@ -8,6 +8,7 @@ import type { Session } from 'oidc-provider';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import type { OurSession } from '../accounts/login-context.js';
+import { sessionEnd } from '../accounts/session-end.js';
 import { keyOf } from '../artifacts/ids.js';
 import { isOfEndedSession } from '../artifacts/lost-writes.js';
 import { type Aside, signInMembers } from '../artifacts/session-members.js';
@@ -20,7 +21,7 @@ import type { OidcParts } from '../context.js';
 export function sessionTtl({ options: { lifetimes }, now }: Pick<OidcParts, 'options' | 'now'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
   const at = epochSeconds(now());
-  const left = session.loginTs + lifetimes.sessionAbsolute - at;
+  const left = sessionEnd(lifetimes, session.loginTs) - at;
   const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - at;
   // One that ends before it is idle is kept beyond its end, because it names the session that was set aside for it.
   const idle = untilEnd <= lifetimes.sessionIdle ? Math.max(0, untilEnd) + lifetimes.sessionIdle : lifetimes.sessionIdle;

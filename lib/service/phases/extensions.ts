@@ -23,12 +23,20 @@ export function openExtensions(
   settings: Settings,
   stores: OpenStores,
   { directory, extensionRows }: OpenDirectory,
-  { protocol, keys, attempts, countWrongSecret, csrf, fetch }: OpenProtocol,
+  { protocol, keys, limits, csrf, fetch }: OpenProtocol,
 ): OpenExtensions {
   const { options, extensions, additions, claims, fetchProblem, logger } = settings;
   const { artifacts, now, sealer, node } = stores;
   const brandingOf = createBrandingOf(directory);
   const work = createExtensionWork({ extensions, directory, artifacts, sealer, node, logger });
+  const mailParts = {
+    limit: limits.limit('mailsToAddress'),
+    most: limits.rules.mailsToAddress.of,
+    write: additions.writeLetter,
+    brandingOf,
+    logger,
+  };
+  const mail = options.mail && createMail({ options: options.mail, ...mailParts });
   const guards: Guarded[] = [];
   const contextOf = createExtensionContexts({
     options,
@@ -47,10 +55,10 @@ export function openExtensions(
     work: {
       deliver: work.deliver,
       emit: work.emit,
-      ...(options.mail && { mail: createMail({ options: options.mail, write: additions.writeLetter, attempts, brandingOf, logger }) }),
+      ...(mail && { mail }),
     },
     keys: { rotate: keys.rotate, list: keys.list, seal: work.seal },
-    limits: { attempts, countWrongSecret },
+    limits,
   });
   additions.giveContexts(contextOf);
   return { contextOf, work, guards };

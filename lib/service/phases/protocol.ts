@@ -1,6 +1,8 @@
 /** The third phase: the protocol, and the signing keys that `start` loads. */
+import { attemptLimitRules, namedLimits } from '../../contract/attempt-limits.js';
 import type { Csrf } from '../../contract/context/http.js';
-import type { CountWrongSecret, ExtensionLimits } from '../../contract/context/limits.js';
+import type { ExtensionLimits } from '../../contract/context/limits.js';
+import { createLimits } from '../../contract/limit.js';
 import { createKeyRotation, type KeyRotation } from '../../directory/index.js';
 import { createGuardedFetch, type GuardedFetch } from '../../fetch/guarded-fetch.js';
 import { createRemoteDocuments } from '../../fetch/remote-documents.js';
@@ -25,8 +27,7 @@ export interface OpenProtocol {
   readonly protocol: Protocol;
   readonly keys: RotatingKeys;
   readonly rotation: KeyRotation;
-  readonly attempts: ExtensionLimits['attempts'];
-  readonly countWrongSecret: CountWrongSecret;
+  readonly limits: ExtensionLimits;
   readonly csrf: Csrf;
   readonly fetch: GuardedFetch;
 }
@@ -40,7 +41,9 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
   const cookieCheck = createCookieCheck({ sendsCookies: browsers.sendsCookies, issuer: options.issuer, showPage, logger });
   const { attempts, close } = createAttempts(artifacts);
   closing.add(close);
-  const countWrongSecret = createCountWrongSecret(attempts, now);
+  const rules = attemptLimitRules(options.limits);
+  const limit = namedLimits(rules, createLimits(attempts, now));
+  const countWrongSecret = createCountWrongSecret(limit('secretsOfClient'), now);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
   const protocol = createProtocol({
@@ -88,7 +91,7 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
   const watch = (listener: () => void) => stores.caches.watch('signingKeys', listener);
   const keys = createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger, now });
   closing.add(keys.close);
-  return { protocol, keys, rotation, attempts, countWrongSecret, csrf, fetch };
+  return { protocol, keys, rotation, limits: { rules, limit, attempts, countWrongSecret }, csrf, fetch };
 }
 
 function createRotation({ options, logger }: Settings, stores: OpenStores): KeyRotation {

@@ -13,6 +13,7 @@ import { boundImpersonation } from '../../accounts/impersonation.js';
 import type { PinnedLogin } from '../../accounts/login-context.js';
 import { getsRefreshToken, grantEnd, mayBeOffline, withoutOffline } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
+import { sessionEnd } from '../../accounts/session-end.js';
 import { createId, createSalt } from '../../artifacts/ids.js';
 import { clientOf } from '../../clients/clients.js';
 import { refusalOf } from '../../clients/refusals.js';
@@ -117,7 +118,7 @@ async function made(
   const [account, credentials] = await Promise.all([accounts.load(ctx, oid), accounts.load(ctx, act?.oid ?? oid)]);
   const owner = signIn.owner ?? (credentials && credentialOwner(credentials.person.user));
   if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
-  const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
+  const sessionEndsAt = sessionEnd(lifetimes, startedAt, endsAt);
   const login: PinnedLogin = {
     sub: subOf(account.person.user),
     idp,

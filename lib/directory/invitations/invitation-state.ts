@@ -1,0 +1,25 @@
+/** States of an invitation. The user's document decides; the invitation's own row follows it. */
+import type { User } from '../../store/records/records.js';
+
+/** `replaced`: a newer link took the place of this one. `pending`: the link makes the user active, if nothing else prevents it. */
+export type StateOfInvitation = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired';
+
+/** @param now milliseconds since the epoch, by the time that all nodes share */
+export const isExpired = ({ expiresAt }: { readonly expiresAt: Date }, now: number): boolean => expiresAt.getTime() <= now;
+
+/**
+ * Returns the state of an invitation as the user has it.
+ * @param serial of a link of the invitation. Undefined: the newest
+ * @param now milliseconds since the epoch, by the time that all nodes share
+ */
+export function invitationState(
+  user: User | undefined,
+  { id, serial }: { readonly id: string; readonly serial?: number },
+  now: number,
+): StateOfInvitation {
+  if (user?.accepted?.id === id) return 'accepted';
+  const { invitation } = user ?? {};
+  if (user?.status !== 'invited' || invitation?.id !== id) return 'revoked';
+  if (serial !== undefined && invitation.serial !== serial) return 'replaced';
+  return isExpired(invitation, now) ? 'expired' : 'pending';
+}

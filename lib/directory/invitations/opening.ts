@@ -1,0 +1,94 @@
+/** Invitations as the holder of a link sees them. Reading changes nothing. */
+import type { EventMetadata } from '../../events.js';
+import { present } from '../../present.js';
+import type { Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
+import type { AccountMeans } from '../accounts/means.js';
+import type { DirectoryContext } from '../context.js';
+import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
+import type { LinkRef } from '../mailed-links.js';
+import { hasUser } from '../persons/user-record.js';
+import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
+import type { Tenants } from '../tenants/tenants.js';
+import { missingReference } from './invitation-lists.js';
+import { invitationState, type StateOfInvitation } from './invitation-state.js';
+import { metadataOf } from './metadata.js';
+
+/**
+ * `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an
+ * administrator who made or saw the link did not hold.
+ */
+export type InvitationState = StateOfInvitation | 'unavailable' | 'unconfirmed';
+
+/** An invitation, as who has its link sees it. */
+export interface OpenedInvitation {
+  readonly ref: LinkRef;
+  readonly state: InvitationState;
+  readonly tenant: Tenant;
+  readonly person: PersonWithUser;
+  readonly clientId?: string;
+  /** The client of the invitation, as events name it. */
+  readonly eventMetadata?: EventMetadata;
+  readonly locale?: string;
+  readonly expiresAt: Date;
+  /**
+   * What acceptance takes: a password; a personal account to link to; or nothing, because the user signs in by other means of the tenant, or by the
+   * account that it is linked to.
+   */
+  readonly takes: 'password' | 'link' | 'nothing';
+  /** Characters of a password, at least. */
+  readonly passwordLength: number;
+  /** Providers that an identity of the user was recorded for, and that the tenant allows: the first sign-in there accepts the invitation as well. */
+  readonly providers: readonly string[];
+}
+
+interface Parts {
+  readonly context: DirectoryContext;
+  readonly tenants: Tenants;
+  readonly means: Pick<AccountMeans, 'open'>;
+}
+
+/** Returns the function that reads the invitation of a link. Undefined: the invitation, its person or its tenant no longer exists. */
+export function createOpening({ context, tenants, means }: Parts) {
+  const { now } = context;
+  const { invitations, persons } = context.collections;
+
+  async function open(ref: LinkRef): Promise<(OpenedInvitation & { readonly invitation: Invitation }) | undefined> {
+    const invitation = await invitations.get(ref.id);
+    const person = invitation && (await persons.get(invitation.personId));
+    const tenant = invitation && (await tenants.get(invitation.tid));
+    if (!tenant || !hasUser(person) || missingReference(invitation, person) !== undefined) return undefined;
+    const { user } = person;
+    const { clientId, locale } = invitation;
+    const eventMetadata = metadataOf(invitation);
+    const hasPassword = tenant.signIn?.methods?.includes(PASSWORD) ?? true;
+    return {
+      ref,
+      invitation,
+      state: await stateOf(ref, person, tenant),
+      tenant,
+      person,
+      ...present({ clientId }),
+      ...(eventMetadata && { eventMetadata }),
+      ...present({ locale }),
+      expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
+      takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',
+      passwordLength: PASSWORD_MINIMUM,
+      providers: invitation.link || user.parentUserId !== undefined ? [] : await providersOf(user, tenant),
+    };
+  }
+
+  async function providersOf({ externalIdentities }: User, { signIn }: Tenant): Promise<readonly string[]> {
+    const recorded = [...new Set(externalIdentities.map(({ idp }) => idp))].filter((idp) => signIn?.methods?.includes(idp) ?? true);
+    const offered = await Promise.all(recorded.map((idp) => context.means.offers(idp)));
+    return recorded.filter((_, index) => offered[index]);
+  }
+
+  async function stateOf(ref: LinkRef, person: PersonWithUser, tenant: Tenant): Promise<InvitationState> {
+    const state = invitationState(person.user, ref, now());
+    if (state !== 'pending') return state;
+    if (tenant.status !== 'active' || (await unmetPolicy(tenant, context.means)) !== undefined) return 'unavailable';
+    return (await means.open(person.user.invitation?.vouchedBy, person)) ? 'pending' : 'unconfirmed';
+  }
+
+  return open;
+}
