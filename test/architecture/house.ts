@@ -28,7 +28,7 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/service/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
   { files: 'lib/service/extension-context.ts', mayImport: ['lib/'] },
-  { files: 'lib/service/own-context.ts', mayImport: ['lib/contract/limit.ts', 'type lib/contract/'] },
+  { files: 'lib/service/own-context.ts', mayImport: ['lib/contract/attempt-limits.ts', 'lib/contract/limit.ts', 'type lib/contract/'] },
   { files: 'lib/service/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
     files: 'lib/service/extension-work.ts',
@@ -250,7 +250,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['extension-context.ts'],
     ['context/'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
-    ['collections.ts', 'sign-in/'],
+    ['attempt-limits.ts', 'collections.ts', 'sign-in/'],
     ['limit.ts', 'route-names.ts', 'routes.ts', 'schema-formats.ts', 'shared-claims.ts'],
   ],
   'lib/http/': [

@@ -6,10 +6,12 @@ import { rows } from '../../bench/requests/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { standardExtensions } from '../../extensions/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
+import { type AttemptLimitName, attemptLimitRules, attemptLimits } from '../../lib/contract/attempt-limits.js';
 import { seedSchema } from '../../lib/directory/seed/schema.js';
 import { errorTable } from '../../lib/errors.js';
 import { eventNames } from '../../lib/events.js';
 import { routes } from '../../lib/oidc/configuration.js';
+import { defaults } from '../../lib/options/defaults.js';
 import { featureStandings } from '../../lib/options/features.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
@@ -52,6 +54,19 @@ describe('the tables of the documentation', () => {
       each.standing === 'option' && each.handsOver ? [name] : [],
     );
     expect(architecture.table('One request', 'Feature').map(([name]) => name)).toEqual(handedOver);
+  });
+
+  test('limits of attempts are those of the table, with the defaults of their options', () => {
+    const rules = attemptLimitRules(defaults.limits);
+    const number = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '_');
+    const options = (...values: readonly (number | string)[]): string =>
+      values.flatMap((value) => (typeof value === 'string' ? [`limits.${value}`] : [])).join(', ') || '–';
+    expect(reference.table('Limits of attempts', 'Attempts').map((cells) => cells.map(unmarked))).toEqual(
+      Object.entries(attemptLimits).map(([name, row]) => {
+        const rule = rules[name as AttemptLimitName];
+        return [row.counts, number(rule.of), number(rule.in / 1000), options(row.of, row.in)];
+      }),
+    );
   });
 
   test('errors are those of the code, with their status and words', () => {

@@ -1,5 +1,6 @@
 /** A store that fails while a person registers, forgets a password or sets a new one: nothing is half done, the next try works, and the mails arrive. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AttemptLimitName } from '../../lib/contract/attempt-limits.js';
 import type { Row } from '../../lib/store/directory-store.js';
 import { storesThatFailOnce, type Way } from '../admin/retries/stores-that-fail-once.js';
 import { captureMail, tenantNamed } from '../support/administration/invitations.js';
@@ -209,4 +210,71 @@ test.each(Object.keys(doors))('a store that fails once leaves nothing half done,
       await visit.end();
     });
   expect([calls.length, inRequest, wrong]).toEqual([calls.length, inRequest, []]);
+});
+
+/** The same form each time, of an expired link that is asked for again. */
+async function expiredLink(): Promise<Visit> {
+  const [address, agent] = [await withPassword(), new Agent()];
+  await forget(service.issuer, address);
+  const link = linkIn(await mailTo(captured, address, 'password-reset'));
+  later(3_700);
+  return {
+    send: posting(agent, await agent.get(link)),
+    isDone: ({ status }) => status < 400,
+    address,
+    kind: 'password-reset',
+    end: () => reset(address),
+  };
+}
+
+/** Doors whose attempts are counted. */
+const countedDoors = {
+  registration: doors.registration as () => Promise<Visit>,
+  'forgotten password': doors['forgotten password'] as () => Promise<Visit>,
+  'expired reset link': expiredLink,
+};
+
+/** Each limit of the service's table: a door above, or where else it is tested or why an outage costs no attempt. */
+const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `test: ${string}` | `reason: ${string}`>> = {
+  signInsWithName: 'registration',
+  signInsFromAddress: 'registration',
+  signInsToAccount: 'test: secrets-in-outages',
+  signInsInBrowser: 'test: secrets-in-outages',
+  linksWithName: 'forgotten password',
+  linksFromAddress: 'forgotten password',
+  linksOfUser: 'expired reset link',
+  mailsToAddress: 'reason: a mail that the host did not take is given back, and no store is called after the count',
+  registrationMails: 'reason: only the first attempt of a delivery counts',
+  invitationForms: 'reason: `registration` counts by the same attempt, which gives back all its limits',
+  invitationAccounts: 'reason: an account that was not created is given back, whatever the error',
+  codesInSignIn: 'test: secrets-in-outages',
+  codesOfAccount: 'test: secrets-in-outages',
+  codesOfAccountInDay: 'test: secrets-in-outages',
+  recoveryCodesOfAccount: 'reason: `codesOfAccount` counts by the same attempt',
+  secretsOfClient: 'reason: only a secret that was compared counts',
+  signaturesOfProvider: 'reason: no store is called after the count',
+  signaturesFromAddress: 'reason: no store is called after the count',
+  adminRequests: 'reason: a limit of work counts each request',
+  authenticationRequests: 'reason: a limit of work counts each request',
+};
+
+test.each(Object.keys(countedDoors))('attempts that an outage fails after they were counted do not count: %s', async (name) => {
+  const door = countedDoors[name as keyof typeof countedDoors];
+  expect(Object.values(coverage)).toContain(name);
+  const clean = await door();
+  const { plan: all, headers } = planned();
+  expect(clean.isDone(await clean.send(headers))).toBe(true);
+  // By its name, because caches may have what the first request read. The mail, which may begin before the answer, counts too.
+  const counted = all.calls.indexOf('artifacts.hit');
+  const call = String(all.calls.slice(counted).find((made) => /\.(commit|insert|put|update)$/.test(made)));
+  const nth = all.calls.slice(0, all.calls.indexOf(call, counted) + 1).filter((made) => made === call).length;
+  const visit = await door();
+  for (let failed = 0; failed < 12; failed += 1) {
+    const answer = await visit.send(planned({ call: nth, name: call, way: 'before' }).headers);
+    expect([failed, answer.status]).toEqual([failed, 503]);
+  }
+  const mailed = mailsTo(visit.address, visit.kind).length;
+  expect(visit.isDone(await visit.send())).toBe(true);
+  await laterUntil(() => mailsTo(visit.address, visit.kind).length > mailed);
+  await visit.end();
 });

@@ -14,7 +14,7 @@ import { asAdministrator, samlAdminSeed } from '../../support/saml/service/admin
 import { given } from '../../support/saml/service-providers/given.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';
-import { type Failure, storesThatFailOnce } from './stores-that-fail-once.js';
+import { type Failure, type GivenStores, storesThatFailOnce } from './stores-that-fail-once.js';
 
 export interface Post extends Write {
   /** Whom the request has a mail sent to, by the address. */
@@ -51,8 +51,8 @@ const unique = (): string => {
 };
 
 /** For the tests of a file. */
-export function useRetriedPosts() {
-  const stores = storesThatFailOnce();
+export function useRetriedPosts(underneath?: GivenStores) {
+  const stores = storesThatFailOnce(underneath);
   const impersonations = keepImpersonations();
   const mail = captureMail();
   const host = useDocumentHost();

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { CollectionSpec, DirectoryStore } from '../../../lib/store/directory-store.js';
 
 /**
@@ -29,11 +30,17 @@ export interface Plan {
   readonly released: Promise<void>;
 }
 
+/** The stores that work underneath: in memory by default. */
+export interface GivenStores {
+  readonly artifacts: ArtifactStore;
+  readonly directory: DirectoryStore;
+}
+
 const HEADER = 'x-test-plan';
 const SLOW_MS = 400;
 
 /** @returns stores, what plans a request, and what wraps the listener of a host so that a request with {@link Plan}'s header has the plan. */
-export function storesThatFailOnce() {
+export function storesThatFailOnce(given: GivenStores = { artifacts: memoryArtifacts(), directory: memoryDirectory() }) {
   const current = new AsyncLocalStorage<Plan>();
   const plans = new Map<string, Plan>();
   const failing = <T extends object>(name: string, store: T): T =>
@@ -60,7 +67,7 @@ export function storesThatFailOnce() {
         };
       },
     });
-  const rows = memoryDirectory();
+  const rows = given.directory;
   let specs: readonly CollectionSpec[] = [];
   const directory: DirectoryStore = {
     ...rows,
@@ -75,7 +82,7 @@ export function storesThatFailOnce() {
     rows,
     /** Names of the collections. */
     names: () => specs.map(({ name }) => name),
-    artifacts: failing('artifacts', memoryArtifacts()),
+    artifacts: failing('artifacts', given.artifacts),
     directory,
     /** A plan, and the header by which a request has it. */
     plan(at?: Plan['at']): { readonly plan: Plan; readonly headers: Readonly<Record<string, string>> } {

@@ -5,9 +5,10 @@
  */
 import { generateKeyPairSync, hash, randomUUID, sign } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt, type JWK } from 'jose';
-import { Agent, authorizeUrl, createPkce, postForm } from '../../support/client/agent.js';
+import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { assertionType } from '../../support/client/assertions.js';
 import { authorizationOf } from '../../support/client/steps.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
@@ -50,8 +51,14 @@ const service = useIdp({
       {
         id: 'asserting',
         name: 'Asserts',
-        metadata: { grant_types: ['client_credentials'], token_endpoint_auth_method: 'private_key_jwt', jwks },
-        allowedScopes: ['orders.read'],
+        metadata: {
+          ...code,
+          grant_types: [...code.grant_types, 'client_credentials', cibaGrant],
+          backchannel_token_delivery_mode: 'poll',
+          token_endpoint_auth_method: 'private_key_jwt',
+          jwks,
+        },
+        allowedScopes: ['openid', 'orders.read'],
       },
       {
         id: 'ciba',
@@ -73,6 +80,20 @@ const request = (header: Header) => {
 };
 const proof = (header: Header, path: string) =>
   jwt({ typ: 'dpop+jwt', jwk, ...header }, { jti: randomUUID(), iat: now(), htm: 'POST', htu: service.issuer + path });
+let discovery: Json;
+beforeAll(async () => {
+  discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
+});
+
+/** What a client sends to each endpoint at which clients authenticate, by the endpoint's name in discovery. */
+const requestsOfClients: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+  token_endpoint: () => ({ grant_type: 'client_credentials' }),
+  introspection_endpoint: () => ({ token: 'x' }),
+  revocation_endpoint: () => ({ token: 'x' }),
+  pushed_authorization_request_endpoint: () => ({ response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...pkce() }),
+  backchannel_authentication_endpoint: () => ({ scope: 'openid', login_hint: 'nobody@acme.test' }),
+};
+
 const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   (await postForm(service.issuer + path, fields, headers)).status < 300;
 
@@ -89,16 +110,14 @@ const places: readonly (readonly [name: string, isTaken: (header: Header) => Pro
     'a pushed request object',
     (header) => post('/connect/par', { client_id: 'signing', request: request(header) }, authorizationOf('signing')),
   ],
-  ...['/connect/token', '/connect/introspect', '/connect/revocation'].map((path): (typeof places)[number] => [
-    `a client assertion at ${path}`,
-    (header) => {
+  ...Object.entries(requestsOfClients).map(([endpoint, fieldsOf]): (typeof places)[number] => [
+    `a client assertion at the ${endpoint}`,
+    async (header) => {
       const claims = { iss: 'asserting', sub: 'asserting', aud: service.issuer, jti: randomUUID(), iat: now(), exp: now() + 60 };
-      const client_assertion = jwt(header, claims);
-      return post(path, {
-        ...(path === '/connect/token' ? { grant_type: 'client_credentials' } : { token: 'x' }),
-        client_assertion_type: assertionType,
-        client_assertion,
-      });
+      const assertion = { client_assertion_type: assertionType, client_assertion: jwt(header, claims) };
+      const { status, json } = await postForm(discovery[endpoint], { client_id: 'asserting', ...fieldsOf(), ...assertion });
+      // Only a client that authenticated is told that nobody has the name.
+      return status < 300 || json.error === 'unknown_user_id';
     },
   ]),
   [
@@ -192,6 +211,76 @@ test('a DPoP proof at userinfo is refused with crit', async () => {
     headers: { authorization: `DPoP ${hash('sha256', 'x', 'base64url')}`, dpop: proof({ crit: ['b64'], b64: true }, '/connect/userinfo') },
   });
   expect([answer.status, (await answer.json()) as unknown]).toMatchObject([401, { error: 'invalid_dpop_proof' }]);
+});
+
+/** Modules that read JWTs, and the places above that lead to them or the reason why no JWT of others gets there. */
+const readers: Readonly<Record<string, readonly string[] | string>> = {
+  'lib/oidc/clients/dpop-proofs': ['a request object', 'a pushed request object'],
+  'lib/oidc/authorize/pushed-requests': ['a pushed request object'],
+  'lib/oidc/authorize/login-hint-tokens': ['a login hint token'],
+  'lib/oidc/authorize/backchannel/client-request-objects': ['a request of CIBA'],
+  'lib/oidc/clients/refused-clients': 'it names a client that was refused in the log, after the refusal',
+  'lib/oidc/upstream/id-token': 'it accepts ID tokens of this service only',
+  'lib/oidc/tokens/access-token-jwt': 'it accepts access tokens of this service only',
+  'extensions/connections/upstream/provider':
+    'it loads `openid-client`, which refuses `crit`; test/connections covers answers of providers',
+  'oidc-provider: actions/authorization/process_request_object': ['a request object', 'a pushed request object', 'a request of CIBA'],
+  'oidc-provider: actions/authorization/pushed_authorization_requests': ['a pushed request object'],
+  'oidc-provider: shared/jwt_client_auth': Object.keys(requestsOfClients).map((endpoint) => `a client assertion at the ${endpoint}`),
+  'oidc-provider: helpers/validate_dpop': ['a DPoP proof at the token endpoint', 'a DPoP proof of a pushed request'],
+  'oidc-provider: helpers/jwt': 'it is the library by which the others read',
+  'oidc-provider: helpers/keystore': 'it is the library by which the others read',
+  'oidc-provider: shared/reject_structured_tokens': 'it refuses tokens that are JWTs',
+  'oidc-provider: models/id_token': 'it accepts ID tokens of this service only',
+  'oidc-provider: actions/end_session': 'it accepts ID tokens of this service only',
+  'oidc-provider: actions/credential': 'the feature `openid4vci` is refused',
+  'oidc-provider: helpers/check_attest_binding': 'the feature `attestClientAuth` is refused',
+  'oidc-provider: models/token_helpers': 'the feature `attestClientAuth` is refused',
+  'oidc-provider: shared/attest_client_auth': 'the feature `attestClientAuth` is refused',
+};
+
+const filesBelow = (folder: string, ending: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith(ending) && !file.endsWith('.d.ts'));
+const isReader = (text: string): boolean =>
+  /\b(decodeJwt|decodeProtectedHeader|\w+Verify|\w+Decrypt)\(|JWT\.(decode|verify|decrypt)\(|import\('(openid-client|oauth4webapi)'\)/.test(
+    text,
+  );
+
+test('each module that reads JWTs is reached by a place above', () => {
+  const upstream = join('node_modules', 'oidc-provider', 'lib');
+  const read = [
+    ...['lib', 'extensions'].flatMap((root) =>
+      filesBelow(root, '.ts')
+        .map((file) => join(root, file))
+        .filter((file) => isReader(readFileSync(file, 'utf8'))),
+    ),
+    ...filesBelow(upstream, '.js')
+      .filter((file) => isReader(readFileSync(join(upstream, file), 'utf8')))
+      .map((file) => `oidc-provider: ${file}`),
+  ].map((file) => file.replace(/\.[jt]s$/, ''));
+  expect(read.sort()).toEqual(Object.keys(readers).sort());
+  const names = new Set(places.map(([name]) => name));
+  expect(
+    Object.values(readers).flatMap((reached) => (typeof reached === 'string' ? [] : reached.filter((name) => !names.has(name)))),
+  ).toEqual([]);
+});
+
+test('each endpoint of discovery at which clients authenticate is a place above', async () => {
+  const endpoints = Object.keys(discovery).filter((name) => name.endsWith('_endpoint'));
+  const answers = await Promise.all(
+    endpoints.map((name) => postForm(discovery[name], { client_id: 'signing', client_secret: 'a wrong secret' })),
+  );
+  const authenticating = endpoints.filter((_, index) => answers[index]?.json?.error === 'invalid_client');
+  // Scope introspection reads no assertion.
+  expect(authenticating.sort()).toEqual([...Object.keys(requestsOfClients), 'scope_introspection_endpoint'].sort());
+});
+
+test('each kind of JWT whose algorithms discovery tells is a place above, or is signed by this service', () => {
+  const kinds = Object.keys(discovery).flatMap((name) => name.match(/^(.*)_signing_alg_values_supported$/)?.[1] ?? []);
+  const own = ['id_token', 'userinfo', 'introspection', 'authorization'];
+  const covered = ['request_object', 'backchannel_authentication_request', 'dpop'];
+  const ofClients = Object.keys(requestsOfClients).map((endpoint) => `${endpoint}_auth`);
+  expect(kinds.filter((kind) => ![...own, ...covered, ...ofClients].includes(kind))).toEqual([]);
 });
 
 test('every place that decodes a JWT does so with `jose`, which refuses what it cannot decode, or by `decodeUtf8`', () => {
