@@ -1,0 +1,103 @@
+/** Functions that a reader can keep in mind: an inner function counts with the one around it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import ts from 'typescript';
+
+const MOST_LINES = 80;
+
+/** Longer functions, with what they are. */
+const exempt: Readonly<Record<string, 'schema' | 'seed' | 'table' | 'text'>> = {
+  'examples/local/seed.ts createSeed': 'seed',
+  'extensions/check-session/frame-script.ts frameScript': 'text',
+};
+
+/** Functions that are still to be parted, with their lines: each may only become shorter. */
+const toBeParted: Readonly<Record<string, number>> = {
+  'extensions/admin/resources/shape/crud.ts crud': 182,
+  'extensions/ciba/person/pages.ts createPages': 143,
+  'extensions/ciba/person/routes.ts personRoutes': 165,
+  'extensions/ciba/requests/requests.ts createRequests': 158,
+  'extensions/connections/admin/operations.ts operationsAt': 180,
+  'extensions/connections/admin/writes.ts createWrites': 157,
+  'extensions/connections/pages.ts createPages': 158,
+  'extensions/connections/people/linking.ts linkRoutes': 92,
+  'extensions/connections/routes.ts connectionRoutes': 178,
+  'extensions/connections/upstream/provider.ts createProviders': 109,
+  'extensions/factors/challenge.ts createChallenge': 145,
+  'extensions/factors/enrolled.ts createEnrolled': 157,
+  'extensions/factors/enrolment.ts createEnrolment': 97,
+  'extensions/factors/factor-rows.ts createFactorRows': 127,
+  'extensions/factors/own-page.ts createOwnFactors': 192,
+  'extensions/factors/passkeys/sign-in.ts createPasskeySignIn': 156,
+  'extensions/factors/passkeys/webauthn.ts createWebauthn': 96,
+  'extensions/factors/requirement.ts createSecondFactor': 132,
+  'extensions/impersonation/flow.ts createFlow': 212,
+  'extensions/impersonation/pages.ts createPages': 162,
+  'extensions/invitations/operations.ts invitationOperations': 103,
+  'extensions/invitations/pages.ts createPages': 160,
+  'extensions/invitations/personal-account.ts personalAccountRoutes': 82,
+  'extensions/invitations/personal.ts personalRoutes': 116,
+  'extensions/invitations/routes.ts invitationRoutes': 96,
+  'extensions/saml/registration/operations.ts operationsAt': 153,
+  'extensions/saml/slo/incoming.ts createIncoming': 102,
+  'extensions/saml/sso/answer.ts createAnswer': 93,
+  'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
+  'lib/directory/accounts/find-accounts.ts createAccounts': 124,
+  'lib/directory/accounts/linking.ts createLinks': 132,
+  'lib/directory/create-directory.ts createDirectory': 172,
+  'lib/directory/invitations/inviting.ts createInviting': 120,
+  'lib/directory/invitations/open-invitations.ts createOpenInvitations': 85,
+  'lib/directory/recovery/email-proofs.ts createEmailProofs': 119,
+  'lib/directory/recovery/password-resets.ts createPasswordResets': 91,
+  'lib/directory/removal/person-removal.ts createPersonRemovals': 86,
+  'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
+  'lib/store/records/checked-directory.ts checked': 151,
+  'lib/store/records/checked-directory.ts createCheckedDirectory': 219,
+  'lib/store/records/extension-artifacts.ts createExtensionArtifacts': 98,
+};
+
+interface LongFunction {
+  readonly name: string;
+  readonly lines: number;
+}
+
+const nameOf = (node: ts.Node): string => {
+  const { name } = node as { readonly name?: ts.Node };
+  const named = name ?? (ts.isVariableDeclaration(node.parent) || ts.isPropertyAssignment(node.parent) ? node.parent.name : undefined);
+  return named?.getText() ?? '(without a name)';
+};
+
+/** The functions of a source that are longer than the bound. */
+function longFunctions(file: string, text: string): LongFunction[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+  const visit = (node: ts.Node): LongFunction[] => {
+    const inner: LongFunction[] = [];
+    ts.forEachChild(node, (child) => void inner.push(...visit(child)));
+    if (!ts.isFunctionLike(node) || !('body' in node) || !node.body) return inner;
+    const lines = lineAt(node.end) - lineAt(node.getStart()) + 1;
+    return lines > MOST_LINES ? [{ name: `${file} ${nameOf(node)}`, lines }, ...inner] : inner;
+  };
+  return visit(source);
+}
+
+const sources = ['lib', 'adapters', 'extensions', 'examples'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => (/\.tsx?$/.test(name) ? `${folder}/${name}` : [])),
+);
+
+test(`a function has at most ${MOST_LINES} lines, but for tables, schemas and texts`, () => {
+  const long = sources.flatMap((file) => longFunctions(file, readFileSync(file, 'utf8')));
+  expect(sources.length).toBeGreaterThan(500);
+  expect(long.filter(({ name, lines }) => !(name in exempt) && lines > (toBeParted[name] ?? MOST_LINES))).toEqual([]);
+  const listed = [...Object.keys(exempt), ...Object.keys(toBeParted)];
+  expect(listed.filter((name) => !long.some((each) => each.name === name))).toEqual([]);
+});
+
+test('the bound counts inner functions with the one around them, methods and arrows too', () => {
+  const filler = Array.from({ length: 80 }, (_, line) => `    step(${line});`).join('\n');
+  const names = (text: string) => longFunctions('lib/planted.ts', text).map(({ name }) => name.split(' ').at(-1));
+  expect(names(`function outer() {\n  const inner = () => {\n${filler}\n  };\n  return inner;\n}`)).toEqual(['outer', 'inner']);
+  expect(names(`class Planted {\n  method() {\n${filler}\n  }\n}`)).toEqual(['method']);
+  expect(names(`const table = { member: () => {\n${filler}\n} };`)).toEqual(['member']);
+  expect(names(`function short() {\n${filler.split('\n').slice(2).join('\n')}\n}`)).toEqual([]);
+});
