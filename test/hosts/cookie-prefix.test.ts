@@ -78,7 +78,7 @@ describe('each cookie of a service has the prefix', () => {
     const writers = sources().filter((path) => /\bcookies\.set\(|\bSet-Cookie', `/.test(readFileSync(path, 'utf8')));
     // The last one is a browser. Each other gets its names from `cookieName` or `pathCookieName`.
     expect(writers).toEqual([
-      'extensions/saml/slo/chain-cookie.ts',
+      'extensions/saml/slo/logout-sequence-cookie.ts',
       'lib/http/pages/chosen-language.ts',
       'lib/oidc/sessions/browser-state.ts',
       'lib/oidc/sessions/browsers.ts',

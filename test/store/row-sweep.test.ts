@@ -147,7 +147,7 @@ function suite(make: () => Promise<Stores>): void {
     expect(await until(first.problems, ({ length }) => length === 0)).toEqual([]);
     await until(
       () => rowsOf(stores, 'upkeep').get('sweep of records'),
-      (row) => (row as unknown as UpkeepRecord).sweep?.unreadable.length === 0,
+      (row) => (row as unknown as UpkeepRecord | undefined)?.sweep?.unreadable.length === 0,
     );
   });
 
