@@ -35,7 +35,7 @@ export interface CachedRowsParts<Members> {
   readonly of: (tid: string) => Pick<ExtensionRows<Members>, 'findAll'>;
 }
 
-/** Rows that a node keeps until any node writes one, for a minute at most; while the store is away, they stand. */
+/** Rows that a node keeps until any node writes one, for a minute at most. While the store is away, what was known stands, absent rows too, so that pages go on. */
 export function createCachedRows<Members>({
   collection,
   index = TENANT_INDEX,

@@ -22,7 +22,7 @@ export interface ReadThroughOptions {
   readonly max: number;
   /** Milliseconds. */
   readonly ttl: number;
-  /** Whether a value stands beyond its time while `load` throws that a store is away. @default false */
+  /** Whether a value, or its absence, stands beyond its time while `load` throws that a store is away. @default false */
   readonly standsInOutage?: boolean;
 }
 
@@ -34,16 +34,20 @@ export function createReadThrough<V extends object>(
   const values = createBounded<V>({ max, ttl });
   const last = standsInOutage ? createBounded<V>({ max }) : undefined;
   const absent = createBounded<true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
+  const lastAbsent = standsInOutage ? createBounded<true>({ max: MAX_ABSENT }) : undefined;
   const loads = new Map<string, Promise<V | undefined>>();
 
   const keep = (key: string, value: V | undefined): void => {
     if (value !== undefined) {
       values.set(key, value);
       last?.set(key, value);
+      lastAbsent?.delete(key);
       return;
     }
     last?.delete(key);
-    if (key.length <= MAX_ABSENT_NAME) absent.set(key, true);
+    if (key.length > MAX_ABSENT_NAME) return;
+    absent.set(key, true);
+    lastAbsent?.set(key, true);
   };
 
   const loadOnce = async (key: string): Promise<V | undefined> => {
@@ -55,7 +59,8 @@ export function createReadThrough<V extends object>(
       return value;
     } catch (error) {
       const before = error instanceof UnavailableError ? last?.get(key) : undefined;
-      if (before === undefined) throw error;
+      const wasAbsent = error instanceof UnavailableError && lastAbsent?.has(key) === true;
+      if (before === undefined && !wasAbsent) throw error;
       return before;
     } finally {
       if (loads.get(key) === loading) loads.delete(key);
@@ -71,6 +76,7 @@ export function createReadThrough<V extends object>(
       values.clear();
       last?.clear();
       absent.clear();
+      lastAbsent?.clear();
       // A load under way began before the change, so its value may be outdated and is not kept.
       loads.clear();
     },

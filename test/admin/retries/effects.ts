@@ -30,7 +30,9 @@ async function snapshotOf(stores: Retried['stores']): Promise<{ readonly leaves:
       for (const [name, member] of Object.entries(value))
         if (!changing.includes(name)) visit(Array.isArray(value) ? `${path}[]` : `${path}.${name}`, member);
   };
-  for (const name of stores.names()) {
+  // The log comes last: an event is in the log before it leaves its row, so that none is missed on its way.
+  const all = stores.names().toSorted((one, other) => Number(one === 'events') - Number(other === 'events'));
+  for (const name of all) {
     for (const row of await stores.rows.collection(name).find({})) {
       const { pendingEvents = [], eventId, type } = row as Json;
       for (const event of pendingEvents) events.set(event.id, event.type);
