@@ -6,8 +6,8 @@ import { pageAt, pages } from './pages.js';
 const readme = pageAt('README.md');
 
 describe('the README', () => {
-  test('has at most 200 lines', () => {
-    expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+  test('has at most 160 lines', () => {
+    expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(160);
   });
 
   test('leads to every page of the documentation', () => {
