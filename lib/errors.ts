@@ -1,4 +1,4 @@
-/** Every error of our own: one table, compared with docs/reference.md by a test. */
+/** Every error of our own: one table, compared with docs/reference/errors.md by a test. */
 
 /** What a code stands for. */
 export interface ErrorEntry {

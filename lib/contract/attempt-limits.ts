@@ -13,7 +13,7 @@ interface AttemptLimit {
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
-/** The limits that the service has. `docs/reference.md` lists the same rows; a test compares the two. */
+/** The limits that the service has. `docs/reference/options.md` lists the same rows; a test compares the two. */
 export const attemptLimits = {
   signInsWithName: { counts: 'failed sign-ins with one user name from one address', of: 'signInFailures', in: 'signInWindow' },
   signInsFromAddress: { counts: 'failed sign-ins from one address', of: 'signInFailuresPerAddress', in: HOUR },

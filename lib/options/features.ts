@@ -1,4 +1,4 @@
-/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference.md says the same. */
+/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference/options.md says the same. */
 
 import { isFunction, isObject, missing, unknownName, valueAt, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';

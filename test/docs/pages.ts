@@ -87,7 +87,10 @@ function readPage(path: string): Page {
 }
 
 /** The pages that people read: those of the root, and all of docs/. */
-export const pages: readonly Page[] = [...readdirSync('.'), ...readdirSync('docs').map((name) => `docs/${name}`)]
+export const pages: readonly Page[] = [
+  ...readdirSync('.'),
+  ...readdirSync('docs', { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
+]
   .filter((path) => path.endsWith('.md'))
   .sort()
   .map(readPage);

@@ -12,7 +12,9 @@ describe('the README', () => {
 
   test('leads to every page of the documentation', () => {
     const all = pages.map(({ path }) => path).filter((path) => !['README.md', 'CONTRIBUTING.md'].includes(path));
-    const map = readme.table('Map of the documentation', 'Page').map(([cell = '']) => /\]\(([^)]+)\)/.exec(cell)?.[1]);
+    const map = readme
+      .table('Map of the documentation', 'Page')
+      .flatMap(([cell = '']) => [...cell.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link));
     expect(map.toSorted()).toEqual(all.toSorted());
   });
 

@@ -23,10 +23,14 @@ describe('option `features`: each feature of oidc-provider is carried, on for go
 
   test('the documentation has a row for each', () => {
     expect(
-      pageAt('docs/reference.md')
-        .table('Options', 'Feature')
+      pageAt('docs/reference/options.md')
+        .table('Features of oidc-provider', 'Feature')
         .map(([name, standing]) => [name, standing]),
-    ).toEqual(Object.entries(featureStandings).map(([name, { standing }]) => [name, standing]));
+    ).toEqual(
+      Object.entries(featureStandings)
+        .map(([name, { standing }]) => [name, standing])
+        .toSorted(([one = ''], [other = '']) => one.localeCompare(other, 'en')),
+    );
   });
 
   test('those that can be set are those that the type of the option has', () => {

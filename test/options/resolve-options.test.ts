@@ -249,7 +249,7 @@ describe('signing keys (security K3)', () => {
 
 describe('what comes out', () => {
   it('has the defaults of design 10', () => {
-    // Options that are not named here are compared with their comments and with docs/reference.md.
+    // Options that are not named here are compared with their comments and with docs/reference/options.md.
     expect(resolveOptions({ issuer }, {})).toMatchObject({
       issuer,
       isAnsweredHere: true,

@@ -39,7 +39,7 @@ describe('design §1: the package', () => {
     const allowed = [
       /^dist\/(lib|adapters|extensions)\/.+\.(js|d\.ts)(\.map)?$/,
       /^(lib|adapters|extensions)\/.+\.ts$/,
-      /^docs\/[\w-]+\.md$/,
+      /^docs\/(reference\/)?[\w-]+\.md$/,
       /^examples\/.+\.(ts|yaml|png)$/,
       /^(README|CHANGELOG|SECURITY)\.md$/,
       /^(LICENSE|package\.json)$/,
