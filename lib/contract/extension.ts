@@ -1,8 +1,8 @@
 /**
- * The extension contract: one plain object a feature.
+ * The extension contract: an extension is one plain object for one feature.
  *
- * An extension imports the door `tenant-idp/extension` alone, which exports this room and pieces for routes. Whatever else it needs is in its context,
- * `extension-context`. The room `assembly` makes one service of what several extensions add.
+ * An extension imports only the entry point `tenant-idp/extension`, which exports this folder and helpers for routes. Its context, `extension-context`,
+ * gives it the rest of the service. The folder `assembly` joins the parts of all extensions.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Middleware } from 'koa';
@@ -31,104 +31,111 @@ import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients } from './sign-in/sign-in-request.js';
 import type { DeliveryHandler, DeliveryKind, ExtensionProblem, Job, ReportProblem } from './work.js';
 
-/** What stands under `seed.extensions.<name>`, and how it becomes records. */
+/** Records of the extension in the option `seed`, under `seed.extensions.<name>`. */
 export interface ExtensionSeed<Schema extends TSchema = TSchema> {
   readonly form: Schema;
   /**
-   * The records, in the order that they are made in: before the tenants of the seed, whose policies may name them. The seed makes each once, and changes
-   * what nobody else changed meanwhile.
+   * Returns the records, in the order in which the seed creates them. They come before the tenants of the seed, because policies of tenants may name them.
+   * The seed creates each record once. Later starts change only fields that nobody else changed.
    */
   pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
 }
 
 export interface SeedNames {
-  /** The id of the tenant that the seed calls so; the name itself where it calls none so. */
+  /** Returns the id of the tenant with this name in the seed. Returns the name itself if the seed has no such tenant. */
   tenantId(name: string): string;
 }
 
-/** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
+/** A feature of the service. The start fails if two extensions claim the same route, claim, page or discovery member. The error names both. */
 export interface Extension {
-  /** Lower-case letters, digits and hyphens, a letter first. Names of the service's own extensions are taken. */
+  /** Lower-case letters, digits and hyphens; begins with a letter. Names of the service's own extensions are reserved. */
   readonly name: string;
-  /** Routes below the issuer; a path that the protocol answers is refused, however it is spelled. */
+  /** Adds routes below the issuer. The start fails for a path of the protocol, in any spelling. */
   readonly routes?: (router: ExtensionRouter, context: ExtensionContext) => void;
   /**
-   * How errors of its routes look: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
+   * Format of errors of its routes: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
    * @default a page below `own` and for browsers, else `oauth`
    */
   readonly errors?: 'problem' | 'oauth' | 'page';
-  /** Codes of its own errors, made by `defineErrors`. */
+  /** Error codes of the extension, made by `defineErrors`. */
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
-  /** Operations of the admin API, made by `defineOperation`: it checks token, scope, tenant and form of each request, and lists them in its document. */
+  /**
+   * Operations of the admin API, made by `defineOperation`. The admin API checks token, scope, tenant and schema of each request, and lists the operations
+   * in its OpenAPI document.
+   */
   readonly resources?: (context: ExtensionContext) => readonly Operation[];
-  /** Durable rows of its own, made by `defineCollection`. */
+  /** Durable rows of the extension, made by `defineCollection`. */
   // biome-ignore lint/suspicious/noExplicitAny: each has rows of its own
   readonly collections?: readonly ExtensionCollection<any>[];
-  /** Kinds of short-lived records of its own. */
+  /** Kinds of short-lived artifacts of the extension. */
   readonly artifacts?: readonly ArtifactKind[];
-  /** Its records in the option `seed`, under `extensions.<name>`, made by `defineSeed`. */
+  /** Records of the extension in the option `seed`, under `extensions.<name>`, made by `defineSeed`. */
   readonly seed?: ExtensionSeed;
-  /** Looks at what the extension was made with, together with all other options: nothing is open yet. */
+  /** Checks the extension's own options, together with all other options. Stores are not open yet. */
   readonly check?: (report: ReportProblem) => void;
-  /** Before the service answers, with stores open and keys loaded. What it throws stops the start. */
+  /** Runs before the service answers, with stores open and keys loaded. An error stops the start. */
   readonly start?: (context: ExtensionContext) => Awaitable<void>;
-  /** What is wrong now, for `health().problems`; within two seconds. */
+  /** Returns the current problems of the extension, for `health().problems`. Has to answer within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
-  /** How deliveries of its kinds are taken, by kind: the extension's name, a dot, and a name of its own. */
+  /** Handlers of its deliveries, by kind. A kind is the extension's name, a dot, and a name: `notes.mail`. */
   readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler | DeliveryKind>>;
   readonly jobs?: (context: ExtensionContext) => readonly Job[];
-  /** Types of its own events, as `EventMap` has them by declaration merging. */
+  /** Types of the extension's own events. Declare them in `EventMap` by declaration merging. */
   readonly events?: readonly EventName[];
-  /** Shows the protocol's pages; exactly one extension does. */
+  /** Shows the protocol's pages. Exactly one extension has this member. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
-  /** Writes the mails of all extensions; exactly one extension does, the one with the pages. */
+  /** Writes the mails of all extensions. Exactly one extension has this member: the one with `pages`. */
   readonly letters?: (context: ExtensionContext) => WriteLetter;
-  /** Members of the discovery document; none of `issuer`, `jwks_uri` and the service's own endpoints. */
+  /** Members of the discovery document, except `issuer`, `jwks_uri` and the service's own endpoints. */
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
-  /** Koa middleware about a named endpoint of the protocol. */
+  /** Koa middleware around an endpoint of the protocol, by the endpoint's name. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
-  /** Ways to sign in beside the password. */
+  /** Sign-in methods in addition to the password. */
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
-  /** What is asked of a person who is signed in, before an application gets its answer. */
+  /** Steps that a signed-in person has to complete before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
-  /** The extension's words, in each of the pages' languages. */
+  /** Texts of the extension, in each language of the pages. */
   readonly texts?: ExtensionTexts;
-  /** Words and links at the foot of the pages of a sign-in. */
+  /** Texts and links at the foot of the sign-in pages. */
   readonly pageAdditions?: readonly PageAddition[];
-  /** Pages of the extension on which people change something of their own, for the account page to lead to. */
+  /** Pages on which people change data of their own account. The account page links to them. */
   readonly accountSections?: readonly AccountSection[];
   /**
-   * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
-   * before the service listens, and listed in discovery.
+   * Grant types at the token endpoint, by `grant_type`: an absolute URI, for which clients are registered (RFC 6749 §4.5). Each is made once, before the
+   * service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
-   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint. Their paths are the
-   * service's; {@link configure} adds their feature.
+   * Endpoints of oidc-provider that the extension answers. The client is authenticated first, as at the token endpoint. The service owns their paths, and
+   * {@link configure} adds their feature.
    */
   readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
   /**
-   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
-   * service does not use. Called once for each set of signing keys.
+   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, for an endpoint of oidc-provider that the service does not use. Gets the
+   * configuration to read. Called once for each set of signing keys.
    */
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
-  /** Applications that the extension answers by a protocol of its own, which `signIn.require` signs people in for. */
+  /** Internal clients: applications of another protocol that the extension answers. `signIn.require` signs people in for them. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
-  /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
+  /**
+   * Returns the absolute URL of the page on which people end an impersonation. Every page links to it during an impersonation. The first extension with a
+   * URL wins.
+   */
   readonly endImpersonationAt?: (context: ExtensionContext) => string | undefined;
-  /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
+  /** Decides whether impersonations that the extension began may continue, and cleans up when they end. */
   readonly impersonation?: (context: ExtensionContext) => ImpersonationRule;
-  /** Who has to hear of the end of a sign-in. */
+  /** Is notified when a sign-in ends. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
-   * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
-   * is checked when a client is written. Names that the service knows or refuses are taken. `fetchProblem` is `http.fetchProblem` of the context, for URLs that the service calls.
+   * Checks of client metadata, by member name. The members are stored in the client's record and are checked when a client is written. Each check returns
+   * what the value should be instead (`a https URL`), or undefined if the value is valid. Names that the service knows or refuses are reserved.
+   * `fetchProblem` is `http.fetchProblem` of the context, for URLs that the service calls.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown, fetchProblem: FetchProblem) => string | undefined>>;
   /**
-   * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
-   * {@link clientMetadata}. `response_types` is always there, as a list.
+   * Checks the metadata of a client as a whole when a client is written, in addition to {@link clientMetadata}. Returns, by member name, what a value
+   * should be instead. `response_types` is always present, as a list.
    */
   readonly clientProblems?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
   readonly close?: () => Promise<void>;

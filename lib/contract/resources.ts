@@ -11,63 +11,63 @@ import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
 import { formatProblems } from './schema-formats.js';
 
-/** The audience of access tokens for the admin API: an API resource of the service's own. */
+/** Audience of access tokens for the admin API: an API resource that the service itself defines. */
 export const ADMIN_API = 'idp.admin';
 
-/** Who calls the admin API: a client by itself, or a person by a client. */
+/** Caller of the admin API: a client, or a person through a client. */
 export interface Administrator extends Authority {
-  /** `client:hr-sync` or `user:<oid>`, as the events of its writes name it. */
+  /** `client:hr-sync` or `user:<oid>`, as events of its writes name the caller. */
   readonly actor: string;
   readonly client: Client;
-  /** The person behind the token; they administer their own tenant alone. */
+  /** The person behind the token. A person administers only their own tenant. */
   readonly account?: Account;
 }
 
-/** A request that may be made: the token, its scope and the tenant were checked, and all of its parts are of their schemas. */
+/** A request that passed all checks: token, scope, tenant, and the schema of each part. */
 export interface OperationRequest<Params = Readonly<Record<string, string>>, Query = unknown, Body = unknown> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
   readonly administrator: Administrator;
-  /** Who makes the request, for services that are told with each call. */
+  /** Attribution of the request, for services that take it with each call. */
   readonly by: Attribution;
-  /** The services of the directory; events of their writes name the administrator and the request. */
+  /** Services of the directory. Events of their writes name the administrator and the request. */
   readonly directory: Directory;
-  /** Ids for new records, the first, the second …: the same ones when a request comes again with its `Idempotency-Key`. */
+  /** Returns the id for the first, second … new record. A retry with the same `Idempotency-Key` gets the same ids. */
   newId(index?: number): string;
   /**
-   * Returns a JSON value that is the same when the request comes again with its `Idempotency-Key`: what `make` returned first. Use it for what an answer has and
-   * records do not, such as a secret, and call it before the write. The value is kept encrypted for a day.
+   * Returns a JSON value that stays the same when the request is retried with its `Idempotency-Key`: the first result of `make`. Use it for values that are
+   * in the answer and not in a record, such as a secret, and call it before the write. The value is stored encrypted for a day.
    */
   remember<Value>(name: string, make: () => Awaitable<Value>): Promise<Value>;
-  /** Whether a request with the same `Idempotency-Key` came before and was not answered: it may have written what {@link newId} names. */
+  /** Whether an earlier request with the same `Idempotency-Key` got no answer. That request may have written the records that {@link newId} names. */
   readonly isRetry: boolean;
-  /** @throws IdpError `precondition_failed` where `If-Match` asks for another state of the record, by what is answered of it. */
+  /** Compares `If-Match` with the current answer. @throws IdpError `precondition_failed` if `If-Match` names another state of the record. */
   checkMatch(answer: unknown): void;
   readonly ctx: Context;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Who may call an operation: who administers the tenant of its path, who administers all tenants, or every administrator. */
+/** Callers of an operation: administrators of the tenant in its path, administrators of all tenants, or every administrator. */
 export type Reach = 'tenant' | 'instance' | 'any';
 
-/** What one method of one path does. */
+/** An operation: one method of one path. */
 export interface Operation {
   readonly method: Method;
-  /** Below the API's base: `/tenants/{tid}/badges/{id}`. What belongs to a tenant lies under `/tenants/{tid}`. */
+  /** Path below the API's base: `/tenants/{tid}/badges/{id}`. Records of a tenant are below `/tenants/{tid}`. */
   readonly path: string;
   /** `idp.<resource>:read` or `idp.<resource>:write`. */
   readonly scope: string;
-  /** What it does, in one line. */
+  /** Summary for the OpenAPI document, in one line. */
   readonly summary: string;
   /** @default `tenant` under `/tenants/{tid}`, else `instance` */
   readonly reach?: Reach;
   readonly query?: TObject;
   readonly body?: TSchema;
-  /** Returns the body in the spelling of its schema, before it is checked. What has no meaning stays as it is. @default the body */
+  /** Returns the body in the spelling of its schema, before the body is checked. Leaves values without a meaning as they are. @default the body */
   readonly respelled?: (body: unknown) => unknown;
-  /** Absent: nothing is answered, with 204. */
+  /** Schema of the answer. Absent: 204 without a body. */
   readonly answer?: TSchema;
   /** @default 200, or 204 without an answer */
   readonly status?: 200 | 201 | 202;
@@ -78,16 +78,16 @@ export interface Operation {
   readonly record?: { readonly collection: string; readonly param: string; readonly index?: string };
   /** Removes the record of a `DELETE` that was refused with `not_found`, because the record is unreadable. @default such a record is not removed */
   readonly removeUnreadable?: (request: OperationRequest<never, never, never>) => Awaitable<void>;
-  /** Codes of errors of its own, beside those that every operation has. */
+  /** Error codes of this operation, in addition to those of every operation. */
   readonly errors?: readonly string[];
-  /** Where what was created is, below the API's base. @default with 201, the path and the `id` of the answer */
+  /** Returns the path of the created record, below the API's base. @default with 201, the path and the `id` of the answer */
   readonly location?: (answer: never, params: Readonly<Record<string, string>>) => string;
-  /** Members of the answer that are not of the record, and that only this answer has. The `ETag` leaves them out. @default none */
+  /** Members that only this answer has and the record does not. The `ETag` leaves them out. @default none */
   readonly outsideTag?: readonly string[];
   readonly handle: (request: OperationRequest<never, never, never>) => Awaitable<unknown>;
 }
 
-/** An operation as the admin API mounts it: with what its errors stand for, by their codes. */
+/** An operation as the admin API mounts it, with the meaning of its errors by their codes. */
 export interface MountedOperation extends Operation {
   readonly reach: Reach;
   readonly errorEntries: Readonly<Record<string, ErrorEntry>>;
@@ -225,7 +225,7 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
   read: (page: Page) => Promise<readonly R[]>,
   view: (row: R) => Awaitable<Item>,
 ): Promise<{ items: Item[]; next?: string; unreadable?: LeftOutItem[] }> {
-  // The one row more tells whether there is a page after it.
+  // One more row tells whether another page follows.
   const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? shown.at(-1)?.id : undefined;
@@ -255,18 +255,18 @@ export async function viewedOrId<Item>({ id }: { readonly id: string }, view: ()
   }
 }
 
-/** Who may call it. */
+/** Returns the callers of an operation. */
 export const reachOf = ({ reach, path }: Pick<Operation, 'reach' | 'path'>): Reach =>
   reach ?? (path.startsWith('/tenants/{tid}') ? 'tenant' : 'instance');
 
-/** What an operation claims. */
+/** Returns the route of an operation. No two operations may have the same. */
 export const routeOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => routeName(method, path, /\{\w+\}/g);
 
 const methods: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const isPath = (path: unknown): boolean => typeof path === 'string' && /^(?:\/[a-z][a-z-]*|\/\{[a-zA-Z]+\})+$/.test(path);
 const isScope = (scope: unknown): boolean => typeof scope === 'string' && /^idp\.[a-z][a-z-]*:(?:read|write)$/.test(scope);
 
-/** What is wrong with the operations of an extension. @param codes all codes of errors. */
+/** Returns the problems of an extension's operations. @param codes of all errors. */
 export function findOperationProblems(
   operations: readonly Operation[],
   extension: string,

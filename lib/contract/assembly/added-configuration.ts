@@ -1,4 +1,4 @@
-/** What extensions add to the configuration of oidc-provider: members of their own, and never another's. */
+/** Members that extensions add to the configuration of oidc-provider. An extension cannot change a member of another extension or of the service. */
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import type { Extension } from '../extension.js';
 import type { ContextOf } from '../extension-context.js';
@@ -6,15 +6,15 @@ import type { ContextOf } from '../extension-context.js';
 /** Members that extensions may add names to. */
 const groups = ['features', 'routes', 'ttl'] as const;
 
-/** Features that add an endpoint and leave the service's own alone. Others change what the service's handlers answer, or need what it does not keep. */
+/** Features that only add an endpoint. Other features change the answers of the service's handlers, or need data that the service does not store. */
 const addable: readonly string[] = ['ciba'];
 
 type Configuration = Readonly<Record<string, unknown>>;
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * The configuration with what extensions add.
- * @throws ConfigError for a member that is not to be added to, and for a name that is taken, with both owners.
+ * Returns the configuration with the members that extensions add.
+ * @throws ConfigError if nobody may add to a member, or if a name has an owner already. The error names both owners.
  */
 export function withAdditions<C extends object>(configuration: C, extensions: readonly Extension[], contextOf: ContextOf): C {
   const added = { ...configuration } as Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** What functions of extensions answer, where no compiler looked: refused at the start, with the name of the extension and the member. */
+/**
+ * Checks of the values that functions of extensions return, for extensions written without a compiler. A wrong value stops the start. The error names the
+ * extension and the member.
+ */
 import { isFunction, isObject, type OptionPath, valueAt, wrong } from '../../config-problem.js';
 import { ConfigError } from '../../errors.js';
 
@@ -35,8 +38,8 @@ const forms = {
 } as const satisfies Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>>;
 
 /**
- * The value, if it is of the member's form.
- * @param within where in the member it is
+ * Returns the value if it has the member's form.
+ * @param within path of the value in the member
  * @throws ConfigError `invalid_options`
  */
 export function answered<T>(extension: string, member: keyof typeof forms, value: T, within: OptionPath = []): T {

@@ -1,4 +1,4 @@
-/** What a compiler would have said about extensions and their claim sets, for those written without one; and whether they fit together. */
+/** Checks of extensions and their claim sets, as a compiler would make them, and of conflicts between extensions. */
 
 import type { TSchema } from '@sinclair/typebox';
 import type { ClaimMapping, ClaimSet } from '../../claims/contract.js';
@@ -27,12 +27,12 @@ import type { ReportProblem } from '../work.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
-/** @param parameters of the function, as one would write them. */
+/** @param parameters of the function, as a developer would write them. */
 const callback = (parameters = 'context'): Check => [`a function: (${parameters}) => …`, isFunction];
 const isGrantTypes = (value: unknown): boolean =>
   isObject(value) && Object.entries(value).every(([name, create]) => canParseUrl(name) && isFunction(create));
 
-/** A code is that of a refusal or of a failure, and one word in a log. */
+/** Checks that each code has a status of a refusal or a failure, and is one word in a log. */
 function isErrorCodes(value: unknown): boolean {
   if (!isObject(value)) return false;
   return Object.entries(value as Readonly<Record<string, Partial<ErrorEntry> | undefined>>).every(([code, entry]) => {
@@ -109,7 +109,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   close: callback(),
 };
 
-/** What is there before the options. */
+/** Names that the service itself claims, before any option is read. */
 export interface Standard {
   readonly extensions: readonly Extension[];
   readonly claims: readonly ClaimSet[];
@@ -119,7 +119,7 @@ export interface Standard {
   readonly clientMetadata: readonly string[];
 }
 
-/** Everything that is wrong with the options `extensions`, `claims` and `claimMapping`. */
+/** Returns all problems of the options `extensions`, `claims` and `claimMapping`. */
 export function findExtensionProblems(options: unknown, standard: Standard): FoundProblems {
   const given = listAt(options, 'extensions');
   const { sets, mapping } = claimsOf(options, standard);
@@ -141,7 +141,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
   };
 }
 
-/** Identity scopes, as far as the options can be read. */
+/** Returns the identity scopes that the options declare. Leaves out options that cannot be read. */
 export function findIdentityScopes(options: unknown, standard: Standard): ReadonlySet<string> {
   const { sets, mapping } = claimsOf(options, standard);
   return identityScopes(claimScopes(sets, mapping));
@@ -175,7 +175,7 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
   ];
 }
 
-/** What an extension says is wrong with its own options. */
+/** Returns the problems that an extension reports about its own options. */
 function reportedBy(extension: object, path: OptionPath): readonly ConfigProblem[] {
   const check = valueAt(extension, ['check']);
   const problems: ConfigProblem[] = [];
@@ -194,7 +194,7 @@ function reportedBy(extension: object, path: OptionPath): readonly ConfigProblem
   return problems;
 }
 
-/** Collections and kinds of artifacts, each with what looks for problems in it. */
+/** Returns the collections and kinds of artifacts of an extension, each with the function that checks it. */
 const declaredData = (extension: object) =>
   (
     [
@@ -212,7 +212,7 @@ const isWellFormed = (extension: object): extension is Extension =>
     return value === undefined ? name !== 'name' : members[name][1](value);
   });
 
-/** Whoever goes by the name of one of the service's own would have its routes with it, and be asked in its place. */
+/** Refuses the name of one of the service's own extensions. An extension with such a name would own the other's routes, and would answer in its place. */
 const findTakenNames = (given: readonly object[], standard: readonly Extension[]): readonly ConfigProblem[] =>
   given.flatMap((extension, index) => {
     const name = valueAt(extension, ['name']);
@@ -221,7 +221,7 @@ const findTakenNames = (given: readonly object[], standard: readonly Extension[]
     return [{ path: `${at}.name`, expected: `one owner of the name ${name}`, received: `the service and ${at}` }];
   });
 
-/** What exactly one extension does. */
+/** Members that exactly one extension must have. */
 const soleMembers = [
   ['pages', 'one extension that shows pages: leave out the others, or add one'],
   ['letters', 'one extension that writes letters: leave out the others, or add one'],
@@ -234,10 +234,10 @@ const findSoleConflicts = (extensions: readonly Extension[]): readonly ConfigPro
     return [{ path: 'extensions', expected, received: owners.join(' and ') || 'none' }];
   });
 
-/** The service, as the first that claims anything. */
+/** The service, as the first owner of names. */
 const service = { name: 'the service', events: eventNames, errorCodes: errorTable };
 
-/** Everything that goes by a name of its own, or by the name of an extension, has one owner. */
+/** Returns a problem for each name that has two owners: names of extensions, and names that extensions declare. */
 const findNameConflicts = (extensions: readonly Extension[], ownMetadata: readonly string[]): readonly ConfigProblem[] =>
   sharedClaims(
     [
@@ -258,7 +258,7 @@ const findNameConflicts = (extensions: readonly Extension[], ownMetadata: readon
 
 const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value) : []);
 
-/** Objects in a list; what else may be in it has a problem of its own. */
+/** Returns the objects of a list. Other values of the list have a problem of their own. */
 const listAt = (value: unknown, name: string): readonly object[] => {
   const list = valueAt(value, [name]);
   return Array.isArray(list) ? list.filter(isObject) : [];

@@ -1,8 +1,8 @@
 /**
- * Assembly: what extensions add becomes one whole, where each part has one owner.
+ * Assembly: joins the parts that extensions add. Each part has one owner.
  *
- * Here are the parts that somebody asks for by name; `sign-in-offers` and `added-configuration` put together what all of them have a share in. `checks`
- * looks at extensions that no compiler saw, before any of this.
+ * This file holds the parts that are looked up by name. `sign-in-offers` and `added-configuration` join the parts that all extensions share. `checks` runs
+ * before them, for extensions that no compiler has checked.
  */
 
 import type { TSchema } from '@sinclair/typebox';
@@ -23,9 +23,10 @@ import { answered } from './answers.js';
 import { withoutLimits } from './carried-answers.js';
 
 /**
- * Members of the discovery document. Those that say where the service is are nobody else's: whoever changed one would lead clients elsewhere.
+ * Returns the members that extensions add to the discovery document. An extension cannot change a member that says where the service is, because that would
+ * lead clients elsewhere.
  * @param endpoints names of the protocol's endpoints
- * @throws ConfigError `extension_conflict` when two extensions add the same, or one what is the service's.
+ * @throws ConfigError `extension_conflict` if two extensions add the same member, or one adds a member of the service.
  */
 export function discoveryOf(extensions: readonly Extension[], contextOf: ContextOf, endpoints: readonly string[]): Record<string, unknown> {
   const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: Object.entries(discovery?.(contextOf(owner)) ?? {}) }));
@@ -37,8 +38,8 @@ export function discoveryOf(extensions: readonly Extension[], contextOf: Context
 }
 
 /**
- * All operations of the admin API.
- * @throws ConfigError `invalid_options` for one of the wrong form; `extension_conflict` when two have the same method and path.
+ * Returns all operations of the admin API.
+ * @throws ConfigError `invalid_options` for a malformed operation; `extension_conflict` if two have the same method and path.
  */
 export function operationsOf(extensions: readonly Extension[], contextOf: ContextOf): readonly MountedOperation[] {
   const entries: Readonly<Record<string, ErrorEntry>> = Object.assign({}, errorTable, ...extensions.map(({ errorCodes }) => errorCodes));
@@ -58,7 +59,7 @@ export function operationsOf(extensions: readonly Extension[], contextOf: Contex
   );
 }
 
-/** The admin API as the API resource that its access tokens are for. */
+/** Returns the admin API as an API resource: the audience of its access tokens. */
 export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
   id: ADMIN_API,
   version: 1,
@@ -68,12 +69,12 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
   secrets: [],
   scopes: [...new Set(operations.map(({ scope }) => scope))].sort(),
   introspects: 'own',
-  // Whatever who acts as somebody else may do, administer is none of it.
+  // An impersonator must not administer anything in the name of the user.
   impersonation: 'refuse',
   status: 'active',
 });
 
-/** What clients may be registered with here. */
+/** Returns the rules for the registration of clients. */
 export const clientRulesOf = (
   { configure, production, fapi }: { readonly configure?: unknown; readonly production: boolean; readonly fapi?: '2.0' | undefined },
   extensions: readonly Extension[],
@@ -96,7 +97,7 @@ export const clientRulesOf = (
 
 type OfEach = Pick<Extension, 'impersonation' | 'clients' | 'logoutParticipant'>;
 
-/** One thing of each extension that has it, by the extension's name; made when they are first asked for. */
+/** Returns one member of each extension that has it, by the extension's name. The members are made on first use. */
 export function byExtension<Member extends keyof OfEach>(
   extensions: readonly Extension[],
   contextOf: ContextOf,
@@ -114,7 +115,7 @@ export function byExtension<Member extends keyof OfEach>(
   };
 }
 
-/** Sign-ins with `act` as the extension that began each judges it; of an extension that is not there any more, none goes on. */
+/** Returns the rule of impersonations: each is judged by the extension that began it. If that extension is no longer installed, the impersonation ends. */
 export function impersonationRulesOf(rules: () => ReadonlyMap<string, ImpersonationRule>): ImpersonationRule {
   const ruleOf = (name: string): ImpersonationRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
   return {
@@ -123,7 +124,7 @@ export function impersonationRulesOf(rules: () => ReadonlyMap<string, Impersonat
   };
 }
 
-/** Returns the URL at which people end an impersonation: that of the first extension that has one. It is asked for after there are contexts. */
+/** Returns the URL at which people end an impersonation: the URL of the first extension that has one. Call it after the contexts exist. */
 export const endImpersonationAtOf = (extensions: readonly Extension[], contextOf: ContextOf) => (): string | undefined => {
   for (const { name, endImpersonationAt } of extensions) {
     const url = endImpersonationAt?.(contextOf(name));
@@ -132,7 +133,7 @@ export const endImpersonationAtOf = (extensions: readonly Extension[], contextOf
   return undefined;
 };
 
-/** Grant types by name, each made when it is first asked for. */
+/** Returns the grant types by name. Each is made on first use. */
 export function grantTypesOf(extensions: readonly Extension[], contextOf: ContextOf): ReadonlyMap<string, () => GrantType> {
   return new Map(
     extensions.flatMap(({ name: owner, grantTypes = {} }) =>
@@ -144,7 +145,7 @@ export function grantTypesOf(extensions: readonly Extension[], contextOf: Contex
   );
 }
 
-/** The endpoint of a name that an extension answers, made when it is first asked for; undefined where none does. */
+/** Returns the endpoint of a name that an extension answers, made on first use. Undefined if no extension answers it. */
 export function clientEndpointOf(extensions: readonly Extension[], contextOf: ContextOf): (() => ClientEndpoint) | undefined {
   const endpoint = 'backchannel_authentication';
   const owner = extensions.find(({ clientEndpoints }) => clientEndpoints?.[endpoint]);
@@ -153,11 +154,11 @@ export function clientEndpointOf(extensions: readonly Extension[], contextOf: Co
   return owner && create && (() => (made ??= answered(owner.name, 'clientEndpoints', create(contextOf(owner.name)), [endpoint])));
 }
 
-/** Forms of what seeds may give extensions, by their names. */
+/** Returns the schemas of `seed.extensions`, by the names of the extensions. */
 export const seedFormsOf = (extensions: readonly Extension[]): ReadonlyMap<string, TSchema> =>
   new Map(extensions.flatMap(({ name, seed }) => (seed ? [[name, seed.form] as const] : [])));
 
-/** The records that a seed gives extensions. */
+/** Returns the records of extensions that a seed contains. */
 export const seedPiecesOf =
   (extensions: readonly Extension[], contextOf: ContextOf) =>
   (
@@ -168,15 +169,15 @@ export const seedPiecesOf =
       seed && seeded[name] !== undefined ? seed.pieces(seeded[name], contextOf(name), { tenantId }) : [],
     );
 
-/** What writes mails: of the extension that does. */
+/** Returns the function that writes mails, of the one extension that has it. */
 export const lettersOf = (extensions: readonly Extension[], contextOf: ContextOf): WriteLetter =>
   soleOf(extensions, 'letters', ({ name, letters }) => letters?.(contextOf(name)));
 
-/** What shows pages: of the extension that does. */
+/** Returns the function that shows pages, of the one extension that has it. */
 export const pagesOf = (extensions: readonly Extension[], contextOf: ContextOf): ShowPage =>
   soleOf(extensions, 'pages', ({ name, pages }) => pages?.(contextOf(name)));
 
-/** The options were checked for one that has it. */
+/** Returns the member of the one extension that has it. The check of the options guarantees that one has it. */
 function soleOf<T>(extensions: readonly Extension[], member: keyof Extension, make: (extension: Extension) => T | undefined): T {
   const [made] = extensions.filter((extension) => extension[member] !== undefined).map(make);
   return made as T;

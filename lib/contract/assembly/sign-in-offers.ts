@@ -1,4 +1,4 @@
-/** What people can sign in by and be asked for here: put together from all extensions. */
+/** Sign-in methods and requirements of all extensions. */
 
 import type { Awaitable } from '../../awaitable.js';
 import type { SignInMeans } from '../../directory/index.js';
@@ -11,19 +11,19 @@ import { type Demand, demands, type Requirement, requirementErrors } from '../si
 import type { SignInMethod } from '../sign-in/sign-in-method.js';
 
 export interface SignInOffers {
-  /** In the order that they are asked in. */
+  /** Requirements, in the order in which people meet them. */
   requirements(): readonly Requirement[];
   serves(demand: Demand): boolean;
   readonly methods: () => readonly SignInMethod[];
-  /** The method of a provider, if there is one by now; a promise only if that has to be looked up. */
+  /** Returns the method of an identity provider, if there is one now. Returns a promise only if the method has to be looked up. */
   methodOf(idp: string, tid?: string): Awaitable<SignInMethod | undefined>;
-  /** What the policy of a tenant can count on. */
+  /** Methods and factors that the policy of a tenant can require. */
   readonly means: SignInMeans;
 }
 
 export interface FilledOffers extends SignInOffers {
   /**
-   * Asks the extensions, once their contexts are there; before that there is nothing.
+   * Asks the extensions for their methods and requirements, after their contexts exist. Before that there are none.
    * @throws ConfigError `extension_conflict` with both names; `invalid_options`.
    */
   fill(contextOf: ContextOf): Promise<void>;
@@ -87,7 +87,7 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
 }
 
 const namePattern = /^[a-z][a-z0-9-]{0,59}$/;
-/** Paths of the sign-in's own steps, and of what oidc-provider prompts for. */
+/** Names of the sign-in's own steps, and of oidc-provider's prompts. */
 const reserved = new Set(['login', 'consent', 'select_account', 'create', 'none', 'requirement']);
 
 function problemsOf(owner: string, requirement: Requirement): readonly ConfigProblem[] {
@@ -119,7 +119,7 @@ function problemsOf(owner: string, requirement: Requirement): readonly ConfigPro
   return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
 }
 
-/** What a name of `acr_values` can be. */
+/** Form of a name in `acr_values`. */
 const methodPattern = /^[!-~]{1,200}$/;
 const ownMethods = new Set(['local', 'password']);
 
@@ -137,7 +137,7 @@ function problemsOfMethod(owner: string, { name, serves, isLocal, buttons, idpOf
   return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
 }
 
-/** By `after`, and else as given. @throws ConfigError for a circle. */
+/** Sorts requirements by `after`, and keeps the given order otherwise. @throws ConfigError for a circle. */
 function ordered(given: readonly Requirement[]): readonly Requirement[] {
   const isLast = ({ after = [] }: Requirement): boolean => after.includes('*');
   const before = (one: Requirement): readonly Requirement[] =>
