@@ -1,4 +1,4 @@
-/** Short-lived records of an extension, as it declares them. */
+/** Short-lived artifacts that an extension declares. */
 import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ArtifactKind } from '../store/records/extension-artifacts.js';
@@ -8,7 +8,7 @@ const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant'];
 const MAX_SECONDS = 400 * 86_400;
 const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
 
-/** What is wrong with a kind of an extension. */
+/** Returns the problems of a kind of artifacts. */
 export function findArtifactProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const kind = value as Partial<ArtifactKind> | null;
   if (typeof kind !== 'object' || kind === null)

@@ -1,19 +1,19 @@
-/** Limits of attempts, counted on all nodes together: the service's own in one table, and how one attempt is counted. */
+/** Limits of attempts, counted by all nodes together: the table of the service's limits, and the class that counts one attempt. */
 import { IdpError } from '../errors.js';
 import type { CountedAttempt, CreateLimit, Limit, LimitRule } from './limit.js';
 
 interface AttemptLimit {
-  /** Attempts that are counted together, as the documentation has it. */
+  /** Attempts that one counter counts, in the words of the documentation. */
   readonly counts: string;
-  /** Number of attempts that are accepted, or the option of `limits` that has it. */
+  /** Number of attempts that are accepted, or the name of the option of `limits` that holds the number. */
   readonly of: number | string;
-  /** Seconds in which attempts are counted, or the option of `limits` that has them. */
+  /** Seconds in which attempts are counted, or the name of the option of `limits` that holds the seconds. */
   readonly in: number | string;
 }
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
-/** The limits that the service has. `docs/reference/options.md` lists the same rows; a test compares the two. */
+/** Limits of the service. `docs/reference/options.md` lists the same rows, and a test compares the two. */
 export const attemptLimits = {
   signInsWithName: { counts: 'failed sign-ins with one user name from one address', of: 'signInFailures', in: 'signInWindow' },
   signInsFromAddress: { counts: 'failed sign-ins from one address', of: 'signInFailuresPerAddress', in: HOUR },
@@ -45,7 +45,7 @@ export type AttemptLimitName = keyof typeof attemptLimits;
 export type AttemptLimitRules = Readonly<Record<AttemptLimitName, LimitRule>>;
 
 type Row = (typeof attemptLimits)[AttemptLimitName];
-/** The options of `limits` that the table names. */
+/** Options of `limits` that the table names. */
 type LimitOption = Exclude<Row['of'] | Row['in'], number>;
 
 /** Returns the rules of the table, with the values of the options. */
@@ -57,7 +57,7 @@ export function attemptLimitRules(options: Readonly<Record<LimitOption, number>>
 }
 
 /**
- * Returns a limit, which another extension counts apart under the same name.
+ * Returns a limit. A limit of the same name in another extension has its own counts.
  * @example
  * ```ts
  * import { type Extension, HOUR_MS, IdpError, parametersOf } from 'tenant-idp/extension';
@@ -81,11 +81,11 @@ export function attemptLimitRules(options: Readonly<Record<LimitOption, number>>
 export interface NamedLimit {
   /** Returns a limit of the service's table. */
   (name: AttemptLimitName): Limit;
-  /** Returns a limit of the extension's own, as `limit('letters', { of: 5, in: HOUR_MS })`. */
+  /** Returns a limit that the extension defines, such as `limit('letters', { of: 5, in: HOUR_MS })`. */
   (name: string, rule: LimitRule): Limit;
 }
 
-/** Returns the limits of the table by their names, and others by their rules. */
+/** Returns limits of the table by their names, and other limits by their rules. */
 export const namedLimits =
   (rules: AttemptLimitRules, create: CreateLimit): NamedLimit =>
   (name: string, rule: LimitRule = rules[name as AttemptLimitName]) =>

@@ -1,9 +1,9 @@
-/** Records of browsers: a mailed link does not prove that its bearer asked for it, so the browser that asked has a record. */
+/** Records of browsers. A mailed link does not prove that its bearer asked for it, so a record marks the browser that asked. */
 import type { Context } from 'koa';
 import type { ArtifactKind, PutArtifact } from '../store/records/extension-artifacts.js';
 import type { ExtensionContext } from './extension-context.js';
 
-/** Records that belong to one browser each. No other browser can name them. */
+/** Records of one browser. No other browser can name them. */
 export interface BrowserRecords {
   put(ctx: Context, name: string, value?: unknown, options?: PutArtifact): Promise<boolean>;
   read(ctx: Context, name: string): Promise<unknown>;

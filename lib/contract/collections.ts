@@ -1,4 +1,4 @@
-/** Durable rows of an extension, as it declares them. */
+/** Durable rows that an extension declares. */
 import type { TObject } from '@sinclair/typebox';
 import { formatPath, isFunction, isObject, type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
@@ -41,7 +41,7 @@ const ownMembers = ['id', 'version', 'tid', 'pendingEvents', 'outbox'];
 const orders: readonly Order[] = ['text', 'instant', 'number'];
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** What is wrong with a collection of an extension. */
+/** Returns the problems of a collection of an extension. */
 export function findCollectionProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const collection = value as Partial<ExtensionCollection> | null;
   if (typeof collection !== 'object' || collection === null) return [wrong(path, 'a collection, made by defineCollection', value)];
@@ -97,7 +97,7 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
 export const OWN_NAME =
   "the extension's name, a dot, and a name of lower-case letters, digits and hyphens, such as 'shop.orders' of the extension shop";
 
-/** `notes.entries` of the extension `notes`. Stores keep names that begin with `system.` to themselves. */
+/** Checks a name such as `notes.entries` of the extension `notes`. Names that begin with `system.` are reserved for stores. */
 export const isOwnName = (name: unknown, extension: unknown): boolean =>
   isText(name) &&
   isText(extension) &&

@@ -1,6 +1,6 @@
-/** Names to add to members of oidc-provider's configuration. */
+/** Names that an extension adds to members of oidc-provider's configuration. */
 export interface ConfigurationAddition {
-  /** `ciba`. */
+  /** Features, such as `ciba`. */
   readonly features?: Readonly<Record<string, object>>;
   /** Paths of the endpoints that the features add, below the issuer. */
   readonly routes?: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** What an extension gets from the service, in groups: each is an interface in `context/`, in a file of its name. */
+/** The context of an extension, in groups. Each group is an interface in `context/`, in a file of its name. */
 import type { Directory } from '../directory/index.js';
 import type { ExtensionClaims } from './context/claims.js';
 import type { ExtensionHttp } from './context/http.js';

@@ -27,23 +27,23 @@ export interface CountedAttempt {
    */
   giveBack(by?: number): Promise<void>;
   /**
-   * Runs what was counted. An attempt that throws is given back, because a failed store must not use up attempts. So a wrong guess has to be returned, not
-   * thrown.
+   * Runs the counted attempt. Gives the attempt back if it throws, because a failed store must not use up attempts. So return a wrong guess, and do not
+   * throw it.
    */
   run<Outcome>(work: () => Awaitable<Outcome>): Promise<Outcome>;
 }
 
-/** A limit, which counts each key by itself. */
+/** A limit. Each key has its own count. */
 export interface Limit {
   /**
-   * Counts an attempt. The attempt is counted before it is evaluated, so that concurrent attempts count too.
-   * @param key of what is limited, such as the id of a user and an address block
-   * @throws UnavailableError if the store cannot be reached. What may have been counted is given back when the store answers again.
+   * Counts an attempt, before the attempt is evaluated, so that concurrent attempts count too.
+   * @param key of the limited thing, such as the id of a user and an address block
+   * @throws UnavailableError if the store is unavailable. The store takes back a count that it may have recorded when it answers again.
    */
   attempt(...key: readonly string[]): Promise<CountedAttempt>;
 }
 
-/** Returns a limit. @param name of the caller's own */
+/** Returns a limit. @param name chosen by the caller */
 export type CreateLimit = (name: string, rule: LimitRule) => Limit;
 
 type CountAttempts = (counter: string, window: number, by?: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;

@@ -1,29 +1,28 @@
-/** Pages on which signed-in people change something of their own: each takes a recent sign-in, by the pages and rules of every other. */
+/** Pages on which signed-in people change data of their own account. Each requires a recent sign-in, and all follow the same rules. */
 import type { Context } from 'koa';
 import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 
 export interface OwnPage {
-  /** The application that people sign in to: for `clients` of the extension. To them it has the name of the host. */
+  /** The internal client that people sign in to, for `clients` of the extension. Pages show it under the name of the host. */
   readonly clients: InternalClients;
   /**
-   * Who is signed in here in person. Undefined once something else was shown: a sign-in, or a page that says that nobody does this in the name of
-   * somebody else.
-   * @param next where the browser is to go on from a sign-in.
-   * @param changes whether the sign-in has to be one that {@link OwnPage.mayChange}. @default true
+   * Returns the sign-in of the person. Undefined if another page was shown: a sign-in, or the page that says that an impersonator cannot do this.
+   * @param next path to return to after a sign-in.
+   * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. @default true
    */
   present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
-  /** Whether somebody signed in here recently enough. */
+  /** Whether the sign-in is recent enough. */
   isRecent(here: BrowserSignIn): boolean;
-  /** Whether the sign-in is recent enough, and proved the second factor of a user who has one. */
+  /** Whether the sign-in is recent enough, and proved the second factor if the user has one. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in. With `here`, to a recent one of that account, with the second factor of a user who has one.
-   * @param next comes back with {@link OwnPage.returned}.
+   * Sends the browser to a sign-in. With `here`, to a recent sign-in of that account, with the second factor if the user has one.
+   * @param next path that {@link OwnPage.returned} returns.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
-  /** Where the browser is to go on from the sign-in; undefined where nobody signed in. To be called at `<path>/return`. */
+  /** Returns the path to continue at after the sign-in; undefined if the person did not sign in. Call it at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
 }
 
@@ -33,26 +32,28 @@ export interface OwnPageState {
 }
 
 /**
- * @param id of the application: the extension's name, a colon, and a name.
+ * Makes the parts of such a page.
+ * @param id of the internal client: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: the page changes nothing, and takes any complete sign-in
- * @param changesSignIn whether the page changes something of the account, and so asks for the second factor of a user who has one. @default true with `recentSeconds`
+ * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: the page changes nothing, and accepts any complete sign-in
+ * @param changesSignIn whether the page changes how the person signs in, and so requires the second factor of a user who has one. @default true with
+ * `recentSeconds`
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet, shownName } from 'tenant-idp/extension';
  *
  * const RECENT_SECONDS = 600;
  * export const nickname: Extension = {
- *   name: 'nickname',
- *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
- *   routes(router, context) {
- *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
- *     router.get('/nickname', async (ctx) => {
- *       const here = await own.present(ctx, '/nickname');
- *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
- *     });
- *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await own.returned(ctx)) ?? '/nickname')));
- *   },
+ * name: 'nickname',
+ * clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
+ * routes(router, context) {
+ * const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
+ * router.get('/nickname', async (ctx) => {
+ * const here = await own.present(ctx, '/nickname');
+ * if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
+ * });
+ * router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await own.returned(ctx)) ?? '/nickname')));
+ * },
  * };
  * ```
  */

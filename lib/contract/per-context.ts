@@ -1,4 +1,4 @@
-/** What several members of an extension share, though each gets the context alone. */
+/** Parts of an extension that several of its members share. */
 import type { ExtensionContext } from './extension-context.js';
 
 /**

@@ -83,8 +83,8 @@ export interface PostForm<Opened> {
 }
 
 /**
- * What became of the form of a mailed link. `used`: the link was used, and the browser is sent by GET to the page that says so. `over`: the link was used or
- * expired in the meantime, and its page says so. Nothing: the request is answered.
+ * Outcome of the form of a mailed link. `used`: the link was used, and the browser is redirected to the page that says so. `over`: the link was used
+ * elsewhere or has expired, and its page says so. Nothing: the request is answered.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answered the request returns nothing
 export type LinkOutcome = 'used' | 'over' | void;

@@ -1,4 +1,4 @@
-/** Formats of texts that schemas name. To typebox every value of an unknown format is wrong, so a schema with one is refused when the service starts. */
+/** Formats of texts that schemas name. Typebox rejects every value of an unknown format, so the start fails for a schema with one. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../errors.js';
 import { canParseUrl } from '../text/can-parse-url.js';
@@ -8,7 +8,7 @@ type Check = (text: string) => boolean;
 
 const isDate: Check = (text) => {
   const instant = Date.parse(`${text}T00:00:00Z`);
-  // Some days that are in no calendar have an instant.
+  // `Date` accepts some days that no calendar has.
   return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(`${text}T`);
 };
 
@@ -27,18 +27,18 @@ for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(nam
 /** Members of a schema that hold values. */
 const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
 
-/** Members of a schema whose own members are schemas by names that anybody chose: a property may be called `default`. */
+/** Members of a schema whose own members are schemas by arbitrary names: a property may be called `default`. */
 const named: readonly string[] = ['properties', 'patternProperties'];
 
 const formatsIn = (schema: object): readonly string[] =>
   Object.entries(schema).flatMap(([name, member]) => {
-    // That of a number is an annotation, which nothing checks.
+    // The format of a number is an annotation, which nothing checks.
     if (name === 'format' && typeof member === 'string') return Reflect.get(schema, 'type') === 'string' ? [member] : [];
     if (typeof member !== 'object' || member === null || values.includes(name)) return [];
     return named.includes(name) ? Object.values(member as Readonly<Record<string, object>>).flatMap(formatsIn) : formatsIn(member);
   });
 
-/** Schemas whose formats are all known: most are constants of a module, and each instance asks again when it starts. */
+/** Schemas whose formats are all known. Most schemas are constants of a module, and each instance checks them again at its start. */
 const checked = new WeakSet<TSchema>();
 
 /** Returns a problem with the schema at `path` if it names an unregistered format. Other checks refuse a value that is not a schema. */

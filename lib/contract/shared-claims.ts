@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../errors.js';
 
-/** One problem, with both names, for each thing that two of them claim. */
+/** Returns a problem, with both names, for each claim that two owners make. */
 export function sharedClaims<Item extends { readonly owner: string }>(
   items: readonly Item[],
   claimsOf: (item: Item) => readonly string[],

@@ -1,76 +1,76 @@
-/** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
+/** Work of an extension outside requests: deliveries, jobs, sealed values, health. */
 import type { JsonWebKeyInput } from 'node:crypto';
 import type { Awaitable } from '../awaitable.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Delivery } from '../store/records/records.js';
 
-/** Tells of something that is wrong with the options of an extension. `path` is within the extension: `['retries']`. */
+/** Reports a problem of the extension's options. `path` is within the extension: `['retries']`. */
 export type ReportProblem = (
   problem: { readonly path?: readonly (string | number)[] } & Pick<ConfigProblem, 'expected' | 'received'>,
 ) => void;
 
-/** What is wrong with an extension, that stops nobody else. */
+/** A problem of one extension. The others continue. */
 export interface ExtensionProblem {
-  /** A stable name for what is wrong. */
+  /** A stable code of the problem. */
   readonly code: string;
-  /** What it is wrong with, such as the id of a row. @default '' */
+  /** Id of the affected thing, such as a row. @default '' */
   readonly id?: string;
 }
 
-/** Takes what was delivered, at least once: what it rejects is delivered again, after 5 seconds, 30 seconds, and so on for about eight hours. */
+/** Handles a delivery, at least once. A delivery that it rejects is retried after 5 seconds, 30 seconds, and so on for about eight hours. */
 export type DeliveryHandler = (delivery: Pick<Delivery, 'id' | 'data' | 'attempts'>) => Promise<void>;
 
-/** A kind of deliveries that is tried again at times of its own. */
+/** A kind of deliveries with its own times of retries. */
 export interface DeliveryKind {
   readonly take: DeliveryHandler;
-  /** Seconds before the second attempt, the third …, 1 to 86400 each; after the last, a delivery is among `directory.deliveries.dead()`. */
+  /** Seconds before the second attempt, the third …, 1 to 86400 each. After the last attempt, the delivery is in `directory.deliveries.dead()`. */
   readonly retryAfterSeconds: readonly number[];
 }
 
 /** One round of a job. */
 export interface JobRound {
-  /** Aborted when the service closes, or another node may have taken over. */
+  /** Aborted when the service closes, or when another node may have taken the job over. */
   readonly signal: AbortSignal;
   /**
-   * Whether nobody works on the row here, and it is not left alone because it failed. With a `version`, a change of the row ends the time that it is left
-   * alone.
+   * Whether this node may work on the row: no work on it runs here, and it is not set aside after a failure. With a `version`, a change of the row ends the
+   * time that it is set aside.
    */
   isReady(row: { readonly id: string; readonly version?: number }): boolean;
-  /** Whether as many rows are worked on as `atOnce` of the job allows. */
+  /** Whether the job works on as many rows as its `atOnce` allows. */
   isFull(): boolean;
   /**
-   * Begins to work on a row that is ready, beside the round, as soon as a place is free. A row whose work rejects is logged once, and left alone for longer
-   * each time until it succeeds; `health()` names it.
-   * @returns whether the work began
+   * Starts work on a row that is ready, outside the round, as soon as there is room. A row whose work rejects is logged once, and set aside for longer each
+   * time until it succeeds. `health()` names the row.
+   * @returns whether the work started
    */
   attempt(row: { readonly id: string; readonly version?: number }, work: () => Promise<void>): Promise<boolean>;
 }
 
-/** Work that comes round, on one node at a time. */
+/** Periodic work, on one node at a time. */
 export interface Job {
-  /** The extension's name, a dot, and a name of its own: `notes.reminders`. */
+  /** The extension's name, a dot, and a name: `notes.reminders`. */
   readonly name: string;
-  /** Seconds from one round to the next, 1 to 86400; a round that takes longer delays the next. */
+  /** Seconds from one round to the next, 1 to 86400. A round that takes longer delays the next. */
   readonly intervalSeconds: number;
-  /** Rows that {@link JobRound.attempt} works on at the same time, at most. @default 1 */
+  /** Maximum rows that {@link JobRound.attempt} works on at the same time. @default 1 */
   readonly atOnce?: number;
-  /** Does one round. A round that throws is logged once until one succeeds, and the next round comes nevertheless. */
+  /** Runs one round. Failures are logged once until a round succeeds, and the next round runs anyway. */
   run(round: JobRound): Awaitable<void>;
 }
 
 /** Values of one purpose, encrypted and hashed under the service's keys (`keys.encryption`). */
 export interface Seal {
-  /** Encrypts a value of a record: it opens for the same purpose and record alone. */
+  /** Encrypts a value of a record. Only the same purpose and record can decrypt it. */
   seal(record: string, value: string): string;
-  /** @throws IdpError `undecipherable` when the text was altered, belongs elsewhere, or its key is gone. */
+  /** Decrypts a value. @throws IdpError `undecipherable` if the text was altered, belongs to another purpose or record, or its key is missing. */
   open(record: string, sealed: string): string;
-  /** Whether it was sealed under the newest key; one that was not is due to be sealed again. */
+  /** Whether the value was encrypted under the newest key. Otherwise encrypt it again. */
   isCurrent(sealed: string): boolean;
-  /** Keyed hashes of a value (HMAC-SHA-256, base64url), under each key, newest first: give out or keep the first, take any. */
+  /** Returns keyed hashes of a value (HMAC-SHA-256, base64url), one for each key, newest first. Store or send the first, and accept any. */
   hashes(value: string): readonly [string, ...string[]];
 }
 
-/** A signature over bytes, as JWS has it, and the key that verifies it. @see RFC 7518 §3.3, §3.4 */
+/** A signature over bytes, in the form of JWS, with the key that verifies it. @see RFC 7518 §3.3, §3.4 */
 export interface Signature {
   readonly kid: string;
   readonly alg: 'RS256' | 'ES256';

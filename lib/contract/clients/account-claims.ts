@@ -4,21 +4,25 @@ import type { Account } from '../../directory/index.js';
 import type { SignedIn } from '../sign-in/requirement.js';
 import type { Caller } from './caller.js';
 
-/** Pseudonyms of users, one for each sector: two sectors cannot compare theirs. No client has those of an extension's sector. */
+/** Pseudonyms of users, one for each sector, so that two sectors cannot compare theirs. No client gets the pseudonyms of an extension's sector. */
 export interface ExtensionPseudonyms {
-  /** @param sector begins with the extension's name and a space, dot or colon; for another one, both throw a TypeError. @param oid the user's id */
+  /**
+   * Returns the pseudonym of a user.
+   * @param sector the extension's name, then a space, dot or colon, then any text. Both methods throw a TypeError for another sector.
+   * @param oid the user's id
+   */
   of(sector: string, oid: string): string;
-  /** The id behind one; undefined for what cannot be one. One of another sector becomes an id that nobody has. */
+  /** Returns the user id behind a pseudonym; undefined for a malformed one. A pseudonym of another sector gives an id that no user has. */
   oidOf(sector: string, pseudonym: string): string | undefined;
 }
 
-/** Claims as callers get them; without a caller, and to an API resource, ids are what they are. */
+/** Claims as a caller gets them. Without a caller, and for an API resource, ids are not replaced by pseudonyms. */
 export interface AccountClaims {
   /** Identity scopes: `openid`, and those that grant claims. */
   readonly scopes: ReadonlySet<string>;
   /**
-   * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
-   * @param viewer as whom ids are written. @default the caller
+   * Returns `sub`, `tid`, `oid` if it is issued, and the current claims of these scopes.
+   * @param viewer the caller whose pseudonyms replace ids. @default the caller
    * @throws UnavailableError `claims_unavailable`
    */
   about(
@@ -28,15 +32,15 @@ export interface AccountClaims {
     caller?: Caller,
     viewer?: Caller,
   ): Promise<Record<string, unknown>>;
-  /** All that are served, with where they may go. */
+  /** All claims that the service serves, with their targets. */
   readonly declared: readonly DeclaredClaim[];
   /**
-   * The claims of these names that may go to the target, and of `sub`, `oid`, `tid` and `act` those that are among the names. Linked accounts are told of
-   * where the client may know of their tenants.
-   * @param client the id of the client, or of an `InternalClient`. @default none: what is told is not limited
-   * @param signIn what claims may say of the sign-in
+   * Returns the claims of these names that the target may get, and those of `sub`, `oid`, `tid` and `act` that are among the names. Linked accounts are
+   * included only if the client may know their tenants.
+   * @param client id of the client, or of an `InternalClient`. @default none: no limit by client
+   * @param signIn the sign-in that claims may describe
    * @throws UnavailableError `claims_unavailable`
-   * @throws TypeError for a client that there is not
+   * @throws TypeError for an unknown client
    */
   named(
     account: Account,
@@ -45,8 +49,8 @@ export interface AccountClaims {
     client?: string,
     signIn?: SignedIn,
   ): Promise<Record<string, unknown>>;
-  /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  /** Returns the user id for an identifier that the viewer got. A pairwise client got a pseudonym. Undefined for a malformed identifier. */
   userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
-  /** What the viewer is given for a user id. */
+  /** Returns the identifier of a user for the viewer: the user id, or the pseudonym of a pairwise client. */
   identifierOf(userId: string, viewer?: Caller): Promise<string>;
 }

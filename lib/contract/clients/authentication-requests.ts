@@ -1,94 +1,94 @@
-/** Authentication requests of decoupled sign-in (CIBA), as a host sees them in process. */
+/** Authentication requests of decoupled sign-in (CIBA), as host code sees them. */
 import type { Attribution } from '../../events.js';
 
-/** What a client asks a person to approve. */
+/** An authentication request: a client asks a person to approve a sign-in on another device. */
 export interface AuthenticationRequest {
-  /** Names the request; the client's `auth_req_id` cannot be had from it. */
+  /** Id of the request. The client's `auth_req_id` cannot be derived from it. */
   readonly id: string;
-  /** The user. */
+  /** Id of the user. */
   readonly oid: string;
   readonly tid: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** As the client sent them: `idp:`, `tenant:`, `mfa`. */
+  /** `acr_values` as the client sent them: `idp:`, `tenant:`, `mfa`. */
   readonly acrValues?: string;
   readonly bindingMessage?: string;
   readonly messageFormat: 'plaintext' | 'simpleMarkdownV1';
-  /** Who began: the user, or the relying party without being asked. */
+  /** The party that began: the user, or the relying party without a request of the user. */
   readonly initiator: 'user' | 'RP';
-  /** Language tags, the first wanted most. */
+  /** Language tags, the preferred one first. */
   readonly uiLocales?: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  /** `replaced`: by another of the same client. `expired`: nobody answered in time. */
+  /** `replaced`: the same client sent a newer request. `expired`: the person did not answer in time. */
   readonly state: 'pending' | 'approved' | 'denied' | 'replaced' | 'expired';
   readonly decidedAt?: Date;
-  /** Who made it happen, as events have it. */
+  /** Attribution of the decision, as events have it. */
   readonly decidedBy?: Attribution;
   readonly denial?: DenialReason;
-  /** Whether its client waits for a notification. */
+  /** Whether the client gets a notification (ping mode). */
   readonly isPing: boolean;
 }
 
-/** Why a request was denied: by the person, by the person who knows nothing of it, or because the host said so. */
+/** Reason of a denial: the person declined, the person does not recognise the request, or the host denied it. */
 export type DenialReason = 'declined' | 'unrecognised' | 'host';
 
-/** How a person who approves proved who they are. */
+/** Proof of identity of the person who approves. */
 export interface Approver {
-  /** The user: nobody approves for somebody else. */
+  /** Id of the user. Only the user of the request can approve it. */
   readonly oid: string;
-  /** `pwd` or `external`, and `mfa` where a second factor was proven. */
+  /** `pwd` or `external`, and `mfa` if a second factor was proven. */
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
-  /** When they did, in seconds since the epoch. */
+  /** Time of the proof, in seconds since the epoch. */
   readonly authTime: number;
-  /** When members of `amr` were proven that joined later, in seconds since the epoch. */
+  /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
-  /** The sign-in method, where it is neither the password nor called as its `idp`. */
+  /** The sign-in method, if it is not the password and its name differs from `idp`. */
   readonly method?: string;
-  /** As in `SignedIn`: pass it on from the sign-in that approves. */
+  /** As in `SignedIn`. Pass it on from the sign-in that approves. */
   readonly used?: string;
-  /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user */
+  /** Id of the user whose credential was used. @default the parent of a linked account, else the user */
   readonly owner?: string;
-  /** The name of the session of the sign-in. */
+  /** Name of the session of the sign-in. */
   readonly session?: string;
-  /** Who acts as the user: such a sign-in approves nothing. */
+  /** The impersonator. An impersonated user approves nothing. */
   readonly act?: object;
 }
 
-/** What became of an attempt to decide. `request` is as it is now. */
+/** Outcome of an attempt to decide a request. `request` is its current state. */
 export type RequestDecision =
-  /** Decided by this call. */
+  /** This call decided the request. */
   | { readonly outcome: 'decided'; readonly request: AuthenticationRequest }
-  /** Somebody was faster, or time was: `request.state` tells. */
+  /** The request was decided before, or has expired. See `request.state`. */
   | { readonly outcome: 'over'; readonly request: AuthenticationRequest }
-  /** There is no such request, or its user may not sign in any more. */
+  /** The request is unknown, or its user may no longer sign in. */
   | { readonly outcome: 'unknown' }
-  /** It is somebody else's request, or who approves acts as the person. */
+  /** The request belongs to another user, or the approver impersonates the user. */
   | { readonly outcome: 'not-theirs' }
-  /** The sign-in is not of the kind, or the strength, that the request or the tenant asks for. */
+  /** The sign-in lacks the method or the strength that the request or the tenant requires. */
   | { readonly outcome: 'insufficient'; readonly request: AuthenticationRequest }
-  /** The client may not sign the person in any more. */
+  /** The client may no longer sign this user in. */
   | { readonly outcome: 'not-allowed'; readonly request: AuthenticationRequest };
 
-/** Approval by the host's own means, such as its app. The pages of the service use the same. */
+/** Decisions about authentication requests by host code, such as the host's own app. The pages of the service use the same methods. */
 export interface AuthenticationRequests {
-  /** Requests of a user that wait for an answer, the newest first. */
+  /** Returns the pending requests of a user, newest first. */
   pendingOf(oid: string): Promise<readonly AuthenticationRequest[]>;
-  /** A request in whatever state, until ten minutes after its end. Undefined once its user was signed out everywhere, disabled or erased. */
+  /** Returns a request in any state, until ten minutes after its end. Undefined after its user was signed out everywhere, disabled or erased. */
   read(id: string): Promise<AuthenticationRequest | undefined>;
-  /** Approves a request in the name of its user. Person, tenant, client, strength of the sign-in and time are asked anew here. */
+  /** Approves a request for its user. Checks person, tenant, client, strength of the sign-in and time again. */
   approve(id: string, approver: Approver, by?: Attribution): Promise<RequestDecision>;
-  /** Denies a request. The caller sees to it that it is the user who does, or the host. */
+  /** Denies a request. The caller has to make sure that the user or the host denies it. */
   deny(id: string, why?: DenialReason, by?: Attribution): Promise<RequestDecision>;
 }
 
-/** A request to sign in, for the person's device. */
+/** Notification of an authentication request, for the person's device. */
 export interface CibaNotification {
-  /** Names the request; what `ciba.approve` and `ciba.deny` of the service take. */
+  /** Id of the request, for `ciba.approve` and `ciba.deny` of the service. */
   readonly id: string;
-  /** The page where the person answers. It asks them to sign in, and shows the request to nobody else. */
+  /** URL of the page on which the person answers. The page requires a sign-in, and shows the request only to its user. */
   readonly url: string;
   /** The user, and their tenant. */
   readonly oid: string;
@@ -98,13 +98,13 @@ export interface CibaNotification {
   readonly familyName?: string;
   readonly email?: string;
   readonly phoneNumber?: string;
-  /** Who asks. */
+  /** Id and name of the client that asks. */
   readonly clientId: string;
   readonly clientName: string;
-  /** As the client sent it: text of somebody else, which is to be compared and not to be trusted. */
+  /** Message as the client sent it. The person compares it. Do not trust it, because the client wrote it. */
   readonly bindingMessage?: string;
   readonly bindingMessageFormat: 'plaintext' | 'simpleMarkdownV1';
-  /** Who began: the person, or the relying party by itself. */
+  /** The party that began: the user, or the relying party without a request of the user. */
   readonly callInitiator: 'user' | 'RP';
   /** The request's `acr_values`. */
   readonly acrValues?: string;

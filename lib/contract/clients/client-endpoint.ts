@@ -1,8 +1,8 @@
 /**
- * What clients ask for, and extensions answer once a client has authenticated.
+ * Requests of clients that extensions answer after the client authenticated.
  *
- * This file is an endpoint at which clients authenticate as at the token endpoint, `grant-type` a grant at the token endpoint, `authentication-requests`
- * what a client asks a person to approve elsewhere.
+ * This file declares an endpoint at which clients authenticate as at the token endpoint. `grant-type` declares a grant at the token endpoint.
+ * `authentication-requests` declares the requests that a person approves on another device.
  */
 import type { Context } from 'koa';
 import type { Awaitable } from '../../awaitable.js';
@@ -10,38 +10,41 @@ import type { Account } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { GrantRefusal } from './grant-type.js';
 
-/** A JWT that tells whose account is meant. */
+/** The account that a JWT in a hint names. */
 export type HintedAccount =
-  /** `account` is undefined where there is none, or none that may be told of here. */
+  /** `account` is undefined if there is no such account, or if this client must not learn of it. */
   | { readonly account: Account | undefined }
-  /** It is not a JWT of the kind, or not for this client; `isExpired`: it was, until its time was over. */
+  /** The JWT is not of this kind, or not for this client. `isExpired`: the JWT was valid and has expired. */
   | { readonly problem: string; readonly isExpired?: true };
 
 /** A request of a client that authenticated and is registered for the endpoint's grant type. */
 export interface ClientRequest {
   readonly ctx: Context;
   readonly client: Client;
-  /** Those that the endpoint names, as far as they came; each occurs once. What the request object says is among them. */
+  /** Parameters that the endpoint names and the request has, including those of the request object. Each occurs once. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The user id behind what this client was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  /** Returns the user id for an identifier that this client got. A pairwise client got a pseudonym. Undefined for a malformed identifier. */
   userIdOf(identifier: string): string | undefined;
-  /** Whom an ID token is about that was issued to this client, also when it has expired: by its `oid ?? sub`. */
+  /** Returns the account of an ID token that this client got, by `oid ?? sub`. The ID token may have expired. */
   accountOfIdToken(token: string): Promise<HintedAccount>;
-  /** Whom a `login_hint_token` of this client, or of the service, names; it counts once. @param tids tenants that may be meant; absent: all */
+  /**
+   * Returns the account that a `login_hint_token` of this client, or of the service, names. The token can be used once. @param tids ids of tenants that the
+   * account may be in. @default all tenants
+   */
   accountOfHintToken(token: string, tids: readonly string[] | undefined): Promise<HintedAccount>;
 }
 
 export interface ClientEndpoint {
-  /** Clients are registered for it; others are answered `unauthorized_client`. */
+  /** Grant type that clients have to be registered for. Other clients get `unauthorized_client`. */
   readonly grantType: string;
-  /** Names of its parameters. What else comes is ignored. */
+  /** Names of the endpoint's parameters. Other parameters are ignored. */
   readonly parameters: readonly string[];
-  /** Called before anything of the request is read or fetched. @throws IdpError as {@link ClientEndpoint.answer} does. */
+  /** Called before the service reads the request or fetches anything for it. @throws IdpError as {@link ClientEndpoint.answer} does. */
   readonly admit?: (client: Client) => Awaitable<void>;
   /**
-   * Called once for each request. Requests by POST, and by GET with parameters in the query for clients that authenticate by header. A request object
-   * (`request`, `request_uri`) was verified and counted as used.
-   * @throws IdpError with a status below 500, which is answered as an error of OAuth.
+   * Answers a request. Called once for each request by POST, and by GET with parameters in the query if the client authenticates by a header. The service
+   * has verified the request object (`request`, `request_uri`) and marked it as used.
+   * @throws IdpError with a status below 500, which becomes an OAuth error.
    */
   answer(request: ClientRequest): Awaitable<Readonly<Record<string, unknown>> | GrantRefusal>;
 }

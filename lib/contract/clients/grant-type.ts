@@ -1,4 +1,4 @@
-/** A grant type of an extension: what its client shows is the extension's to judge, tokens are the service's to mint. */
+/** A grant type of an extension. The extension checks the grant, and the service issues the tokens. */
 import type { Context } from 'koa';
 import type { Awaitable } from '../../awaitable.js';
 import type { Client } from '../../store/records/records.js';
@@ -7,57 +7,58 @@ import type { Client } from '../../store/records/records.js';
 export interface GrantRequest {
   readonly ctx: Context;
   readonly client: Client;
-  /** Those that the grant type names, as far as they came. */
+  /** Parameters that the grant type names and the request has. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The sign-in that tokens speak of. */
+/** The sign-in that the issued tokens describe. */
 export interface GrantedSignIn {
-  /** The user. */
+  /** Id of the user. */
   readonly oid: string;
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
-  /** When the user proved who they are, in seconds since the epoch. What voids sign-ins of before voids this one. */
+  /** Time of the user's proof, in seconds since the epoch. Whatever revokes sign-ins before a time applies to this one too. */
   readonly authTime: number;
-  /** The sign-in method, where it is neither the password nor called as its `idp`. */
+  /** The sign-in method, if it is not the password and its name differs from `idp`. */
   readonly method?: string;
-  /** As in `SignedIn`: pass it on from the sign-in that granted. */
+  /** As in `SignedIn`. Pass it on from the sign-in that granted. */
   readonly used?: string;
-  /** The user whose credential the sign-in rests on. @default the parent of a linked account, else the user. With `act`, of the impersonator's account. */
+  /** Id of the user whose credential was used. @default the parent of a linked account, else the user. With `act`, of the impersonator's account. */
   readonly owner?: string;
-  /** The name of the session of the sign-in. */
+  /** Name of the session of the sign-in. */
   readonly session?: string;
-  /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
+  /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
-  /** When what is granted began, in seconds since the epoch: without `offline_access` it lasts as long as a session from then on. @default `authTime` */
+  /** Start of the grant, in seconds since the epoch. Without `offline_access`, the grant lasts as long as a session from then on. @default `authTime` */
   readonly startedAt?: number;
-  /** Those that were granted. The client gets of them what it may have, and, where it needs consent, what the user allowed it. */
+  /** Granted scopes. The client gets only scopes that it may have and, if it requires consent, that the user allowed. */
   readonly scopes: readonly string[];
   readonly nonce?: string;
-  /** What the client asked for: whatever it is, the ID token then says in `acr` the level that was reached. */
+  /** `acr_values` that the client sent. The ID token states the reached level in `acr`, whatever was requested. */
   readonly acrValues?: string;
-  /** Who acts as the user. @see RFC 8693 §4.1 */
+  /** The impersonator. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** No token lives longer. @default the absolute lifetime of sessions */
+  /** Time at which all tokens end. @default the absolute lifetime of sessions */
   readonly endsAt?: Date;
-  /** `false`: no refresh token, and no `offline_access`. */
+  /** `false`: the client gets neither a refresh token nor `offline_access`. */
   readonly offline?: false;
 }
 
 /** @see RFC 6749 §5.2 */
 export interface GrantRefusal {
-  /** The OAuth error code; answered 400. */
+  /** The OAuth error code. The response has status 400. */
   readonly error: string;
   readonly description?: string;
 }
 
 export interface GrantType {
-  /** Names of its parameters; each may occur once. What else comes is ignored. */
+  /** Names of the grant's parameters. Each may occur once. Other parameters are ignored. */
   readonly parameters: readonly string[];
   /**
-   * Called once for each request. What is good once is spent here, before it answers (`artifact(…).take`): a request that fails after it has spent it.
-   * @throws IdpError, which is answered with its status: `invalid_request` for 400, its own code for what else is below 500.
+   * Checks the grant. Called once for each request. Consume one-time values here, before it returns (`artifact(…).take`): a request that fails afterwards
+   * has consumed them.
+   * @throws IdpError, which is answered with its status: `invalid_request` for 400, its own code for another status below 500.
    */
   exchange(request: GrantRequest): Awaitable<GrantedSignIn | GrantRefusal>;
 }

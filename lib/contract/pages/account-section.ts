@@ -1,4 +1,4 @@
-/** What people find on the page of their account: the pages on which they change something of their own. */
+/** Sections of the account page: links to pages on which people change data of their own account. */
 import { formatPath } from '../../config-problem.js';
 import type { ConfigProblem } from '../../errors.js';
 import { sharedClaims } from '../shared-claims.js';
@@ -6,12 +6,12 @@ import type { AdditionHost, ExtensionTexts } from './page-additions.js';
 
 /** A section of the account page. */
 export interface AccountSection {
-  /** What it is: `factors`. Each is there once. */
+  /** Name, such as `factors`. No two sections have the same. */
   readonly name: string;
-  /** Keys of the extension's `texts`: the title of its page, and what people do there. */
+  /** Keys of the extension's `texts`: the title of the page, and what people do there. */
   readonly title: string;
   readonly summary: string;
-  /** The URL of its page; undefined where there is none. */
+  /** Returns the URL of the page; undefined if there is none. */
   readonly href: (host: AdditionHost) => string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface WithSections {
   readonly accountSections?: readonly AccountSection[];
 }
 
-/** Sections whose words are not there. */
+/** Returns a problem for each section whose texts are missing. */
 export const findSectionProblems = ({ name, texts, accountSections = [] }: WithSections): readonly ConfigProblem[] =>
   accountSections.flatMap((section) =>
     (['title', 'summary'] as const)
@@ -32,7 +32,7 @@ export const findSectionProblems = ({ name, texts, accountSections = [] }: WithS
       })),
   );
 
-/** Sections that two extensions have. */
+/** Returns a problem for each section that two extensions have. */
 export const findSectionConflicts = (extensions: readonly WithSections[]): readonly ConfigProblem[] =>
   sharedClaims(
     extensions.flatMap(({ name: owner, accountSections = [] }) => accountSections.map(({ name }) => ({ owner, name }))),

@@ -1,10 +1,10 @@
-/** A mail of an extension, in the look of the pages: what it says, and not how. */
+/** A mail of an extension: its content. The extension with the pages draws it. */
 
 import type { Locale } from '../../display/locales.js';
 import type { Client, Tenant } from '../../store/records/records.js';
 import type { Text } from './view.js';
 
-/** A mail, ready to be sent. It loads nothing from elsewhere. */
+/** A mail, ready to be sent. It loads nothing from other hosts. */
 export interface MailMessage {
   readonly to: string;
   readonly subject: string;
@@ -12,17 +12,17 @@ export interface MailMessage {
   readonly text: string;
   /** The same as HTML. */
   readonly html: string;
-  /** The language that it is written in. */
+  /** Language of the mail. */
   readonly locale: Locale;
-  /** What it is about: `invitation` … */
+  /** Kind of the mail: `invitation` … */
   readonly kind: string;
-  /** The tenant that it is sent for. */
+  /** Id of the tenant that the mail is sent for. */
   readonly tid: string;
-  /** The client that it is sent for. */
+  /** Id of the client that the mail is sent for. */
   readonly clientId?: string;
 }
 
-/** Whose look a page or a mail has: the client's, else the tenant's. */
+/** Source of the look of a page or a mail: the client, else the tenant. */
 export interface Look {
   readonly client?: Client;
   readonly tenant?: Tenant;
@@ -31,14 +31,14 @@ export interface Look {
 /** @typeParam Words as the extension gives them, or in the mail's language. */
 export type LetterPart<Words = Text> =
   | { readonly part: 'text'; readonly text: Words }
-  /** In smaller letters. */
+  /** Text in smaller letters. */
   | { readonly part: 'note'; readonly text: Words }
-  /** Leads to an absolute URL. */
+  /** A link to an absolute URL. */
   | { readonly part: 'button'; readonly text: Words; readonly href: string };
 
 export interface Letter {
   readonly to: string;
-  /** What it is about, for the host: `invitation` … */
+  /** Kind of the letter, for the host: `invitation` … */
   readonly kind: string;
   readonly tid: string;
   readonly clientId?: string;
@@ -48,13 +48,13 @@ export interface Letter {
   readonly parts: readonly LetterPart[];
 }
 
-/** Writes a letter in its language and look. It loads nothing from elsewhere. */
+/** Writes a letter in its language and look. The mail loads nothing from other hosts. */
 export type WriteLetter = (letter: Letter, look: Look) => MailMessage;
 
 export interface Mail {
   /**
-   * Hands a letter to the host's mail: call it in a handler of `deliveries`, which tries again what it rejects.
-   * @throws Error when the mail was not taken within 30 seconds, or the address got five in the last hour.
+   * Gives a letter to the host's mail. Call it in a handler of `deliveries`, which retries a letter that it rejects.
+   * @throws Error if the host does not take the mail within 30 seconds, or if the address got five mails in the last hour.
    */
   send(letter: Letter): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Words and links that extensions add to the pages of every sign-in, and the catalogues that they come from. */
+/** Texts and links that extensions add to the pages of every sign-in, and the catalogues of texts. */
 import type { Awaitable } from '../../awaitable.js';
 import { formatPath } from '../../config-problem.js';
 import { type Locale, locales } from '../../display/locales.js';
@@ -9,7 +9,7 @@ import type { Interaction } from '../sign-in/interaction.js';
 /** The part of an extension's context that the links of additions and sections get. */
 export interface AdditionHost {
   readonly service: {
-    /** Prefix of the paths that are the service's own and not the protocol's. */
+    /** Prefix of the service's own paths, as opposed to those of the protocol. */
     readonly own: string;
     /** Returns the absolute URL of a path below the issuer. */
     url(path: string): string;
@@ -20,25 +20,25 @@ export interface AdditionHost {
   };
 }
 
-/** A text, or a link, on the pages of a sign-in. */
+/** A text or a link on the pages of a sign-in. */
 export interface PageAddition {
-  /** What it is: `privacy`, `help`. Each is there once. */
+  /** Name, such as `privacy` or `help`. No two additions have the same. */
   readonly name: string;
   /** A key of the extension's `texts`. */
   readonly text: string;
-  /** Makes it a link: an https URL, or a path of this origin. A function answers undefined where there is nothing to show. */
+  /** URL of a link: an https URL, or a path of this origin. A function returns undefined to show nothing. */
   readonly href?: string | ((interaction: Interaction, host: AdditionHost) => string | undefined);
   /**
-   * Where it is. `foot`: on every page. `password`: beside the password, as a button that posts `csrf` and `identifier` to its `href`, a URL of the service;
-   * no password comes along.
+   * Place of the addition. `foot`: on every page. `password`: next to the password, as a button that posts `csrf` and `identifier` to its `href`, a URL of
+   * the service; the password is not posted.
    * @default 'foot'
    */
   readonly place?: 'foot' | 'password';
-  /** The values of the text's placeholders; undefined where there is nothing to show. */
+  /** Returns the values of the text's placeholders; undefined to show nothing. */
   readonly values?: (interaction: Interaction) => Awaitable<Readonly<Record<string, string>> | undefined>;
 }
 
-/** A catalogue for each of the pages' languages, with the same keys: the extension's name and a dot come first. */
+/** Texts for each language of the pages, with the same keys. A key begins with the extension's name and a dot. */
 export type ExtensionTexts = Readonly<Record<Locale, Readonly<Record<string, string>>>>;
 
 interface WithPages {
@@ -47,7 +47,7 @@ interface WithPages {
   readonly pageAdditions?: readonly PageAddition[];
 }
 
-/** What is wrong with the texts and additions of each, by itself. */
+/** Returns the problems of an extension's texts and additions. */
 export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages): readonly ConfigProblem[] {
   const path = (...rest: readonly string[]): string => formatPath(['extensions', name, ...rest]);
   const keys = Object.keys(texts?.en ?? {});
@@ -79,7 +79,7 @@ export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages)
   ];
 }
 
-/** Additions that two extensions make. */
+/** Returns a problem for each addition that two extensions make. */
 export const findAdditionConflicts = (extensions: readonly WithPages[]): readonly ConfigProblem[] =>
   sharedClaims(
     extensions.flatMap(({ name: owner, pageAdditions = [] }) => pageAdditions.map(({ name }) => ({ owner, name }))),

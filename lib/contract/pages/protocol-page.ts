@@ -1,41 +1,41 @@
-/** Pages that the service has to show and leaves to an extension. */
+/** Pages of the protocol that an extension draws. */
 import type { Context } from 'koa';
 import type { Client } from '../../store/records/records.js';
 import type { View } from './view.js';
 
-/** A page the protocol has to show and leaves to an extension. */
+/** A page that the protocol needs and an extension draws. */
 export type ProtocolPage =
   | {
       readonly page: 'error';
       readonly status: number;
       /** The OAuth error code. */
       readonly error: string;
-      /** For developers: shown outside production only. */
+      /** Description for developers, shown only outside production. */
       readonly description?: string;
-      /** Lines of text that say more than `description`. Absent in production. */
+      /** Lines of text with more detail than `description`. Absent in production. */
       readonly detail?: string;
       readonly reference: string;
       readonly client?: Client;
     }
-  /** A sign-in that cannot go on. With `restart`, the URL that begins it anew. */
+  /** The sign-in cannot continue. `restart` is the URL that restarts it. */
   | { readonly page: 'expired'; readonly restart?: string; readonly client?: Client }
-  /** May the user be signed out? Its form posts `fields`, and `logout=yes` for yes. */
+  /** Asks whether to sign the user out. The form posts `fields`, and `logout=yes` for yes. */
   | { readonly page: 'logout'; readonly action: string; readonly fields: Readonly<Record<string, string>>; readonly client?: Client }
   | {
       readonly page: 'signed-out';
       readonly client?: Client;
-      /** Applications that the browser has to call by hidden frames. @see OpenID Connect Front-Channel Logout 1.0 §2 */
+      /** Clients that the browser has to call by hidden frames. @see OpenID Connect Front-Channel Logout 1.0 §2 */
       readonly frames?: readonly { readonly uri: string; readonly name: string }[];
-      /** Names of applications that did not answer so far. */
+      /** Names of clients that have not answered yet. */
       readonly unanswered?: readonly string[];
-      /** Where to go on once the frames were called. */
+      /** URL to continue at after the frames were called. */
       readonly next?: string;
     }
-  /** Hands the browser over with a form that submits itself. Names and values come from outside. */
+  /** Sends the browser on by a form that submits itself. Names and values come from outside. */
   | {
       readonly page: 'continue';
       readonly action: string;
-      /** One with a list is sent once for each of its values. */
+      /** A field with a list is sent once for each value. */
       readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
@@ -44,13 +44,13 @@ export type ProtocolPage =
   | { readonly page: 'under-way' }
   /** The browser stores or sends no cookies. `restart` is the URL that restarts the sign-in. */
   | { readonly page: 'no-cookies'; readonly restart?: string; readonly client?: Client }
-  /** What was asked for is for the user alone, and somebody acts as the user here. */
+  /** Only the user may do this, and an impersonator is signed in. */
   | { readonly page: 'impersonation' }
-  /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
+  /** This browser does not know the sign-in: the link is wrong, or too old. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */
   | { readonly page: 'view'; readonly view: View }
-  /** The first page of a service in development. `signIn` begins one, where a link can. */
+  /** The first page of a service in development. `signIn` is the URL of a sign-in, if a link can start one. */
   | {
       readonly page: 'welcome';
       readonly issuer: string;

@@ -1,9 +1,9 @@
-/** What is said of a scope where a person is asked to allow it. */
+/** Texts of a scope on the consent page. */
 import type { ScopeDescription } from '../../store/records/records.js';
 
 export interface ScopeWords {
-  /** Of the API resource that owns the scope; absent for scopes of claims. */
+  /** Name of the API resource that owns the scope. Absent for scopes of claims. */
   readonly api?: string;
-  /** What the scope's claims are, or what its API resource says of it; absent where that says nothing. */
+  /** Description of the scope's claims, or the description by its API resource. Absent if there is none. */
   readonly description?: ScopeDescription;
 }

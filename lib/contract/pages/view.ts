@@ -1,8 +1,8 @@
 /**
- * Pages of extensions, and what extensions add to pages of the service.
+ * Pages of extensions.
  *
- * This file is the view of a page: the parts on it, and not their look. The sign-in pages draw it. `page-additions` has texts, links and buttons
- * that an extension adds.
+ * This file declares the view of a page: its parts, without their look. The sign-in pages draw it. `page-additions` declares texts, links and buttons that
+ * an extension adds to pages of the service.
  */
 import type { Locale } from '../../display/locales.js';
 import type { Html } from '../../http/pages/html.js';
@@ -10,12 +10,14 @@ import type { Client, Tenant } from '../../store/records/records.js';
 import type { Interaction } from '../sign-in/interaction.js';
 import type { ScopeWords } from './scope-words.js';
 
-/** What a language makes of a time or a number. */
+/** Returns a time or a number as a text of a language. */
 export interface InLanguage {
   readonly inLanguage: (locale: Locale) => string;
 }
 
-/** Words: a key of the extension's `texts`, one with the values of its placeholders, a name that is the same in every language, or {@link InLanguage}. */
+/**
+ * A text: a key of the extension's `texts`, a key with the values of its placeholders, a name that is the same in every language, or {@link InLanguage}.
+ */
 export type Text =
   | string
   | { readonly key: string; readonly values: Readonly<Record<string, string | InLanguage>> }
@@ -41,25 +43,25 @@ export interface FieldPart<Words> {
   readonly name: string;
   readonly label: Words;
   readonly isOptional?: boolean;
-  /** What is wrong with it. */
+  /** Problem of the field, shown next to it. */
   readonly problem?: Words;
 }
 
 /** @typeParam Words as the extension gives them, or in the page's language. */
 export type ViewPart<Words = Text> =
-  /** With `isForNoScript`, for browsers alone where no JavaScript runs. */
+  /** A paragraph. With `isForNoScript`, only for browsers without JavaScript. */
   | { readonly part: 'text'; readonly text: Words; readonly isForNoScript?: boolean }
   | { readonly part: 'list'; readonly items: readonly Words[] }
   /** `href`: http(s), or a path of this origin. */
   | { readonly part: 'link'; readonly text: Words; readonly href: string }
-  /** A labelled input. `code` is for digits that were sent or are shown elsewhere. */
+  /** A labelled input. `code` is for digits that the user got elsewhere. */
   | (FieldPart<Words> & {
       readonly kind?: 'text' | 'code';
       /** @default off */
       readonly autocomplete?: string;
       readonly value?: string;
     })
-  /** A labelled input of a password, in a view with a `form`. */
+  /** A labelled input for a password, in a view with a `form`. */
   | (FieldPart<Words> & {
       readonly kind: 'password';
       readonly autocomplete: 'current-password' | 'new-password';
@@ -74,8 +76,8 @@ export type ViewPart<Words = Text> =
   /** Lines to be copied character by character, under their label. */
   | { readonly part: 'copy'; readonly name: string; readonly label: Words; readonly lines: readonly string[] }
   /**
-   * A button for the page's script, which shows it and handles it. The script finds it by `data-action`, its value in `data-value`, and what the button
-   * may say when it is done in `data-done`.
+   * A button for the page's script, which shows and handles it. The script finds it by `data-action`, its value in `data-value`, and its text after success
+   * in `data-done`.
    */
   | {
       readonly part: 'action';
@@ -85,64 +87,67 @@ export type ViewPart<Words = Text> =
       readonly done?: Words;
       readonly look?: 'neutral' | 'quiet';
     }
-  /** Posts `yes` under its name when it is ticked. */
+  /** A checkbox. Posts `yes` under its name if it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
-  /** Accounts and the like, with what can be done with each. */
+  /** A list of accounts and the like, with an action for each entry. */
   | {
       readonly part: 'entries';
       readonly entries: readonly {
         readonly title: Words;
         readonly lines?: readonly Words[];
-        /** A button that submits the form. `about` names the entry, for those who do not see what the button stands beside. */
+        /** A button that submits the form. `about` names the entry, for screen readers. */
         readonly action?: { readonly text: Words; readonly about: Words; readonly name: string; readonly value: string };
       }[];
     }
-  /** Pages to go to, each with what is there. `href`: http(s), or a path of this origin. */
+  /** Links to pages, each with a description. `href`: http(s), or a path of this origin. */
   | {
       readonly part: 'links';
       readonly links: readonly { readonly title: Words; readonly lines?: readonly Words[]; readonly href: string }[];
     }
-  /** Entries of which one is pressed. */
+  /** Entries of which the user selects one. */
   | {
       readonly part: 'choices';
       readonly name: string;
       readonly choices: readonly { readonly value: string; readonly title: Words; readonly lines?: readonly Words[] }[];
     }
-  /** What is known of something, each under its label. */
+  /** Facts, each under its label. */
   | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words }[] }
-  /** What somebody else says, set apart from the page's own words: markup that the extension made of it, within which nothing is drawn outside. */
+  /** Content of another party, set apart from the page's own text. The extension makes the markup, and nothing is drawn outside of its frame. */
   | { readonly part: 'quote'; readonly label: Words; readonly quote: Html }
-  /** Scopes in words, as where a person is asked for consent. */
+  /** Descriptions of scopes, as on the consent page. */
   | { readonly part: 'scopes'; readonly label: Words; readonly scopes: readonly ({ readonly name: string } & ScopeWords)[] }
-  /** Submits the form. The first is the one that Enter presses. */
+  /** Submits the form. Enter presses the first button. */
   | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
-  /** Markup of the template `html`, without styles or scripts of its own: none would be applied. */
+  /** Markup of the template `html`. It cannot have styles or scripts, because the page's policy blocks them. */
   | { readonly part: 'markup'; readonly markup: Html };
 
 export interface View {
   readonly title: Text;
   readonly lead?: Text;
-  /** What went wrong, said on top. */
+  /** Error of the page, shown at its top. */
   readonly problem?: Text;
   /** @default 200 */
   readonly status?: number;
-  /** The sign-in that the page is a step of: its client, look and language are the page's. */
+  /** The sign-in that the page is a step of. The page has its client, look and language. */
   readonly interaction?: Interaction;
-  /** Without an interaction: whose look the page has. */
+  /** Client whose look the page has, if there is no interaction. */
   readonly client?: Client;
   readonly tenant?: Tenant;
-  /** Without an interaction: languages that are wanted before those of the browser, as `ui_locales` has them. */
+  /** Languages that are preferred to those of the browser, in the form of `ui_locales`, if there is no interaction. */
   readonly uiLocales?: string;
-  /** The form that all parts are in. Its fields `csrf` and, in an interaction, the button to cancel are added. */
+  /** The form around all parts. The page adds the field `csrf` and, in an interaction, the button to cancel. */
   readonly form?: {
     /** An absolute URL of the service. */
     readonly action: string;
-    /** What `csrf.check` is asked about. @default the interaction's `uid` */
+    /** Subject for `csrf.check`. @default the interaction's `uid` */
     readonly subject?: string;
     /** Hidden fields. */
     readonly fields?: Readonly<Record<string, string>>;
   };
   readonly parts: readonly ViewPart[];
-  /** Runs once the whole page is there: a constant, whose hash is in the page's policy. Without it, no script runs. It may call nobody. */
+  /**
+   * Script that runs after the page is complete: a constant, whose hash is in the page's policy. Without it, no script runs. The script cannot send
+   * requests.
+   */
   readonly script?: string;
 }

@@ -1,29 +1,29 @@
-/** Sign-ins with `act`, for the extension that began them: whether they may go on, and when they end. */
+/** The rule of an impersonation, from the extension that began it: whether the impersonation may continue, and what to do at its end. */
 import type { Awaitable } from '../../awaitable.js';
 import type { SignIn } from './interaction.js';
 
-/** A sign-in with `act`, as a session or a grant keeps it. */
+/** An impersonation, as a session or a grant stores it. */
 export interface ImpersonationSignIn {
   /** As in `impersonation` of the {@link SignIn}. */
   readonly name: string;
-  /** The user. */
+  /** Id of the impersonated user. */
   readonly oid: string;
   readonly act: NonNullable<SignIn['act']>;
 }
 
-/** How a sign-in with `act` comes to its end. */
+/** The end of an impersonation. */
 export interface ImpersonationEnding {
-  /** Whether who acts asked for it: `endImpersonation`. */
+  /** Whether the impersonator asked for the end. */
   readonly isAsked: boolean;
-  /** The request that asked. */
+  /** Id of the request that asked for the end. */
   readonly requestId?: string;
 }
 
 export interface ImpersonationRule {
-  /** Whether it may go on: asked at each use of its session, grants and tokens. Where it throws, the use fails with it. */
+  /** Whether the impersonation may continue. Called at each use of its session, grants and tokens. If it throws, that use fails. */
   mayGoOn(impersonation: ImpersonationSignIn): Awaitable<boolean>;
   /**
-   * The sign-in is about to end, or that of who acts: perhaps told twice, and by several nodes. Where it throws, nothing ends.
+   * Called before the impersonation, or the impersonator's own sign-in, ends. May be called twice, and by several nodes. If it throws, nothing ends.
    * @param name as in `impersonation` of the {@link SignIn}
    */
   ending(name: string, end: ImpersonationEnding): Awaitable<void>;

@@ -1,4 +1,4 @@
-/** Somebody who acts as somebody else in a browser: what pages say of it, and what nobody does in the name of another. */
+/** The impersonation in a browser, for pages that show it and for acts that an impersonator cannot do. */
 
 import type { Account } from '../../directory/index.js';
 import type { Attribution } from '../../events.js';
@@ -8,14 +8,14 @@ import type { SignedIn } from './requirement.js';
 export interface CurrentImpersonation {
   /** The user that the browser is signed in as. */
   readonly account: Account;
-  /** Who acts as that user. */
+  /** Account of the impersonator. */
   readonly actor: Account;
-  /** Where that can be ended; absent where no extension says. */
+  /** URL of the page that ends the impersonation. Absent if no extension has one. */
   readonly endAt?: string;
 }
 
 /**
- * Who makes the changes of a sign-in, for its events: the user, and who acts as the user.
+ * Returns the attribution of changes during a sign-in, for events: the user, and the impersonator if there is one.
  * @example
  * ```ts
  * import { attributionOf, type Extension } from 'tenant-idp/extension';

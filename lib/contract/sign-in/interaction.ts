@@ -1,8 +1,8 @@
 /**
  * Sign-in as extensions see it: methods, requirements, requests for a sign-in, participants in a logout.
  *
- * This file is the interaction, a sign-in that waits for a person, and what its page can learn of it. `interactions` are the steps that a page
- * may take with it.
+ * This file declares the interaction: a sign-in that waits for a person, as its page sees it. `interactions` declares the steps that a page may take with
+ * it.
  */
 import type { Account, Proof, SignInRef } from '../../directory/index.js';
 import type { EventMetadata } from '../../events.js';
@@ -10,20 +10,20 @@ import type { Client } from '../../store/records/records.js';
 
 /** Accounts that invited users may create for one internal client. */
 export interface RegistrationLimits {
-  /** Accounts in a day, at most. */
+  /** Maximum accounts in a day. */
   readonly accounts: number;
   /** Maximum submitted forms in a day, because each form causes a mail, or shows whether a name exists. */
   readonly forms: number;
 }
 
-/** How the user proved who they are. */
+/** A sign-in with its proof. */
 export interface SignIn {
-  /** The user that becomes active. */
+  /** Id of the user who signs in. */
   readonly oid: string;
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
-  /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
+  /** Name of the method in a tenant's `signIn.methods`. @default `password` for `local`, else the `idp` */
   readonly method?: string;
   /**
    * The subject of the recorded identity, or the id of the credential, by which the person signed in. If the user gets privileges that the writer of the means did not
@@ -42,62 +42,62 @@ export interface SignIn {
    */
   readonly heldTo?: string;
   /**
-   * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
-   * the impersonation ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
+   * The impersonator (RFC 8693 §4.1): an account of the person who is signed in here, and who does not impersonate already. Their session is set aside
+   * until the impersonation ends. The extension has to decide who may impersonate whom. Tokens and introspection have `act`.
    */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** Names the impersonation for the `impersonation` of the extension, which is asked whether it may go on: the extension's name, a colon, and a name of its own. */
+  /** Name of the impersonation: the extension's name, a colon, and a name. The member `impersonation` of that extension decides whether it may continue. */
   readonly impersonation?: string;
-  /** When the sign-in ends, with its session, grants and tokens. With `act`: `lifetimes.impersonation` from now, at the latest. */
+  /** End of the sign-in, with its session, grants and tokens. With `act`, at most `lifetimes.impersonation` from now. */
   readonly endsAt?: Date;
-  /** Takes `offline_access` from what is granted: no refresh tokens. With `act`: always. */
+  /** `false`: the grant has no `offline_access`, and the client gets no refresh token. With `act`, it is always `false`. */
   readonly offline?: false;
-  /** Of `directory.credentials`: pages may have come between the proof and its use. */
+  /** Proof of `directory.credentials`. Pages may come between the proof and its use, so it is checked again. */
   readonly proof: Proof;
 }
 
 /** An account that a browser knows. */
 export interface KnownAccount {
   readonly account: Account;
-  /** Whether it takes no sign-in: it is the current one, or linked to it. */
+  /** Whether the account can be selected without a sign-in, because it is signed in, or linked to the account that is. */
   readonly isSignedIn: boolean;
 }
 
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
-  /** The browser that it belongs to: the hash of a secret that no other knows. */
+  /** The browser of the interaction: the hash of a secret that no other browser has. */
   readonly browser: string;
   readonly prompt: 'login' | 'consent' | 'select_account' | 'create' | 'requirement';
-  /** The requirement whose page is wanted, where `prompt` says so. */
+  /** The requirement whose page is due, if `prompt` names one. */
   readonly requirement?: string;
   readonly client: Client;
-  /** Whether an extension asks, by `signIn.require`, and not an application by a request of its own. @default false */
+  /** Whether an extension started the sign-in by `signIn.require`. Otherwise a client did, by a request. @default false */
   readonly isInternal?: boolean;
-  /** As the internal client says: an invitation lets users create an account here. */
+  /** From the internal client: an invitation lets users create an account here. */
   readonly registration?: RegistrationLimits;
-  /** As the internal client says: pass it to `directory.as`, as `metadata`, where the sign-in creates an account. */
+  /** From the internal client. Pass it to `directory.as`, as `metadata`, if the sign-in creates an account. */
   readonly eventMetadata?: EventMetadata;
-  /** The authorization request. */
+  /** Parameters of the authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */
+  /** The sign-in method or provider that the request names by `idp:` in `acr_values`. */
   readonly idp?: string;
-  /** Tenants whose users may sign in here, by the client and `tenant:`; undefined: all. */
+  /** Ids of tenants whose users may sign in here, by the client and by `tenant:`. Undefined: all tenants. */
   readonly tids?: readonly string[];
-  /** The user that is signed in, if any. */
+  /** Id of the signed-in user, if there is one. */
   readonly oid?: string;
-  /** Names that user's session in this browser, as in `BrowserSignIn`. */
+  /** Name of that user's session in this browser, as in `BrowserSignIn`. */
   readonly session?: string;
-  /** When that user signed in, in seconds since the epoch. */
+  /** Time of that user's sign-in, in seconds since the epoch. */
   readonly authTime?: number;
-  /** The user whose credential that sign-in rests on. */
+  /** Id of the user whose credential that sign-in used. */
   readonly owner?: string;
-  /** How that user signed in. */
+  /** Method of that user's sign-in. */
   readonly signedInBy?: SignInRef;
-  /** Who acts as that user. */
+  /** The impersonator of that user. */
   readonly act?: SignIn['act'];
   /** Whether the application can be sent a response: its redirect URI is still registered. */
   readonly isAnswerable: boolean;
-  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
+  /** Scopes that the user has not allowed yet. For a claim that is requested by name: the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }

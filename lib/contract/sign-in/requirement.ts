@@ -1,4 +1,4 @@
-/** What is still asked of a person who is signed in, before an application gets its answer: a second factor, terms of service. */
+/** Requirements: steps that a signed-in person has to complete before an application gets its answer, such as a second factor or terms of service. */
 import type { Context } from 'koa';
 import type { AcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../awaitable.js';
@@ -6,15 +6,15 @@ import type { Account } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { Interaction } from './interaction.js';
 
-/** Demands of requests and tenants that are refused unless a requirement serves them: a page stands behind each. */
+/** Demands of requests and tenants that need a requirement with a page. Without one, the request is refused. */
 export const demands = ['mfa', 'impersonate'] as const;
 /**
- * `mfa`: asked for by `acr_values` or a tenant's `signIn.requireMfa`, proven by `mfa` in `amr`. `impersonate`: asked for by `acr_values`, proven by a
+ * `mfa`: requested by `acr_values` or a tenant's `signIn.requireMfa`, proven by `mfa` in `amr`. `impersonate`: requested by `acr_values`, proven by a
  * sign-in with `act`.
  */
 export type Demand = (typeof demands)[number];
 
-/** Errors that an application can be answered with in place of a page. @see OpenID Connect Core §3.1.2.6 */
+/** Errors that an application can get instead of a page. @see OpenID Connect Core §3.1.2.6 */
 export const requirementErrors = [
   'interaction_required',
   'login_required',
@@ -24,13 +24,13 @@ export const requirementErrors = [
   'unmet_authentication_requirements',
 ] as const;
 
-/** A sign-in, as requirements judge it: the browser's, or the one that a grant keeps. */
+/** A sign-in as requirements see it: that of the browser, or the one that a grant stores. */
 export interface SignedIn {
   readonly oid: string;
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
-  /** What a tenant's `signIn.methods` calls it, where that is neither `password` nor the `idp`. */
+  /** Name of the method in a tenant's `signIn.methods`, if it is neither `password` nor the `idp`. */
   readonly method?: string;
   /**
    * As in `SignIn`. Present only if a tenant's administrator vouched for the means. Pass it on, because the sign-in counts only as far as the means.
@@ -38,28 +38,28 @@ export interface SignedIn {
   readonly used?: string;
   /** Seconds since the epoch. */
   readonly authTime: number;
-  /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */
+  /** Time of each proof in `amr`, in seconds since the epoch. A proof without an entry was made at `authTime`. */
   readonly provenAt: Readonly<Record<string, number>>;
   /** The user whose credential the sign-in rests on. The sign-in works only while that user can sign in. @default the parent of a linked account, else the user */
   readonly owner?: string;
   /** Names the session, as `sessions.list` does. It is not a credential. Absent if the sign-in has no browser session. */
   readonly session?: string;
-  /** Who acts as the user. @see RFC 8693 §4.1 */
+  /** The impersonator. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
 }
 
-/** What an application asks for. */
+/** Request of an application. */
 export interface Ask {
   readonly client: Client;
   readonly scopes: readonly string[];
-  /** The authorization request; empty where tokens are minted without the person. */
+  /** Parameters of the authorization request. Empty if tokens are issued without the person. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly acr: AcrValues;
-  /** Nobody can be shown a page: a refresh, or a code that is redeemed. */
+  /** Whether no page can be shown: a refresh, or the exchange of a code. */
   readonly isSilent: boolean;
 }
 
-/** What was asked for elsewhere than in the browser that somebody is signed in in. */
+/** A request that came in another way than by the browser of the sign-in. */
 export interface AskedElsewhere {
   readonly client: Client;
   readonly scopes: readonly string[];
@@ -71,31 +71,29 @@ export interface Requirement {
   /** Lower-case letters, digits and hyphens; the `requirement` of its {@link Interaction}. */
   readonly name: string;
   /**
-   * Requirements that are asked first, where they exist; `*`: all that do not say `*` themselves.
+   * Names of requirements that come first, if they exist. `*`: all that do not have `*` themselves.
    * @default the order of the extensions
    */
   readonly after?: readonly string[];
-  /** The demand that its page lets people meet. Whether the demand stands, and is met, is decided for it: `check` can only ask for more. */
+  /** The demand that the page lets people meet. The service decides whether the demand applies and is met. `check` can only require more. */
   readonly serves?: Demand;
-  /** Leaves the requirement out where one of another extension serves the same demand. @default false */
+  /** Leaves the requirement out if one of another extension serves the same demand. @default false */
   readonly givesWay?: boolean;
   /**
-   * Whether the sign-in has what it takes for this request: `open` shows the page, `refused` answers `access_denied`. Asked at every authorization
-   * request, and again after each page: what a page posted counts for nothing by itself.
+   * Checks the sign-in for this request. `open` shows the page, `refused` answers `access_denied`. Called at every authorization request, and again after
+   * each page, because a posted page alone proves nothing.
    */
   check(account: Account, signedIn: SignedIn, ask: Ask): Awaitable<'met' | 'open' | 'refused'>;
   /**
-   * For a requirement that serves `mfa`. Whether a sign-in may change the ways to sign in of the account: factors, password, address, account links,
-   * identities. If it answers false, the pages ask for `mfa` first.
+   * For a requirement that serves `mfa`. Whether a sign-in may change how the account signs in: factors, password, address, account links, identities. If
+   * it returns false, the pages require `mfa` first.
    * @default true
    */
   mayChange?(account: Account, signedIn: SignedIn & { readonly session: string }): Awaitable<boolean>;
-  /** The answer to `prompt=none` while it is open. */
+  /** The error for `prompt=none` while the requirement is open. */
   readonly error: (typeof requirementErrors)[number];
-  /** What becomes of tokens that are minted without the person (a code that is redeemed, a refresh) while it is open. */
+  /** Whether tokens are issued without the person (the exchange of a code, a refresh) while the requirement is open. */
   readonly silent: 'refuse' | 'pass';
-  /**
-   * Shows its page. What the page posts goes to a route of the extension, which ends in `interactions.goOn`, `strengthen` or `abort`.
-   */
+  /** Shows the page. The page posts to a route of the extension, which ends in `interactions.goOn`, `strengthen` or `abort`. */
   show(ctx: Context, interaction: Interaction): Awaitable<void>;
 }

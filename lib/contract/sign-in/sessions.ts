@@ -1,32 +1,32 @@
-/** The sign-ins of users, for those who administer them. */
+/** Sessions of users, for administrators. */
 import type { ParentRef } from '../../directory/index.js';
 import type { Attribution } from '../../events.js';
 
-/** One browser in which a user is signed in. */
+/** A session: one browser in which a user is signed in. */
 export interface UserSession {
   readonly id: string;
   readonly signedInAt: Date;
-  /** When it ends unless it is used. */
+  /** Time at which the session ends unless it is used. */
   readonly expiresAt: Date;
   /** As in the claim. */
   readonly amr: readonly string[];
   readonly idp: string;
-  /** Who acts as the user in it. */
+  /** The impersonator in the session. */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** Clients that got a grant out of it. */
+  /** Ids of clients with a grant of the session. */
   readonly clientIds: readonly string[];
 }
 
-/** A user, in a tenant. To another tenant there is no such user. */
+/** A user in a tenant. For another tenant, the user does not exist. */
 export type UserRef = ParentRef;
 
-/** Each call is about one user; `by` is who ends a sign-in, for the events. @throws IdpError `not_found`. */
+/** Sessions of one user. `by` is the attribution of the end, for the events. @throws IdpError `not_found`. */
 export interface Sessions {
-  /** Live ones, newest first. */
+  /** Returns live sessions, newest first. */
   list(user: UserRef): Promise<readonly UserSession[]>;
-  /** Ends one with all its grants, and tells its clients. False when the user has no such session. */
+  /** Ends a session with all its grants, and notifies its clients. Returns false if the user has no such session. */
   end(user: UserRef, id: string, by?: Attribution): Promise<boolean>;
-  /** Signs the user out everywhere: voids every sign-in and every token before this moment, and tells the clients. */
+  /** Signs the user out everywhere: revokes every sign-in and every token before this moment, and notifies the clients. */
   endAll(user: UserRef, by?: Attribution): Promise<void>;
   /**
    * Signs the user out everywhere, except in one session and its grants. Sign-ins to linked accounts by the same credential end too. A second call with

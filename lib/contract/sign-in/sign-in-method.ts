@@ -1,58 +1,61 @@
-/** A way to sign in beside the password: another identity provider, an e-ID, a key. */
+/** Sign-in methods in addition to the password: another identity provider, an e-ID, a passkey. */
 import type { Context } from 'koa';
 import type { Awaitable } from '../../awaitable.js';
 import type { Locale } from '../../display/locales.js';
 import type { Interaction } from './interaction.js';
 
-/** A button of the sign-in pages that begins a sign-in elsewhere. */
+/** A button on the sign-in pages that starts a sign-in by a provider. */
 export interface SignInButton {
-  /** The provider that it begins with. */
+  /** The provider that the button starts with. */
   readonly idp: string;
-  /** A key of the extension's `texts`, or the words in each of the pages' languages. */
+  /** A key of the extension's `texts`, or the text in each language of the pages. */
   readonly label: string | Readonly<Record<Locale, string>>;
-  /** Makes it a button that needs JavaScript: without it, the button is not there. */
+  /** Script of a button that needs JavaScript. Without JavaScript, the button is not shown. */
   readonly script?: ButtonScript;
 }
 
-/** A script that a button is for: it shows the button, which is hidden, and handles it. */
+/** Script of a button. The button is hidden until the script shows it. */
 export interface ButtonScript {
-  /** A constant, whose hash is in the page's policy. It may call nobody. */
+  /** A constant, whose hash is in the page's policy. The script cannot send requests. */
   readonly source: string;
-  /** What it gets to know of this page: the button's `data-value`. */
+  /** Value for the script on this page: the button's `data-value`. */
   readonly value: string;
 }
 
 export interface SignInMethod {
-  /** Letters that an `acr_values` name may have. `password` and `local` are taken. */
+  /** Characters that a name in `acr_values` may have. `password` and `local` are reserved. */
   readonly name: string;
   /**
-   * Whether a name stands for a provider of the method, by now: such names may be asked for by `idp:` in `acr_values`, may be in `signIn.methods` of a
-   * tenant, and are the `idp` of the sign-ins that the method makes.
-   * @param tid the tenant whose `signIn.methods` names it; absent: whether there is such a provider at all
-   * @default its own name alone
+   * Whether the name is a provider of the method now. Such names may be requested by `idp:` in `acr_values`, may be in `signIn.methods` of a tenant, and
+   * are the `idp` of the method's sign-ins.
+   * @param tid id of the tenant whose `signIn.methods` has the name. Absent: whether such a provider exists at all
+   * @default only the method's own name
    */
   readonly serves?: (idp: string, tid?: string) => Awaitable<boolean>;
-  /** Whether people prove something to the service itself: its sign-ins have the `idp` `local`, and the method's name as their `method`. @default false */
+  /**
+   * Whether people prove something to the service itself. Then the `idp` of its sign-ins is `local`, and their `method` is the method's name. @default
+   * false
+   */
   readonly isLocal?: boolean;
-  /** Its buttons on the sign-in page; of those, the ones that the request and its tenant allow are shown. @default none */
+  /** Returns the buttons for the sign-in page. The page shows those that the request and its tenant allow. @default none */
   readonly buttons?: (interaction: Interaction) => Awaitable<readonly SignInButton[]>;
-  /** The provider that people of this e-mail or user name sign in at; undefined: they are asked for a password. @default undefined */
+  /** Returns the provider at which people with this e-mail address or user name sign in; undefined: the page asks for a password. @default undefined */
   readonly idpOf?: (identifier: string, interaction: Interaction) => Awaitable<string | undefined>;
   /**
-   * Takes the browser over: shows a page, or sends it elsewhere. What comes back goes to a route of the extension, which ends in `interactions.signIn`
-   * with this `idp` (`local` for a method that is), or in `abort`.
+   * Starts the method: shows a page, or redirects the browser. The answer comes to a route of the extension, which ends in `interactions.signIn` with this
+   * `idp` (`local` for a local method), or in `abort`.
    *
    * The `parameters` of the interaction have `eid_user_visible_data` and `eid_user_visible_data_format` as the application sent them. For a person who
-   * approves a request of CIBA they are its `binding_message`, and `eid_call_initiator` says who began: an e-ID tells `user` from `RP`. In a request that
-   * an application makes itself (`isInternal` is not set) it means nothing. @see service specification §4.2
+   * approves a request of CIBA, they hold its `binding_message`, and `eid_call_initiator` says who began, because an e-ID distinguishes `user` from `RP`.
+   * In a request of an application (`isInternal` is not set), `eid_call_initiator` has no meaning. @see service specification §4.2
    */
   begin(ctx: Context, interaction: Interaction, idp: string): Awaitable<void>;
 }
 
-/** How people may sign in in an interaction. */
+/** Methods by which people may sign in in an interaction. */
 export interface SignInWays {
   readonly password: boolean;
-  /** The provider to go to at once: it is asked for, or there is no other way. */
+  /** The provider to start immediately, because the request names it or no other method is allowed. */
   readonly only?: string;
   readonly buttons: readonly SignInButton[];
 }
