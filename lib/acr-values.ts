@@ -1,24 +1,24 @@
-/** `acr_values` of an authorization request: what our names in it mean, parsed in one place. */
+/** Parses `acr_values` of authorization requests: all names that the service knows. */
 
 export interface AcrValues {
   /** The sign-in method to use. */
   readonly idp?: string;
-  /** The tenant the user must belong to: a constraint on every path that mints a token, never a hint. Empty: of none. */
+  /** The tenant that the user must belong to. Every path that issues a token enforces it. The empty string is a tenant that nobody belongs to. */
   readonly tenant?: string;
-  /** A second factor is a condition of this request. */
+  /** Whether the request requires a second factor. */
   readonly mfa: boolean;
-  /** The request prefers a second factor and accepts a password alone: a user who has a factor is asked for it. Never true with {@link mfa}. */
+  /** Whether the request prefers a second factor and accepts a password alone. A user who has a factor is asked for it. Never true with {@link mfa}. */
   readonly prefersMfa: boolean;
-  /** True, or the user to act as. */
+  /** True, or the id of the user to impersonate. */
   readonly impersonate: boolean | string;
 }
 
 /**
  * Parses space-separated `name:value` pairs; unknown names are ignored. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`.
- * Bare `mfa` and bare `pwd` in one request are levels in the client's order of preference, and no condition: `mfa pwd` prefers a second factor, and
- * `pwd mfa` asks for none.
- * Of a repeated name the first value counts, but what is required by any of them is: `tenant` without a value, or with several, is the empty
- * one, which nobody belongs to.
+ * Bare `mfa` and bare `pwd` in one request are levels in the client's order of preference, and no requirement: `mfa pwd` prefers a second factor, and
+ * `pwd mfa` does not ask for one.
+ * Of a repeated name, the first value counts. A requirement counts if any of the values requires it: `tenant` without a value, or with several, is the
+ * empty tenant, which nobody belongs to.
  * @see OpenID Connect Core §3.1.2.1
  * @example
  * ```ts
@@ -56,9 +56,9 @@ export function parseAcrValues(text: string | undefined): AcrValues {
   };
 }
 
-/** What an authorization request asks of the sign-in, in `acr_values` and in an essential `acr` of the parameter `claims`. */
+/** Requirements of an authorization request for the sign-in: `acr_values`, and an essential `acr` of the parameter `claims`. */
 export interface RequestedAcr extends AcrValues {
-  /** Levels of which the sign-in has to reach one, as the client wrote them. Undefined: any level, or none. @see OpenID Connect Core §5.5.1.1 */
+  /** Levels, as the client wrote them, of which the sign-in must reach one. Undefined: no level is required. @see OpenID Connect Core §5.5.1.1 */
   readonly essential?: readonly unknown[];
 }
 
@@ -81,7 +81,7 @@ export function requestedAcr({ acr_values: acrValues, claims }: Readonly<Record<
   return { ...acr, essential, ...(isCondition ? { mfa: true, prefersMfa: false } : {}) };
 }
 
-/** oidc-provider refuses a `claims` parameter that is malformed, so nothing is read from it here. */
+/** Reads nothing from a malformed `claims` parameter, because oidc-provider refuses such a request. */
 function essentialLevels(claims: string): readonly unknown[] | undefined {
   let acr: { readonly essential?: unknown; readonly value?: unknown; readonly values?: unknown } | null | undefined;
   try {
@@ -96,16 +96,16 @@ function essentialLevels(claims: string): readonly unknown[] | undefined {
 }
 
 /**
- * Levels of sign-in that `acr` names, the strongest first: each is the member of `amr` that proves it. A sign-in that reached none of them has no
- * `acr`: what somebody else vouched for (`external`) is not known to be any.
+ * Levels of `acr`, the strongest first. Each is the member of `amr` that proves it. A sign-in that reached none has no `acr`, because the level of an
+ * external proof (`external`) is unknown.
  * @see OpenID Connect Core §2
  */
 const acrLevels: readonly string[] = ['mfa', 'pwd'];
 
-/** Those that can be reached here. */
+/** Returns the levels that users can reach in this service. */
 export const offeredLevels = (hasSecondFactor: boolean): readonly string[] => (hasSecondFactor ? acrLevels : ['pwd']);
 
-/** Of the levels, those that answer the request. */
+/** Returns the levels that satisfy the request. */
 export const levelsFor = ({ essential }: RequestedAcr, levels: readonly string[]): readonly string[] =>
   essential === undefined ? levels : levels.filter((level) => essential.includes(level));
 

@@ -1,17 +1,17 @@
-/** A value or a promise of it, and what waits only where there is a promise. */
+/** Values that may be promises, and functions that wait only for promises. */
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Whether there is something to wait for. */
+/** Whether the value is a promise. */
 export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 
-/** What `next` makes of a value: at once where the value is there, because a promise costs more than most of what waits for one. */
+/** Returns the result of `next`. Calls it immediately if the value is no promise, because a promise costs more than most of the work behind it. */
 export const onceThere = <T, U>(value: T | PromiseLike<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
   isPromise(value) ? Promise.resolve(value).then(next) : next(value);
 
-/** The values once all are there; at once when they are. `Promise.all` makes two promises even of what is no promise. */
+/** Returns all values, immediately if none is a promise. `Promise.all` would make two promises even for plain values. */
 export function allOf<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | Promise<readonly T[]> {
   const pending = values.filter(isPromise).length;
   if (pending === 0) return values as readonly T[];

@@ -1,29 +1,29 @@
-/** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. Checks ask here what a value is. */
+/** Problems with the options. A problem has the path, the value (unless it may be secret), and the expected form. Checks of values use these functions. */
 import type { ConfigProblem } from './errors.js';
 import { nearestName } from './nearest-name.js';
 
-/** A place in the options: property names and array positions. */
+/** A path in the options: property names and array positions. */
 export type OptionPath = readonly (string | number)[];
 
-/** What only the composition root can find, since it knows who reads it. */
+/** Problems that the composition root finds, because only the composition root knows all readers of an option. */
 export interface FoundProblems {
   readonly invalid?: readonly ConfigProblem[];
   /** Parts that claim the same thing. */
   readonly conflicts?: readonly ConfigProblem[];
 }
 
-/** Options whose whole content may be secret. A secret in the wrong place of one is a secret too. */
+/** Options whose whole content may be secret, including a secret in the wrong place. */
 const secretOptions: readonly unknown[] = ['keys', 'cookies', 'subjectSalt', 'seed'];
 
-/** Longest piece of the caller's own text that a message repeats. */
+/** Maximum characters of the host's own text that a message repeats. */
 const MAX_SHOWN = 60;
 
-/** Most characters of the names that a message lists. */
+/** Maximum characters of the names that a message lists. */
 const MAX_NAMES = 160;
 
 const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-/** The path as one would write it: `cookies.keys[0]`, `claimMapping["cost-center"]`. */
+/** Returns the path as a developer would write it: `cookies.keys[0]`, `claimMapping["cost-center"]`. */
 export function formatPath(path: OptionPath): string {
   const written = path.map((part) =>
     typeof part === 'number' ? `[${part}]` : /^[\w$]{1,60}$/.test(part) ? `.${part}` : `[${JSON.stringify(shorten(part))}]`,
@@ -31,20 +31,20 @@ export function formatPath(path: OptionPath): string {
   return written.join('').replace(/^\./, '') || 'options';
 }
 
-/** What is at `path`; undefined as soon as there is nothing to look into. */
+/** Returns the value at `path`; undefined if a part of the path is missing. */
 export const valueAt = (value: unknown, path: OptionPath): unknown =>
   path.reduce<unknown>((inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined), value);
 
-/** Whether it has members by name, as no list has. */
+/** Whether the value is an object and no list. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-/** Nothing is at `path`, or something whose value does not matter. */
+/** Returns the problem of a value that is missing at `path`, or that the message does not repeat. */
 export const missing = (path: OptionPath, expected: string): ConfigProblem => ({ path: formatPath(path), expected });
 
-/** The value at `path` is wrong. Text is repeated only where the option is text that is no secret (`isText`). */
+/** Returns the problem of a wrong value at `path`. The message repeats text only if the option is text that is not secret (`isText`). */
 export const wrong = (path: OptionPath, expected: string, value: unknown, isText = false): ConfigProblem => ({
   path: formatPath(path),
   expected,
@@ -63,7 +63,7 @@ export function unknownName(path: OptionPath, name: string, names: readonly stri
   return { ...problem, expected: `${expected}: ${all.length > MAX_NAMES ? `${all.slice(0, all.lastIndexOf(', ', MAX_NAMES))} …` : all}` };
 }
 
-/** The problem, with the entry of `names` that was probably meant by `name`. */
+/** Returns the problem, with the entry of `names` that is nearest to `name`. */
 export function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
   const didYouMean = nearestName(name, names);
   return didYouMean === undefined ? problem : { ...problem, didYouMean };
@@ -85,5 +85,5 @@ function describe(path: OptionPath, value: unknown, isText: boolean): string {
   }
 }
 
-/** URLs may carry credentials before the host, and others in the query. */
+/** Removes credentials from URLs: the part before the host, and the query. */
 const withoutCredentials = (text: string): string => text.replace(/.*@/s, '[redacted]@').replace(/([?#]).+/s, '$1…');

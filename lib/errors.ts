@@ -1,10 +1,10 @@
-/** Every error of our own: one table, compared with docs/reference/errors.md by a test. */
+/** Errors of the service: one table, which a test compares with `docs/reference/errors.md`. */
 
-/** What a code stands for. */
+/** Status and description of an error code. */
 export interface ErrorEntry {
   /** HTTP status when the error reaches a caller. */
   readonly status: number;
-  /** What went wrong and what to do, in one sentence. */
+  /** Description for the caller: what is wrong, and what to do about it. */
   readonly description: string;
 }
 
@@ -121,9 +121,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/**
- * An error with a stable `code`. `details` are for the caller and hold no secrets; `cause` is for logs only.
- */
+/** An error with a stable `code`. `details` are for the caller and hold no secrets. `cause` is for logs only. */
 export class IdpError extends Error {
   override readonly name: string = 'IdpError';
   readonly status: number;
@@ -139,12 +137,12 @@ export class IdpError extends Error {
     this.status = status;
   }
 
-  /** Whether it is an error of ours, with one of the codes. */
+  /** Whether the error is an `IdpError`, with one of the codes if there are any. */
   static is(error: unknown, ...codes: readonly ErrorCode[]): error is IdpError {
     return error instanceof IdpError && codes.includes(error.code);
   }
 
-  /** For `catch`: undefined in the place of an error with one of the codes. @throws any other. */
+  /** Returns a function for `catch`, which returns undefined for an error with one of the codes. @throws every other error. */
   static unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
     return (error) => {
       if (!IdpError.is(error, ...codes)) throw error;
@@ -153,11 +151,11 @@ export class IdpError extends Error {
   }
 }
 
-/** Makes errors of an extension's own codes. */
+/** Makes errors with an extension's own codes. */
 export interface ExtensionErrors<Code extends string> {
-  /** An error to throw: `details` are for the caller and hold no secrets; `cause` is for logs only. */
+  /** Returns an error to throw. `details` are for the caller and hold no secrets. `cause` is for logs only. */
   (code: Code, details?: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError;
-  /** What the extension declares as `errorCodes`. */
+  /** Value for `errorCodes` of the extension. */
   readonly codes: Readonly<Record<Code, ErrorEntry>>;
 }
 
@@ -187,8 +185,8 @@ export function defineErrors<Code extends string>(codes: Readonly<Record<Code, E
 }
 
 /**
- * Something that a request needs is away: the same to every caller, and never a wrong answer. The members are those that Koa and
- * oidc-provider read of what is thrown to them. @see RFC 6749 §4.1.2.1
+ * A part that a request needs is unavailable. The caller gets the same answer for each outage, and never a wrong answer. Koa and oidc-provider read these
+ * members of errors. @see RFC 6749 §4.1.2.1
  */
 export class UnavailableError extends IdpError {
   override readonly name = 'UnavailableError';
@@ -209,13 +207,13 @@ export class UnavailableError extends IdpError {
 }
 
 /**
- * Whoever finds out here that something is away, or too much, tells it once: a request that fails for it is no news. Nobody has told of an extension's own error
- * with status 503.
+ * Whether an outage or an overload was logged where it was detected. Requests that fail because of it are not logged again. An error with status 503 of an
+ * extension has not been logged.
  */
 export const isToldAlready = (error: unknown): boolean =>
   error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
 
-/** Members of an error of Node that say where something could not be reached. */
+/** Members of an error of Node that name an address that could not be reached. */
 const reached = ['code', 'syscall', 'address', 'port', 'hostname'] as const;
 
 /** Returns the error of an outage with a stack of one line, because the stack says nothing about the outage. */
@@ -235,8 +233,8 @@ export function outageOf(cause: unknown): Error {
 const deepest = (cause: unknown): unknown => (cause instanceof Error && cause.cause instanceof Error ? deepest(cause.cause) : cause);
 
 /**
- * A store that was unavailable when the service started. The cause of the error is the answer of the store. The message does not repeat the answer, because
- * the answer may contain a secret.
+ * A store was unavailable when the service started. The answer of the store is the `cause`. The message does not repeat it, because it may contain a
+ * secret.
  */
 export class StoreAwayError extends IdpError {
   override readonly name = 'StoreAwayError';
@@ -251,17 +249,17 @@ export class StoreAwayError extends IdpError {
   }
 }
 
-/** One thing that is wrong with the options: where, what was expected, what was found (redacted if it may be secret). */
+/** A problem with the options: its path, the expected form, and the value (redacted if it may be secret). */
 export interface ConfigProblem {
-  /** Where in the options, as one would write it: `cookies.keys[0]`. */
+  /** Path in the options, as a developer would write it: `cookies.keys[0]`. */
   readonly path: string;
   readonly expected: string;
-  /** What was given, shortened; `[redacted]` when it may be secret; absent when nothing was. */
+  /** The value, shortened. `[redacted]` if it may be secret. Absent if there is none. */
   readonly received?: string;
   readonly didYouMean?: string;
 }
 
-/** Everything that is wrong with the options, reported at once. */
+/** All problems with the options, in one error. */
 export class ConfigError extends IdpError {
   override readonly name = 'ConfigError';
 

@@ -1,12 +1,12 @@
-/** What happened, told in process. Names are the specification's. */
+/** Events of the service, as listeners in the process get them. Names are the service specification's. */
 
 /**
- * What ended it: who acts, its time, an administrator, a sign-out, the sign-in or permission of who acts, or what became of the user: disabled, erased, given
- * a permission that nobody is impersonated with.
+ * Cause of the end: the impersonator, the time, an administrator, a sign-out, a sign-in or permission that the impersonator lost, or a change of the user,
+ * who was disabled, was erased, or got a permission with which nobody may be impersonated.
  */
 export type ImpersonationEnd = 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 
-/** The data of each event. Plug-ins may add theirs by declaration merging. */
+/** Data of each event, by type. Extensions add their own by declaration merging. */
 export interface EventMap {
   UserClaimAdded: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
   UserClaimRemoved: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
@@ -15,34 +15,34 @@ export interface EventMap {
   PersonErased: { readonly AggregateId: string };
   UserCreated: { readonly AggregateId: string; readonly PersonId: string };
   UserRemoved: { readonly AggregateId: string; readonly PersonId: string };
-  /** An invitation waits for the user to accept it. */
+  /** An invitation was created and waits for the user to accept it. */
   UserInvited: { readonly AggregateId: string; readonly InvitationId: string };
-  /** The invited user is active: by the invitation, or by the first sign-in with an external identity that was recorded for them. */
+  /** An invited user became active, by the invitation, or by the first sign-in with an external identity that was recorded for the user. */
   UserRegistered: { readonly AggregateId: string; readonly InvitationId?: string };
-  /** The user signs in at the identity provider `Idp` as well from now on. */
+  /** The user can sign in at the identity provider `Idp`, in addition to existing methods. */
   UserIdentityAdded: { readonly AggregateId: string; readonly Idp: string };
   UserIdentityRemoved: { readonly AggregateId: string; readonly Idp: string };
-  /** The host's mail took the invitation. */
+  /** The host's mail accepted the invitation. */
   InvitationSent: { readonly AggregateId: string; readonly UserId: string };
-  /** The invitation cannot be accepted any more. */
+  /** The invitation can no longer be accepted. */
   InvitationRevoked: { readonly AggregateId: string; readonly UserId: string };
-  /** Somebody got to see the link of the invitation. */
+  /** The link of the invitation was shown to an administrator. */
   InvitationLinkFetched: { readonly AggregateId: string; readonly UserId: string };
   UserGroupsChanged: { readonly AggregateId: string; readonly GroupIds: readonly string[] };
   UserDisabled: { readonly AggregateId: string };
   UserEnabled: { readonly AggregateId: string };
   UserActivated: { readonly AggregateId: string };
-  /** Every sign-in and token of the user before this moment is void. */
+  /** Every sign-in and token of the user before this moment is revoked. */
   UserSignedOut: { readonly AggregateId: string };
-  /** Somebody who may had a link mailed to the user that resets the password. */
+  /** An authorized caller had a reset link mailed to the user. */
   UserPasswordResetRequested: { readonly AggregateId: string };
-  /** The user has another password than before. */
+  /** The password of the user was changed. */
   UserPasswordChanged: { readonly AggregateId: string };
-  /** The person of the user has another e-mail address than before, which may not be proven yet. */
+  /** The e-mail address of the user's person was changed. The new address may be unverified. */
   UserEmailChanged: { readonly AggregateId: string };
   /** The user proved their e-mail address by a mailed link. */
   UserEmailVerified: { readonly AggregateId: string };
-  /** An administrator ended one sign-in of the user. */
+  /** An administrator ended one session of the user. */
   SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
   TenantCreated: { readonly AggregateId: string };
   TenantUpdated: { readonly AggregateId: string };
@@ -67,21 +67,21 @@ export interface EventMap {
   ConnectionCreated: { readonly AggregateId: string };
   ConnectionUpdated: { readonly AggregateId: string };
   ConnectionRemoved: { readonly AggregateId: string };
-  /** A connection got another client secret, or another key. */
+  /** A connection got a new client secret, or a new key. */
   ConnectionSecretAdded: { readonly AggregateId: string };
   WebhookCreated: { readonly AggregateId: string };
   WebhookUpdated: { readonly AggregateId: string };
   WebhookRemoved: { readonly AggregateId: string };
   WebhookSecretAdded: { readonly AggregateId: string };
-  /** The service switched a webhook off: its receiver failed for five days, or answered 410. */
+  /** The service disabled a webhook, because its receiver failed for five days or answered 410. */
   WebhookDisabled: { readonly AggregateId: string; readonly Reason: 'failing' | 'gone' };
-  /** The user can prove themselves by another factor: an authenticator app, a passkey, a new set of recovery codes. */
+  /** The user got another factor: an authenticator app, a passkey, or a new set of recovery codes. */
   FactorAdded: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
-  /** Without `Kind` where the record of the factor could not be read. */
+  /** A factor was removed. `Kind` is absent if the record of the factor could not be read. */
   FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind?: 'totp' | 'passkey' | 'recovery' };
   /**
-   * Somebody acts as the user from now on; the event is there before any token is. The operator is who acts, as in the claim `act`. `Reason` is absent once one
-   * of the two is erased. Instants are ISO 8601.
+   * An impersonation began. The event is written before any token is issued. The operator is the impersonator, as in the claim `act`. `Reason` is absent
+   * after one of the two persons was erased. Instants are ISO 8601.
    */
   ImpersonationStarted: {
     readonly AggregateId: string;
@@ -109,15 +109,15 @@ export interface EventMap {
   };
   /** A limit of wrong codes of the user's second factor was reached, so somebody may know the password. At most once a day. */
   FactorCodesGuessed: { readonly AggregateId: string };
-  /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
+  /** The counter of a passkey decreased, so the passkey may have been copied. The sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
-  /** A client asks the user to sign in on a device of their own. `RequestId` names the request. @see CIBA Core §7 */
+  /** A client asked the user to sign in on the user's own device. `RequestId` is the id of the request. @see CIBA Core §7 */
   BackchannelAuthenticationRequested: { readonly AggregateId: string; readonly RequestId: string; readonly ClientId: string };
-  /** The user approved such a request: the client may get tokens. */
+  /** The user approved an authentication request. The client can get tokens. */
   BackchannelAuthenticationApproved: { readonly AggregateId: string; readonly RequestId: string; readonly ClientId: string };
   /**
-   * Such a request will give no tokens. `Reason`: the user `declined`; it was `unrecognised`, the user knows nothing of it; the `host` said so; or it was
-   * `replaced` by another of the same client.
+   * An authentication request was denied. `Reason`: the user `declined`; the user does not recognise it (`unrecognised`); the `host` denied it; or it was
+   * `replaced` by a newer request of the same client.
    */
   BackchannelAuthenticationDenied: {
     readonly AggregateId: string;
@@ -126,8 +126,8 @@ export interface EventMap {
     readonly Reason: 'declined' | 'unrecognised' | 'host' | 'replaced';
   };
   /**
-   * A refresh token came back after it was replaced, so it is in two hands: every token of its grant was ended. `SessionId` is the `sid` of the
-   * client's ID tokens, `SpentAt` when the token was first used (ISO 8601).
+   * A refresh token was replayed after it was replaced, so two parties may have it. Every token of its grant was revoked. `SessionId` is the `sid` of the
+   * client's ID tokens, `SpentAt` the time of the first use (ISO 8601).
    * @see RFC 9700 §4.14.2
    */
   RefreshTokenReplayed: {
@@ -137,8 +137,8 @@ export interface EventMap {
     readonly SpentAt: string;
   };
   /**
-   * A refresh token that had just been replaced came again from another address and another agent, and was answered, since it may be a retry.
-   * Told once for each token; `SessionId` and `SpentAt` as above.
+   * A refresh token that had just been replaced was sent again from another address and another user agent. The service answered it, because it may be a
+   * retry. There is one event for each token. `SessionId` and `SpentAt` as above.
    */
   RefreshTokenRetriedElsewhere: {
     readonly AggregateId: string;
@@ -146,7 +146,7 @@ export interface EventMap {
     readonly SessionId?: string;
     readonly SpentAt: string;
   };
-  /** A signing key took over from another of its algorithm, which is `retiring` and still verifies, or `removed` and does not. Ids are `kid`s. */
+  /** A signing key replaced another key of its algorithm. That key is `retiring` and still verifies, or was `removed` and does not. Ids are `kid`s. */
   KeyRotated: {
     readonly AggregateId: string;
     readonly Algorithm: string;
@@ -157,7 +157,7 @@ export interface EventMap {
 
 export type EventName = keyof EventMap;
 
-/** Those that `lib` raises by itself. Extensions of the service declare theirs in their `events`, as those of a host do. */
+/** Events that `lib` itself raises. Extensions declare theirs in `events`. */
 export const eventNames = [
   'UserClaimAdded',
   'UserClaimRemoved',
@@ -209,7 +209,7 @@ export const eventNames = [
 ] as const satisfies readonly EventName[];
 
 /**
- * Who made a change, by which request, and for whom: what the events of the change tell beside their data.
+ * Attribution of a change: the actor, the impersonator, the request, and the client behind an invitation. The events of the change have these members.
  * @example
  * ```ts
  * import type { Attribution } from 'tenant-idp';
@@ -218,30 +218,30 @@ export const eventNames = [
  * ```
  */
 export interface Attribution {
-  /** `client:<client id>`, `user:<oid>`, or a name of the host's: 1 to 256 printable characters. */
+  /** `client:<client id>`, `user:<oid>`, or a name chosen by the host: 1 to 256 printable characters. */
   readonly actor?: string;
-  /** Who acts as the actor: `user:<oid>` of the person who impersonates. */
+  /** The impersonator: `user:<oid>`. */
   readonly act?: string;
-  /** The request, as the log and its answer name it: 1 to 256 printable characters. */
+  /** Id of the request, as in the log and in its answer: 1 to 256 printable characters. */
   readonly requestId?: string;
-  /** The client of the invitation behind the change. @see service specification, Events 2 */
+  /** Client of the invitation that led to the change. @see service specification, Events 2 */
   readonly metadata?: EventMetadata;
-  /** The request, if it may be run again. Not a part of events. */
+  /** The request, if it may be run again. It is not a part of events. */
   readonly once?: WriteOnce;
 }
 
 /**
- * A request that may be run again, because the store made a write and its answer was lost. A run makes only those writes with events that no earlier run made.
- * Each run is an object of its own, and makes its writes in the same order.
+ * A request that may be run again, because the store made a write and the answer was lost. A run makes only those writes with events that no earlier run
+ * made. Each run is its own object, and makes its writes in the same order.
  */
 export interface WriteOnce {
-  /** The same one in each run of the request, and in no other request. */
+  /** Id that is the same in each run of the request, and in no other request. */
   readonly id: string;
   /** Whether there was an earlier run. */
   readonly isRetry: boolean;
 }
 
-/** The client of an invitation, in the events that the invitation leads to. @see service specification, Events 2 */
+/** Client of an invitation, in the events that the invitation leads to. @see service specification, Events 2 */
 export interface EventMetadata {
   readonly ClientId: string;
   readonly ClientName: string;
@@ -256,16 +256,16 @@ export interface IdpEvent<Name extends EventName = EventName> {
   readonly type: Name;
   /** ISO 8601. */
   readonly time: string;
-  /** The aggregate's id. */
+  /** Id of the aggregate. */
   readonly subject: string;
   readonly tid?: string;
-  /** Who made the change. Absent where the service did, or code of the host that did not say. */
+  /** Actor of the change. Absent if the service made it, or if the host did not name an actor. */
   readonly actor?: string;
-  /** Who acted as the actor. */
+  /** The impersonator who acted as the actor. */
   readonly act?: string;
-  /** The request that made the change. */
+  /** Id of the request that made the change. */
   readonly requestid?: string;
-  /** Its place in the one order: 16 digits, one more with each event, so that texts sort as numbers do. */
+  /** Position in the one order of all events: 16 digits, one more with each event, so that texts sort as numbers do. */
   readonly sequence: string;
   readonly data: EventMap[Name] & { readonly metadata?: EventMetadata };
 }

@@ -1,4 +1,4 @@
-/** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
+/** Public entry point for extensions: `tenant-idp/extension`. The standard extensions use only this entry point too. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
 export { type AcrValues, parseAcrValues, type RequestedAcr, requestedAcr } from './acr-values.js';

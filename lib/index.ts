@@ -1,4 +1,4 @@
-/** The public door. */
+/** Public entry point: `tenant-idp`. */
 
 export {
   type ClaimDeclaration,

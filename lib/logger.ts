@@ -1,10 +1,10 @@
-/** What a line says besides its message. An error is `err`, which pino keeps with its stack and causes. */
+/** Fields of a log line, in addition to its message. An error is `err`, which pino logs with its stack and causes. */
 export interface LogFields {
   readonly err?: unknown;
   readonly [name: string]: unknown;
 }
 
-/** What we need of a logger; `console` and pino fit. Every line is fields, then a message that is the same text each time. */
+/** A logger, such as `console` or pino. A line is its fields, then a message whose text never varies. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -13,7 +13,7 @@ export interface Logger {
 }
 
 /* biome-ignore-start lint/suspicious/noConsole: the logger of a host that gives none */
-/** The logger of a host that gives none. */
+/** The default logger: warnings and errors to the console. */
 export const warningsToConsole: Logger = {
   debug: () => {},
   info: () => {},
@@ -25,8 +25,8 @@ export const warningsToConsole: Logger = {
 const shownFields = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).length > 0 ? [fields] : []);
 
 /**
- * A logger that passes on of an error what says what went wrong: drivers and clients put commands, records and requests on theirs, which are
- * not for logs.
+ * Returns a logger that logs only those members of an error that say what went wrong. Drivers and clients attach commands, records and requests, which must
+ * not be logged.
  */
 export function withBareErrors(logger: Logger): Logger {
   const fieldsOf = (fields: LogFields): LogFields => ('err' in fields ? { ...fields, err: bareError(fields.err) } : fields);
@@ -38,13 +38,13 @@ export function withBareErrors(logger: Logger): Logger {
   };
 }
 
-/** Members that say what went wrong: ours, oidc-provider's, and Node's. */
+/** Members that say what went wrong, of errors of the service, oidc-provider and Node. */
 const told = ['code', 'status', 'details', 'error', 'error_description', 'error_detail', 'syscall', 'address', 'port', 'hostname'];
 
-/** Causes of causes that are told. */
+/** Maximum depth of causes that are logged. */
 const DEPTH = 5;
 
-/** Members of a plain object under which a client library keeps the values that it compared. */
+/** Members of a plain object in which a client library stores the values that it compared. */
 const holders = ['body', 'claims', 'header', 'parameters'];
 
 /** Names of values that identify a party or an algorithm, but never a person. */
@@ -86,7 +86,7 @@ function bareError(error: unknown, depth = 0): unknown {
   const set = (name: string, value: unknown, enumerable = false) =>
     Object.defineProperty(bare, name, { value, enumerable, configurable: true, writable: true });
   set('stack', error.stack?.replace(error.message, message));
-  // The getters of DOMException throw on every other object, so a logger that reads them would.
+  // A logger that reads members of a DOMException's prototype would throw, because its getters throw on every other object.
   const isForeign = error instanceof DOMException;
   if (!isForeign) Object.setPrototypeOf(bare, Object.getPrototypeOf(error) as object);
   if (isForeign || Object.hasOwn(error, 'name')) set('name', error.name);
@@ -103,7 +103,7 @@ function bareError(error: unknown, depth = 0): unknown {
   return bare;
 }
 
-/** A line break in a text that somebody else chose would begin a line of the log. */
+/** Replaces line breaks, because a line break in a text from outside would start a new line of the log. */
 const oneLine = <T>(value: T): T =>
   typeof value === 'string'
     ? (value.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`) as T)

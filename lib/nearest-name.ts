@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The entry of `names` that was probably meant by `name`. */
+/** Returns the entry of `names` that is nearest to `name`, for messages about unknown names. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const [lower, candidates] = [name.toLowerCase(), names.map((candidate) => candidate.toLowerCase())];

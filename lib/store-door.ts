@@ -1,4 +1,4 @@
-/** The public door to stores: `tenant-idp/store`, the contracts that adapters keep. `tenant-idp/adapters/conformance` tests one. */
+/** Public entry point for adapters: `tenant-idp/store`, the contracts of the stores. `tenant-idp/adapters/conformance` tests an adapter. */
 export { ConfigError, type ConfigProblem, IdpError } from './errors.js';
 export { digestOfKey, slotOfKey } from './store/artifact-key.js';
 export type {

@@ -1,11 +1,11 @@
-/** Checks of values in the options, and how they are put together. */
+/** Checks of option values, and functions that combine checks. */
 import { isFunction, isObject, missing, type OptionPath, valueAt, withMeant, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ValueCheck } from './values.js';
 
 declare const right: unique symbol;
 
-/** Finds everything that is wrong with the value at a path. `T` is the type of a value that is right, for the compiler alone. */
+/** Finds all problems of the value at a path. `T` is the type of a valid value, for the compiler alone. */
 export interface Check<T = unknown> {
   (value: unknown, path: OptionPath): readonly ConfigProblem[];
   readonly [right]?: T;
@@ -15,12 +15,12 @@ export interface Check<T = unknown> {
   readonly required?: string;
 }
 
-/** A check of a number, with the least and the most that it takes. */
+/** A check of a number, with its minimum and maximum. */
 export interface RangeCheck extends Check<number> {
   readonly range: readonly [minimum: number, maximum: number];
 }
 
-/** @param isShown whether a message repeats the value: it is short, and no secret where it belongs. */
+/** @param isShown whether a message repeats the value, because it is short and not secret. */
 const unless = <T>(holds: (value: unknown) => boolean, expected: string, isShown = false): Check<T> =>
   only((value) => (holds(value) ? undefined : expected), isShown);
 
@@ -31,7 +31,7 @@ export const only =
     return expected === undefined ? [] : [wrong(path, expected, value, isShown)];
   };
 
-/** The second is asked where the first finds nothing. */
+/** Returns a check that runs the second check if the first finds nothing. */
 export const both =
   <T>(first: Check<T>, second: Check): Check<T> =>
   (value, path) => {
@@ -39,7 +39,7 @@ export const both =
     return problems.length > 0 ? problems : second(value, path);
   };
 
-/** @param example the function as one would write it: `(mail) => …` */
+/** @param example the function as a developer would write it: `(mail) => …` */
 export const callback = <F extends (...args: never) => unknown>(example: string): Check<F> => unless(isFunction, `a function: ${example}`);
 export const flag = (): Check<boolean> => unless((value) => typeof value === 'boolean', 'true or false');
 export const record = <T extends object>(expected: string): Check<T> => unless(isObject, expected);
@@ -64,7 +64,7 @@ export const oneOf = <const Choice extends string>(...choices: readonly Choice[]
   };
 };
 
-/** Something that has what we use (`name`) and can do what we call (`send()`); whatever else it has is its own business. */
+/** Checks an object for the members that the service reads (`name`) and calls (`send()`). Other members are not checked. */
 export const withMembers = <T extends object>(expected: string, ...members: readonly string[]): Check<T> => {
   const has = (value: unknown, member: string) => {
     const found = valueAt(value, [member.replace('()', '')]);

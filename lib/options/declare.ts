@@ -1,6 +1,5 @@
 /**
- * How options are declared: a table of checks, each with its default where it has one. The types of the options follow from the table, before and after the
- * defaults are filled in.
+ * Declaration of options: a table of checks, with defaults. The types of the options follow from the table, before and after the defaults are filled in.
  */
 import { missing, unknownMembers } from '../config-problem.js';
 import { both, type Check, record } from './checks.js';
@@ -19,11 +18,11 @@ export const withDefault = <C extends Check, const Default extends ValueOf<C>>(
   check: C,
 ): C & { readonly default: Default } => Object.assign(check, { default: value });
 
-/** Declares that an option has to be there, and what its absence is told as: `expected an absolute http(s) URL`. */
+/** Declares that an option is required, and the message if it is missing: `expected an absolute http(s) URL`. */
 export const required = <C extends Check>(expected: string, check: C): C & { readonly required: string } =>
   Object.assign(check, { required: expected });
 
-/** Checks an object that knows exactly the options of a table; an `undefined` one is absent. `T` is the interface that is made of the table. */
+/** Checks an object that has only the options of a table. An `undefined` option is absent. `T` is the interface of the table. */
 export function group<T, Table>(options: Table & { readonly [Name in keyof T]-?: Check<T[Name]> }): Group<T, Table> {
   const members = Object.entries(options as OptionTable);
   const names = members.map(([name]) => name);
@@ -40,10 +39,7 @@ export function group<T, Table>(options: Table & { readonly [Name in keyof T]-?:
   return Object.assign(check, { options });
 }
 
-/**
- * Returns the options of a table with the values that were given, and the defaults of all others, frozen. A group that has no default is there if it was
- * given.
- */
+/** Returns the options of a table: given values, and the defaults of the others, frozen. A group without a default is present only if it was given. */
 export const completed = <Table>(table: Table, given: unknown = {}): Completed<Table> =>
   Object.freeze(
     Object.fromEntries(
@@ -70,10 +66,10 @@ type NamesOf<Table, Kind> = { [Name in keyof Table]: Table[Name] extends Kind ? 
 type Required<Table> = NamesOf<Table, { readonly required: string }>;
 type Present<Table> = NamesOf<Table, { readonly required: string } | { readonly default: unknown }>;
 
-/** Options of a table that a host has to give. `Pick` keeps the comment of each for editors. */
+/** Required options of a table. `Pick` keeps the comment of each for editors. */
 export type RequiredOptions<Table> = Pick<Values<Table>, Required<Table>>;
 
-/** Options of a table that a host may leave out. */
+/** Optional options of a table. */
 export type OptionalOptions<Table> = Partial<Pick<Values<Table>, Exclude<keyof Table, Required<Table>>>>;
 
 type CompletedValues<Table> = {

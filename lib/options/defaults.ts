@@ -1,22 +1,25 @@
-/** The defaults of the options, and what the options are once these are filled in. */
+/** Defaults of the options, and the type of complete options. */
 import { type Completed, completed } from './declare.js';
 import { optionTable } from './options.js';
 
 type CompletedOptions = Completed<typeof optionTable>;
 
-/** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
+/** The documented defaults. Stores and keys have no default here, because the composition root creates them. */
 export const defaults: Omit<CompletedOptions, 'issuer'> = completed(optionTable);
 
-/** The options, complete. What is still optional has no default, or one that whoever builds the service makes. */
+/** Complete options. A member that is still optional has no default, or the composition root creates its value. */
 export interface ResolvedOptions extends Pick<CompletedOptions, Exclude<keyof CompletedOptions, 'trustProxy'>> {
-  /** How many proxies are in front, or what answers the client's address. */
+  /** Number of proxies in front of the service, or the function that returns the client's address. */
   readonly trustProxy: Exclude<CompletedOptions['trustProxy'], boolean>;
-  /** Whether tokens are minted and read by the service's handlers, or by oidc-provider as the host configured it: no request changes that. */
+  /**
+   * Whether the service's own handlers answer at the token endpoints. Otherwise oidc-provider's handlers do, as the host configured it. No request changes
+   * this.
+   */
   readonly isAnsweredHere: boolean;
-  /** Whether this is production, where insecure defaults are refused. */
+  /** Whether the service runs in production, where insecure defaults are refused. */
   readonly production: boolean;
-  /** Whether the issuer is https, and with it every URL and cookie. */
+  /** Whether the issuer, and so every URL and cookie, is https. */
   readonly secure: boolean;
-  /** The issuer's path, where the service is mounted: empty, or with a leading and no trailing slash. */
+  /** Path of the issuer, at which the service is mounted. Empty, or with a leading slash and no trailing slash. */
   readonly mountPath: string;
 }

@@ -1,4 +1,4 @@
-/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference/options.md says the same. */
+/** Each feature of oidc-provider: an option, always on, or refused by name. A table in `docs/reference/options.md` says the same. */
 
 import { isFunction, isObject, missing, unknownName, valueAt, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
@@ -9,19 +9,19 @@ import type { Features, IdentityProviderOptions } from './options.js';
 interface Member {
   readonly expected: string;
   readonly holds: (value: unknown) => boolean;
-  /** Without it the feature does not work; a name: when that member is on as well. */
+  /** Whether the feature needs the member. A name: only if that member is on as well. */
   readonly required?: true | string;
 }
 
-/** Undefined members are absent: nothing of the feature can be set. */
+/** The standing of a feature. Without members, nothing of the feature can be set. */
 type Standing =
   | {
       readonly standing: 'option';
       readonly members: Readonly<Record<string, Member>>;
-      /** Whether oidc-provider's own handlers answer where it is on, because those of the service do not know it. */
+      /** Whether oidc-provider's own handlers answer if the feature is on, because the service's handlers do not support it. */
       readonly handsOver: boolean;
     }
-  /** Part of the service: what may be set of it are these members. */
+  /** Always on. The host can set only these members. */
   | { readonly standing: 'always on'; readonly members: Readonly<Record<string, Member>> }
   | { readonly standing: 'refused'; readonly because: string };
 
@@ -99,14 +99,14 @@ export const settableFeatures = (given: Features = {}): Features =>
 const isSettable = (standing: Standing | undefined): boolean =>
   standing?.standing === 'option' || (standing?.standing === 'always on' && Object.keys(standing.members).length > 0);
 
-/** Whether a feature is on that oidc-provider's own handlers have to answer for. */
+/** Whether a feature is on that only oidc-provider's own handlers support. */
 export const isHandedOver = (features: Features): boolean =>
   Object.entries(features).some(([name, feature]) => {
     const standing = standingOf(name);
     return feature?.enabled === true && standing?.standing === 'option' && standing.handsOver;
   });
 
-/** Everything that is wrong with the option `features`. */
+/** Returns all problems of the option `features`. */
 export function findFeatureProblems(options: unknown): readonly ConfigProblem[] {
   const given = valueAt(options, ['features']);
   if (!isObject(given)) return [];
@@ -141,7 +141,7 @@ const isNeeded = ({ required }: Member, feature: Readonly<Record<string, unknown
 type Configure = NonNullable<IdentityProviderOptions['configure']>;
 
 /**
- * Refuses what `configure` turned on and nothing here serves: oidc-provider would announce endpoints that are not there.
+ * Refuses a feature that `configure` turned on and the service does not support. Otherwise oidc-provider would announce endpoints that do not exist.
  * @throws ConfigError `invalid_options`
  */
 export const withRefusals =

@@ -1,4 +1,4 @@
-/** Defaults that are fit for development only: refused in production, told about elsewhere. */
+/** Defaults that are only fit for development. Production refuses them, and development logs a notice. */
 
 import { missing, type OptionPath, valueAt, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
@@ -10,11 +10,11 @@ interface InsecureDefault {
   readonly expected: string;
   /** Data that is lost in development when the process ends. */
   readonly loss: string;
-  /** Whether it is, given what is at `path`, and all options. */
+  /** Whether the default is in use, given the value at `path` and all options. */
   readonly isInUse: (value: unknown, options: unknown) => boolean;
 }
 
-/** Characters of a secret that a host brings for a client or an API resource, at least, because whoever reaches the service may guess. */
+/** Minimum characters of a secret that a host sets for a client or an API resource, because anyone who reaches the service can guess. */
 export const OWN_SECRET_LENGTH = 32;
 
 const isMissing = (value: unknown): boolean => value === undefined;
@@ -55,10 +55,10 @@ const insecureDefaults: readonly InsecureDefault[] = [
   },
 ];
 
-/** Production does without a salt, so it is no insecure default. */
+/** A salt made at start. Production works without a salt, so this is not an insecure default. */
 const madeSalt = { path: ['subjectSalt'], loss: 'the salt was made now, so pairwise identifiers will change with a restart' } as const;
 
-/** Everything in the options, which may be wrong in other ways as well, that production must not run with. */
+/** Returns everything in the options that production must not run with. The options may have other problems as well. */
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
   return [
@@ -82,7 +82,7 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   ];
 }
 
-/** One notice about all that a restart will lose; nothing when nothing will be. */
+/** Returns one notice about all data that a restart loses; undefined if a restart loses nothing. */
 export function developmentNotice(options: ResolvedOptions): string | undefined {
   const inUse = insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(options, path), options));
   if (inUse.length === 0) return undefined;

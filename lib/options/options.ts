@@ -1,8 +1,10 @@
 /**
- * The options of `createIdentityProvider`. Each is declared once, with its comment, its check (type and range) and its default; the interfaces follow.
+ * Options of `createIdentityProvider`. Each option is declared once, with its comment, its check (type and range) and its default. The interfaces follow
+ * from the tables.
  *
- * `checks` and `values` have the checks, `declare` what is made of a table. `contradictions` checks what must hold between options, `insecure` lists what
- * production refuses, `features` which features of oidc-provider are taken. `resolve` checks all at once, fills in the `defaults` and freezes the result.
+ * `checks` and `values` hold the checks, and `declare` derives types and defaults from a table. `contradictions` checks options against each other.
+ * `insecure` lists the values that production refuses, and `features` the features of oidc-provider. `resolve` runs all checks, fills in the `defaults` and
+ * freezes the result.
  */
 import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
@@ -25,7 +27,7 @@ const seconds = (minimum: number, maximum: number) => wholeNumber('whole seconds
 const count = (minimum: number, maximum: number) => wholeNumber('a whole number', minimum, maximum);
 const secret = (minLength: number) => text(`a string of at least ${minLength} characters`, minLength);
 const secrets = () => list(secret(32), 'an array of one or more secrets of at least 32 characters, newest first', { min: 1 });
-/** The option `mail.send` as one would write it. */
+/** The option `mail.send` as a developer would write it. */
 const SEND = 'async (message) => …';
 
 const rotation = {

@@ -1,4 +1,4 @@
-/** From what the host gave to what everything else relies on: checked as a whole, complete, frozen. */
+/** Resolves the options of the host: checks them as a whole, fills in defaults, and freezes them. */
 import type { JWK } from 'jose';
 import type { FoundProblems } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
@@ -12,8 +12,8 @@ import { checkOptions, type IdentityProviderOptions, optionTable } from './optio
 import { signingAlgorithm } from './values.js';
 
 /**
- * @throws ConfigError with everything that is wrong: `invalid_options`, or `extension_conflict` when two parts of it claim the same,
- * `insecure_options` when it is merely not fit for production.
+ * @throws ConfigError with all problems: `invalid_options`; `extension_conflict` if two parts claim the same; `insecure_options` if the options are valid
+ * but not fit for production.
  */
 export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.env, found: FoundProblems = {}): ResolvedOptions {
   const production = env.NODE_ENV === 'production';
@@ -36,7 +36,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
   const features = settableFeatures(options.features);
   return Object.freeze({
     ...known,
-    // The host's own object, because its `send` may use `this`.
+    // Passes the host's own object, because its `send` may use `this`.
     ...present({ mail: options.mail, configure: configure && withRefusals(configure) }),
     keys: keys.signing ? Object.freeze({ ...keys, signing: Object.freeze(keys.signing.map(completeKey)) }) : keys,
     trustProxy: typeof trustProxy === 'function' ? trustProxy : Number(trustProxy),
@@ -54,7 +54,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
   });
 }
 
-/** One problem for each place, the first that was found; without a place to tell them apart by, all. */
+/** Returns one problem for each path, the first that was found. Problems without a path are all kept. */
 const onceEach = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
   [
     ...new Map(problems.toReversed().map((problem) => [problem.path === 'extensions' ? problem : problem.path, problem])).values(),

@@ -23,7 +23,7 @@ export const checkIssuer: ValueCheck = (value) => {
   return (value as string).endsWith('/') ? `a URL without trailing slash, ${normal}` : `the URL in its normal form, ${normal}`;
 };
 
-/** Paths that the standards and the service specification took. */
+/** Paths that standards and the service specification reserve. */
 const takenPaths = ['/connect', '/.well-known'];
 
 export const checkOwnPath: ValueCheck = (value) => {
@@ -40,7 +40,7 @@ export const checkTenantId: ValueCheck = (value) =>
     ? undefined
     : "the id of a tenant, a UUID in lower case, such as '5f0c8a4e-2b1d-4c3e-9f6a-7d8e9f0a1b2c'";
 
-/** As the catalogue has them. */
+/** Checks a permission id as the catalogue of permissions does. */
 export const checkPermissionId: ValueCheck = (value) =>
   typeof value === 'string' && /^[!#-[\]-~]{1,200}$/.test(value) ? undefined : 'the id of a permission: 1 to 200 printable characters';
 
@@ -81,10 +81,10 @@ export const checkRefusedPasswords: ValueCheck = (value) =>
     ? undefined
     : 'a list of passwords, or a function that answers true for one that is refused: async (password) => …';
 
-/** The algorithm a signing key is for. */
+/** Returns the algorithm of a signing key. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
 
-/** A private key that is strong enough and whose public half, which is what we publish, verifies what it signs. */
+/** Checks a private key: it has to be strong enough, and its public part, which the service publishes, has to verify its signatures. */
 export const checkSigningKey: ValueCheck = (value) => {
   const jwk = value as JWK;
   let key: crypto.KeyObject;
