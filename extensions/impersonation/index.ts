@@ -8,7 +8,7 @@
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { bannerRoutes } from './banner.js';
 import { createBook } from './book.js';
-import { createFlow } from './flow.js';
+import { createRequirement, Flow } from './flow.js';
 import { createSendNotice, listenForStarts, NOTICE, told } from './notice.js';
 import { impersonationOperations } from './operations.js';
 import { ownPage } from './own-page.js';
@@ -21,7 +21,8 @@ import { impersonationRule, jobs } from './upkeep.js';
 const partsOf = perContext((context) => {
   const rules = createRules(context);
   const book = createBook(context, rules);
-  return { book, flow: createFlow(context, book, rules) };
+  const flow = new Flow({ context, book, rules });
+  return { book, flow, requirement: createRequirement(context, rules, flow) };
 });
 
 export function impersonation(): Extension {
@@ -31,7 +32,7 @@ export function impersonation(): Extension {
     events: ['ImpersonationStarted', 'ImpersonationEnded'],
     artifacts: [told],
     texts,
-    requirements: (context) => (context.impersonation.rules ? [partsOf(context).flow.requirement] : []),
+    requirements: (context) => (context.impersonation.rules ? [partsOf(context).requirement] : []),
     endImpersonationAt: ({ impersonation, service: { own, url } }) => (impersonation.rules ? url(`${own}/impersonation`) : undefined),
     impersonation: (context) => impersonationRule(partsOf(context).book),
     routes(router, context) {

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { canParseUrl, type ExtensionContext, type ExtensionRouter, parametersOf, redirectByGet } from '../../lib/extension-door.js';
 import { type Book, idOf } from './book.js';
-import { createPages, type Problem } from './pages.js';
+import { Pages, type Problem } from './pages.js';
 
 /** Characters of a URI that a client may register. */
 const LONGEST_URI = 2048;
@@ -14,7 +14,7 @@ export function ownPage(router: ExtensionRouter, context: ExtensionContext, book
     directory,
     impersonation: { end: endImpersonation },
   } = context;
-  const pages = createPages(context);
+  const pages = new Pages(context);
   const path = `${own}/impersonation`;
 
   /** Where an application may have people led back to: what it registered for a sign-out, or a page of where it takes responses. */

@@ -43,165 +43,157 @@ export interface Wrong {
 
 const minute = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-export function createPages({ service: { url, own }, pages: { view, brandingOf } }: Pick<ExtensionContext, 'service' | 'pages'>) {
-  const step = (ctx: Context, interaction: Interaction, fields: Readonly<Record<string, string>>, page: View, problem?: Problem) =>
-    view(ctx, {
+const back: ViewPart = { part: 'button', text: 'impersonation.back', name: 'step', value: 'who', look: 'quiet' };
+
+export class Pages {
+  readonly #context: Pick<ExtensionContext, 'service' | 'pages'>;
+
+  constructor(context: Pick<ExtensionContext, 'service' | 'pages'>) {
+    this.#context = context;
+  }
+
+  async tenants(ctx: Context, interaction: Interaction, operators: readonly Account[], problem?: Problem): Promise<void> {
+    const choices = operators.map(({ tenant, person }) => ({
+      value: tenant.id,
+      title: { plain: tenant.name },
+      lines: [{ plain: person.user.userName }],
+    }));
+    const page: View = {
+      title: 'impersonation.tenants.title',
+      lead: 'impersonation.tenants.lead',
+      parts: [{ part: 'choices', name: 'tid', choices }],
+    };
+    await this.#step(ctx, interaction, { step: 'who' }, page, problem);
+  }
+
+  async who(
+    ctx: Context,
+    interaction: Interaction,
+    operator: Account,
+    { query, found: { people, next } }: { readonly query: string; readonly found: Found },
+    problem?: Problem,
+  ): Promise<void> {
+    const page: View = {
+      title: 'impersonation.who.title',
+      lead: { key: 'impersonation.who.lead', values: about(operator) },
+      parts: [
+        { part: 'field', name: 'query', label: 'impersonation.who.query', value: query, isOptional: true },
+        { part: 'button', text: 'impersonation.who.search', name: 'step', value: 'who' },
+        people.length === 0 ? { part: 'text', text: 'impersonation.who.none' } : { part: 'entries', entries: people.map(entryOf) },
+        ...(next === undefined
+          ? []
+          : [{ part: 'button', text: 'impersonation.who.more', name: 'after', value: next, look: 'neutral' } as const]),
+      ],
+    };
+    await this.#step(ctx, interaction, { tid: operator.tenant.id, searched: query }, page, problem);
+  }
+
+  async why(ctx: Context, interaction: Interaction, target: Account, typed: Typed, bounds: Bounds, wrong: Wrong = {}): Promise<void> {
+    const most = { characters: String(bounds.characters), minutes: String(bounds.minutes) };
+    const page: View = {
+      title: { key: 'impersonation.why.title', values: about(target) },
+      lead: { key: 'impersonation.why.lead', values: about(target) },
+      ...(wrong.reason || wrong.minutes ? { status: 400 } : {}),
+      parts: [
+        {
+          part: 'field',
+          name: 'reason',
+          label: 'impersonation.why.reason',
+          value: typed.reason,
+          ...(wrong.reason ? { problem: { key: 'impersonation.why.wrongReason', values: most } } : {}),
+        },
+        {
+          part: 'field',
+          name: 'minutes',
+          label: { key: 'impersonation.why.minutes', values: most },
+          value: typed.minutes,
+          ...(wrong.minutes ? { problem: { key: 'impersonation.why.wrongMinutes', values: most } } : {}),
+        },
+        { part: 'text', text: 'impersonation.why.recorded' },
+        { part: 'button', text: { key: 'impersonation.why.submit', values: about(target) }, name: 'step', value: 'start' },
+        back,
+      ],
+    };
+    await this.#step(ctx, interaction, fieldsOf(target), page);
+  }
+
+  /** The target's tenant asks for a second factor that was not proven, or not of late. */
+  async again(ctx: Context, interaction: Interaction, target: Account): Promise<void> {
+    await this.#step(ctx, interaction, fieldsOf(target), {
+      title: 'impersonation.again.title',
+      lead: { key: 'impersonation.again.lead', values: about(target) },
+      parts: [{ part: 'button', text: 'impersonation.again.submit', name: 'step', value: 'again' }, back],
+    });
+  }
+
+  /** Who acts as whom in this browser. */
+  async here(
+    ctx: Context,
+    { startedAt, endsAt }: ImpersonationRow,
+    operator: Account,
+    target: Account,
+    {
+      subject,
+      fields,
+      problem,
+    }: { readonly subject: string; readonly fields: Readonly<Record<string, string>>; readonly problem?: Problem },
+  ): Promise<void> {
+    const {
+      service: { url, own },
+      pages: { view, brandingOf },
+    } = this.#context;
+    await view(ctx, {
+      ...(await brandingOf(target.tenant.id)),
+      title: { key: 'impersonation.here.title', values: about(target) },
+      lead: { key: 'impersonation.here.lead', values: { ...about(target), operator: shownName(operator.person) } },
+      ...(problem ? { problem: problem.text, status: problem.status } : {}),
+      form: { action: url(`${own}/impersonation`), subject, fields },
+      parts: [
+        { part: 'text', text: { key: 'impersonation.here.times', values: { since: minute(startedAt), until: minute(endsAt) } } },
+        { part: 'button', text: 'impersonation.here.end' },
+      ],
+    });
+  }
+
+  /** Nobody acts as somebody else in this browser. @param next where the person came from */
+  async none(ctx: Context, next: string | undefined): Promise<void> {
+    await this.#context.pages.view(ctx, {
+      title: 'impersonation.none.title',
+      parts: [
+        { part: 'text', text: 'impersonation.none.text' },
+        ...(next === undefined ? [] : [{ part: 'link', text: 'impersonation.none.back', href: next } as const]),
+      ],
+    });
+  }
+
+  /** Shows a page of the sign-in, whose form leads to the next step. */
+  async #step(
+    ctx: Context,
+    interaction: Interaction,
+    fields: Readonly<Record<string, string>>,
+    page: View,
+    problem?: Problem,
+  ): Promise<void> {
+    const { service, pages } = this.#context;
+    await pages.view(ctx, {
       interaction,
       ...page,
       ...(problem ? { problem: problem.text, status: problem.status } : {}),
-      form: { action: url(`${own}/interaction/${interaction.uid}/impersonate`), fields },
+      form: { action: service.url(`${service.own}/interaction/${interaction.uid}/impersonate`), fields },
     });
-  const back: ViewPart = { part: 'button', text: 'impersonation.back', name: 'step', value: 'who', look: 'quiet' };
+  }
+}
 
+/** The hidden fields of a form about a user. */
+const fieldsOf = ({ tenant, person }: Account) => ({ tid: tenant.id, user: person.user.id });
+
+/** A user whom the operator may choose. */
+function entryOf({ person }: Account) {
+  const { user, email = '' } = person;
+  const hasOtherEmail = email !== '' && email !== user.userName;
   return {
-    tenants: (ctx: Context, interaction: Interaction, operators: readonly Account[], problem?: Problem) =>
-      step(
-        ctx,
-        interaction,
-        { step: 'who' },
-        {
-          title: 'impersonation.tenants.title',
-          lead: 'impersonation.tenants.lead',
-          parts: [
-            {
-              part: 'choices',
-              name: 'tid',
-              choices: operators.map((operator) => ({
-                value: operator.tenant.id,
-                title: { plain: operator.tenant.name },
-                lines: [{ plain: operator.person.user.userName }],
-              })),
-            },
-          ],
-        },
-        problem,
-      ),
-
-    who: (
-      ctx: Context,
-      interaction: Interaction,
-      operator: Account,
-      { query, found: { people, next } }: { readonly query: string; readonly found: Found },
-      problem?: Problem,
-    ) =>
-      step(
-        ctx,
-        interaction,
-        { tid: operator.tenant.id, searched: query },
-        {
-          title: 'impersonation.who.title',
-          lead: { key: 'impersonation.who.lead', values: about(operator) },
-          parts: [
-            { part: 'field', name: 'query', label: 'impersonation.who.query', value: query, isOptional: true },
-            { part: 'button', text: 'impersonation.who.search', name: 'step', value: 'who' },
-            people.length === 0
-              ? { part: 'text', text: 'impersonation.who.none' }
-              : {
-                  part: 'entries',
-                  entries: people.map((person) => ({
-                    title: { plain: shownName(person.person) },
-                    lines: [
-                      { plain: person.person.user.userName },
-                      ...[person.person.email].flatMap((email = '') =>
-                        email === '' || email === person.person.user.userName ? [] : { plain: email },
-                      ),
-                    ],
-                    action: {
-                      text: 'impersonation.who.choose',
-                      about: { plain: accountName(person.person) },
-                      name: 'choose',
-                      value: person.person.user.id,
-                    },
-                  })),
-                },
-            ...(next === undefined
-              ? []
-              : [{ part: 'button', text: 'impersonation.who.more', name: 'after', value: next, look: 'neutral' } as const]),
-          ],
-        },
-        problem,
-      ),
-
-    why: (ctx: Context, interaction: Interaction, target: Account, typed: Typed, bounds: Bounds, wrong: Wrong = {}, problem?: Problem) => {
-      const most = { characters: String(bounds.characters), minutes: String(bounds.minutes) };
-      const isWrong = wrong.reason || wrong.minutes;
-      return step(
-        ctx,
-        interaction,
-        { tid: target.tenant.id, user: target.person.user.id },
-        {
-          title: { key: 'impersonation.why.title', values: about(target) },
-          lead: { key: 'impersonation.why.lead', values: about(target) },
-          ...(isWrong ? { status: 400 } : {}),
-          parts: [
-            {
-              part: 'field',
-              name: 'reason',
-              label: 'impersonation.why.reason',
-              value: typed.reason,
-              ...(wrong.reason ? { problem: { key: 'impersonation.why.wrongReason', values: most } } : {}),
-            },
-            {
-              part: 'field',
-              name: 'minutes',
-              label: { key: 'impersonation.why.minutes', values: most },
-              value: typed.minutes,
-              ...(wrong.minutes ? { problem: { key: 'impersonation.why.wrongMinutes', values: most } } : {}),
-            },
-            { part: 'text', text: 'impersonation.why.recorded' },
-            { part: 'button', text: { key: 'impersonation.why.submit', values: about(target) }, name: 'step', value: 'start' },
-            back,
-          ],
-        },
-        problem,
-      );
-    },
-
-    /** The target's tenant asks for a second factor that was not proven, or not of late. */
-    again: (ctx: Context, interaction: Interaction, target: Account) =>
-      step(
-        ctx,
-        interaction,
-        { tid: target.tenant.id, user: target.person.user.id },
-        {
-          title: 'impersonation.again.title',
-          lead: { key: 'impersonation.again.lead', values: about(target) },
-          parts: [{ part: 'button', text: 'impersonation.again.submit', name: 'step', value: 'again' }, back],
-        },
-      ),
-
-    /** Who acts as whom in this browser. */
-    here: async (
-      ctx: Context,
-      { startedAt, endsAt }: ImpersonationRow,
-      operator: Account,
-      target: Account,
-      {
-        subject,
-        fields,
-        problem,
-      }: { readonly subject: string; readonly fields: Readonly<Record<string, string>>; readonly problem?: Problem },
-    ) =>
-      view(ctx, {
-        ...(await brandingOf(target.tenant.id)),
-        title: { key: 'impersonation.here.title', values: about(target) },
-        lead: { key: 'impersonation.here.lead', values: { ...about(target), operator: shownName(operator.person) } },
-        ...(problem ? { problem: problem.text, status: problem.status } : {}),
-        form: { action: url(`${own}/impersonation`), subject, fields },
-        parts: [
-          { part: 'text', text: { key: 'impersonation.here.times', values: { since: minute(startedAt), until: minute(endsAt) } } },
-          { part: 'button', text: 'impersonation.here.end' },
-        ],
-      }),
-
-    /** Nobody acts as somebody else in this browser. @param next where the person came from */
-    none: (ctx: Context, next: string | undefined) =>
-      view(ctx, {
-        title: 'impersonation.none.title',
-        parts: [
-          { part: 'text', text: 'impersonation.none.text' },
-          ...(next === undefined ? [] : [{ part: 'link', text: 'impersonation.none.back', href: next } as const]),
-        ],
-      }),
+    title: { plain: shownName(person) },
+    lines: [{ plain: user.userName }, ...(hasOtherEmail ? [{ plain: email }] : [])],
+    action: { text: 'impersonation.who.choose', about: { plain: accountName(person) }, name: 'choose', value: user.id },
   };
 }

@@ -31,8 +31,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/factors/passkeys/sign-in.ts createPasskeySignIn': 156,
   'extensions/factors/passkeys/webauthn.ts createWebauthn': 96,
   'extensions/factors/requirement.ts createSecondFactor': 132,
-  'extensions/impersonation/flow.ts createFlow': 212,
-  'extensions/impersonation/pages.ts createPages': 162,
   'extensions/invitations/operations.ts invitationOperations': 103,
   'extensions/invitations/pages.ts createPages': 160,
   'extensions/invitations/personal-account.ts personalAccountRoutes': 82,

@@ -5,7 +5,7 @@
 import { createPages as cibaPages, type Shown } from '../../../extensions/ciba/person/pages.js';
 import type { AuthenticationRequest, MessageFormat } from '../../../extensions/ciba/requests/record.js';
 import { texts as cibaTexts } from '../../../extensions/ciba/texts/index.js';
-import { createPages as impersonationPages } from '../../../extensions/impersonation/pages.js';
+import { Pages as ImpersonationPages } from '../../../extensions/impersonation/pages.js';
 import type { ImpersonationRow } from '../../../extensions/impersonation/records.js';
 import { texts as impersonationTexts } from '../../../extensions/impersonation/texts/index.js';
 import { createPages as linkedAccountsPages } from '../../../extensions/linked-accounts/pages.js';
@@ -131,16 +131,19 @@ const step = { uid: 'uid' } as Interaction;
 const bounds = { characters: 500, minutes: 30 };
 const typed = { reason: 'x'.repeat(600), minutes: '31' };
 const row = { startedAt: new Date(0), endsAt: new Date(1_800_000) } as ImpersonationRow;
-const impersonation = await viewsOf(impersonationPages, (pages) => [
-  pages.tenants(ctx, step, [acme, long]),
-  pages.who(ctx, step, acme, { query: '', found: { people: [] } }),
-  pages.who(ctx, step, long, { query: 'al', found: { people: [acme, globex, long], next: 'next' } }),
-  pages.why(ctx, step, long, { reason: '', minutes: '30' }, bounds),
-  pages.why(ctx, step, acme, typed, bounds, { reason: true, minutes: true }),
-  pages.again(ctx, step, long),
-  pages.here(ctx, row, long, acme, { subject: 'subject', fields: {} }),
-  pages.none(ctx, 'https://shop.example.com/'),
-]);
+const impersonation = await viewsOf(
+  (context) => new ImpersonationPages(context),
+  (pages) => [
+    pages.tenants(ctx, step, [acme, long]),
+    pages.who(ctx, step, acme, { query: '', found: { people: [] } }),
+    pages.who(ctx, step, long, { query: 'al', found: { people: [acme, globex, long], next: 'next' } }),
+    pages.why(ctx, step, long, { reason: '', minutes: '30' }, bounds),
+    pages.why(ctx, step, acme, typed, bounds, { reason: true, minutes: true }),
+    pages.again(ctx, step, long),
+    pages.here(ctx, row, long, acme, { subject: 'subject', fields: {} }),
+    pages.none(ctx, 'https://shop.example.com/'),
+  ],
+);
 
 export const galleryOfExtensions: readonly State[] = [
   ...cibaStates,
