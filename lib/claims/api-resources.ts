@@ -4,9 +4,9 @@ import { declarationsOf } from './checks.js';
 import type { ClaimSet } from './contract.js';
 
 /**
- * Checks that the API resources exist whose access tokens are to have claims.
- * @param list all ids there are.
- * @throws ConfigError `invalid_options`, with each that does not.
+ * Checks that all API resources exist that claims name for access tokens.
+ * @param list returns all ids of API resources.
+ * @throws ConfigError `invalid_options`, with each unknown id.
  */
 export async function checkApiResources(sets: readonly ClaimSet[], list: () => Promise<readonly string[]>): Promise<void> {
   const named = sets.flatMap((set) =>

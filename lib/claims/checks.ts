@@ -1,4 +1,4 @@
-/** What a compiler would have said about a claim set, for those written without one; and whether the mapping names what exists. */
+/** Checks of claim sets, as a compiler would make them, and of the names in the option `claimMapping`. */
 
 import type { OptionPath } from '../config-problem.js';
 import { isFunction, isObject, unknownMembers, unknownName, withMeant, wrong } from '../config-problem.js';
@@ -8,14 +8,14 @@ import { claimNeeds, claimTargets } from './contract.js';
 import { isOfClaimType } from './types.js';
 
 const scopeToken = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
-/** Milliseconds that a timer can count. */
+/** Maximum milliseconds of a timer. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 const typeNames = Object.keys(isOfClaimType);
 const targetNames: readonly string[] = [...claimTargets, 'access_token'];
 const setMembers: readonly (keyof ClaimSet)[] = ['name', 'scopes', 'needs', 'load', 'timeoutMs', 'onError', 'claims'];
 const claimMembers: readonly (keyof ClaimDeclaration<never>)[] = ['scope', 'type', 'description', 'in', 'apiResources', 'value'];
 
-/** The declarations of a set that have the form of one, by claim name. */
+/** Returns the well-formed declarations of a set, by claim name. */
 export const declarationsOf = ({ claims }: ClaimSet): readonly (readonly [string, ClaimDeclaration<never>])[] =>
   isObject(claims) ? Object.entries(claims).filter(([, declaration]) => isObject(declaration)) : [];
 
@@ -83,7 +83,7 @@ const isTimeout = (value: number): boolean => Number.isInteger(value) && value >
 const isListOf = (value: unknown, check: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(check);
 const isNames = (value: unknown): boolean => isListOf(value, isText) && (value as unknown[]).length > 0;
 
-/** A list of some of the names: each other entry is told, with the name that was probably meant. */
+/** Checks a list of names. Each unknown name has a problem, with the nearest known name. */
 function checkListOf(names: readonly string[], value: unknown, path: OptionPath): readonly ConfigProblem[] {
   if (!Array.isArray(value)) return [wrong(path, `a list of some of ${names.join(', ')}`, value)];
   return value.flatMap((entry, index) =>

@@ -1,18 +1,18 @@
 /**
- * Claims: declared by plugins, computed by one resolver.
+ * Claims: plugins declare them, and one resolver computes them.
  *
- * This file is the contract of a plugin. `declarations` maps declared claims to served ones and says who owns a name, `checks` looks at plugins that
- * no compiler saw, `resolver` computes the claims of an account within a `deadline`, and `failures` says what happens when a plugin fails.
+ * This file is the contract of a plugin. `declarations` maps declared claims to served ones and finds the owner of a name. `checks` checks plugins that no
+ * compiler has checked. `resolver` computes the claims of an account within a `deadline`. `failures` handles a plugin that fails.
  */
 import type { Awaitable } from '../awaitable.js';
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records/records.js';
 
-/** Where a claim goes, unless its declaration says less. */
+/** Targets of a claim, unless its declaration names fewer. */
 export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;
-/** Access tokens, and their introspection, carry a claim only where its declaration says so and names the API resources. */
+/** A target of a claim. Access tokens, and their introspection, have a claim only if its declaration names `access_token` and the API resources. */
 export type ClaimTarget = (typeof claimTargets)[number] | 'access_token';
 
-/** JSON types a claim may have, by the name a declaration gives. */
+/** JSON types of claims, by the name in a declaration. */
 export interface ClaimTypes {
   string: string;
   number: number;
@@ -20,46 +20,46 @@ export interface ClaimTypes {
   strings: readonly string[];
   object: Readonly<Record<string, unknown>>;
   objects: readonly Readonly<Record<string, unknown>>[];
-  /** One string, or several: `email`. */
+  /** One string, or several. The claim `email` is an example. */
   'string or strings': string | readonly string[];
 }
 
-/** How and as whom the subject signed in: recorded at sign-in, pinned on the grant, never changed by a later sign-in. */
+/** The sign-in of the subject: recorded at the sign-in and stored with the grant. A later sign-in does not change it. */
 export interface LoginContext {
-  /** The subject identifier the grant asserts for life. @see OpenID Connect Core §12.2 */
+  /** The subject identifier, which is the same for the whole life of the grant. @see OpenID Connect Core §12.2 */
   readonly sub: string;
   /** `local`, or the external identity provider. */
   readonly idp: string;
   readonly amr: readonly string[];
   /** Seconds since the epoch. */
   readonly authTime: number;
-  /** The impersonating user. @see RFC 8693 §4.1 */
+  /** The impersonator. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
 }
 
-/** An account of the family that shares one `sub`. */
+/** A linked account: one of the accounts that share one `sub`. */
 export interface LinkedAccount {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
-  /** Whether it is active, as its tenant is, whose policy something here can meet. */
+  /** Whether the account and its tenant are active, and a sign-in can satisfy the tenant's policy. */
   readonly canSignIn: boolean;
 }
 
-/** Records about the subject that a set can need. */
+/** Records of the subject that a claim set can need. */
 export interface ClaimRecords {
-  /** The one that the person is assigned to. */
+  /** The subsidiary that the person is assigned to. */
   readonly subsidiary: Subsidiary | undefined;
   readonly groups: readonly Group[];
-  /** Accounts of the family in tenants that the caller may know about, the subject's own included; one element when it is not linked. */
+  /** Linked accounts in tenants that the caller may know, including the subject's own. One element if the account is not linked. */
   readonly linkedAccounts: readonly LinkedAccount[];
 }
-/** A look-up by the name that a set declares in `needs`. */
+/** Name of a look-up, for `needs` of a set. */
 export type ClaimNeed = keyof ClaimRecords;
 export const claimNeeds: readonly ClaimNeed[] = ['subsidiary', 'groups', 'linkedAccounts'];
 
 /**
- * The look-ups behind {@link ClaimRecords}, for one that depends on what `load` found; all others are declared in `needs`. Each is done once per
- * request, and only when there can be something to find. Records at hand come without a promise.
+ * Look-ups of {@link ClaimRecords}, for one that depends on the result of `load`. Declare all others in `needs`. Each look-up runs once per request, and
+ * only if it can find something. Records in memory are returned without a promise.
  */
 export interface ClaimLookups {
   subsidiary(): Awaitable<ClaimRecords['subsidiary']>;
@@ -67,18 +67,18 @@ export interface ClaimLookups {
   linkedAccounts(): Promise<ClaimRecords['linkedAccounts']>;
 }
 
-/** What a claim is computed from. There is no client and no login in a call by an API resource. */
+/** Input of a claim. In a call by an API resource, client and login are absent. */
 export interface ClaimContext {
   readonly person: PersonWithUser;
   readonly user: PersonWithUser['user'];
   readonly tenant: Tenant;
-  /** All that the request was granted. */
+  /** All scopes that the request was granted. */
   readonly scopes: ReadonlySet<string>;
   readonly client?: Client;
   readonly login?: LoginContext;
   readonly lookups: ClaimLookups;
   /**
-   * For a pairwise client: the form in which it may see a user's id. A claim that holds one passes it through.
+   * Returns the pseudonym of a user id, for a pairwise client. A claim that holds a user id has to pass it through this function.
    * @see OpenID Connect Core §8.1
    */
   readonly pseudonym?: (oid: string) => string;
@@ -86,23 +86,23 @@ export interface ClaimContext {
   readonly signal: AbortSignal;
 }
 
-/** Whom claims are resolved about: the context but for the signal, which each set gets of its own. */
+/** Input of the resolver: the context without the signal, because each set gets its own signal. */
 export type ClaimSubject = Omit<ClaimContext, 'signal'>;
 
 export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes, Needs extends ClaimNeed = ClaimNeed> {
-  /** The scope that grants it; a scope nobody else declared becomes known to discovery and consent. */
+  /** Scope that grants the claim. Discovery and consent know a scope as soon as a claim declares it. */
   readonly scope: string;
   readonly type: Type;
-  /** For discovery, the consent page and docs/claims.md. */
+  /** Description, for discovery, the consent page and docs/claims.md. */
   readonly description: string;
-  /** Where the claim goes. @default all but `access_token` */
+  /** Targets of the claim. @default all but `access_token` */
   readonly in?: readonly ClaimTarget[];
   /**
-   * Ids of API resources, with `in: ['access_token']`: an access token has the claim when it has the scope and is for these API resources alone.
-   * They have to exist when the service starts.
+   * Ids of API resources, with `in: ['access_token']`. An access token has the claim only if it has the scope and is for these API resources alone. They
+   * have to exist when the service starts.
    */
   readonly apiResources?: readonly string[];
-  /** The value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
+  /** Returns the value; undefined leaves the claim out. A value of another type than the declared one counts as an error. */
   readonly value: (
     context: ClaimContext & Pick<ClaimRecords, Needs> & { readonly data: Data },
   ) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
@@ -115,11 +115,11 @@ export interface DeclaredClaim {
   readonly type: keyof ClaimTypes;
   readonly description: string;
   readonly targets: readonly ClaimTarget[];
-  /** Those whose access tokens have the claim. */
+  /** API resources whose access tokens have the claim. */
   readonly apiResources?: readonly string[];
 }
 
-/** Names that are set after all plugins; declaring one is refused by the compiler and at start. */
+/** Claims that the service sets after all plugins. The compiler and the start refuse a plugin that declares one. */
 export const reservedClaims = [
   'sub', 'oid', 'tid', 'act', 'amr', 'idp', 'auth_time', 'acr', 'azp', 'iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'sid',
   'at_hash', 'c_hash', 's_hash', 'cnf', 'events', 'client_id', 'scope', 'active', 'token_type', 'username',
@@ -127,27 +127,27 @@ export const reservedClaims = [
 export type ReservedClaim = (typeof reservedClaims)[number];
 
 interface ClaimSetSettings {
-  /** For error messages and logs. */
+  /** Name for error messages and logs. */
   readonly name: string;
-  /** Scopes that are known even though they grant no claim. */
+  /** Scopes of the set that grant no claim. */
   readonly scopes?: readonly string[];
-  /** Milliseconds in which `load` and the values are to be there. @default 1000 */
+  /** Maximum milliseconds of `load` and all values. @default 1000 */
   readonly timeoutMs?: number;
   /**
-   * What an error or a time-out does: `omit` leaves out the claims it concerns, `fail` fails the request with `claims_unavailable`.
+   * Effect of an error or a time-out: `omit` leaves out the affected claims, `fail` fails the request with `claims_unavailable`.
    * @default 'omit'
    */
   readonly onError?: 'omit' | 'fail';
 }
 
-/** A list of claims that are computed from the same data: what a plugin is. Made by {@link defineClaims}. */
+/** A claim plugin: claims that are computed from the same data. Made by {@link defineClaims}. */
 export interface ClaimSet extends ClaimSetSettings {
   readonly needs?: readonly ClaimNeed[];
   readonly load?: (context: ClaimContext) => unknown;
   readonly claims: Readonly<Record<string, ClaimDeclaration<never>>>;
 }
 
-/** An instance's own view of the table: for each claim the scope that grants it instead of the declared one; `false` removes it. */
+/** The instance's mapping: for each claim the scope that grants it, instead of the declared one. `false` removes the claim. */
 export type ClaimMapping = Readonly<Record<string, string | false>>;
 
 type Load = ClaimSet['load'];
@@ -155,22 +155,22 @@ type AnyClaimDeclaration<Data, Needs extends ClaimNeed> = {
   [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type, Needs>;
 }[keyof ClaimTypes] &
   Targets;
-/** Where access tokens are among them, the API resources are named. */
+/** Targets and API resources. A declaration with `access_token` has to name API resources. */
 type Targets =
   | { readonly in?: readonly (typeof claimTargets)[number][]; readonly apiResources?: never }
   | { readonly in: readonly ClaimTarget[]; readonly apiResources: readonly [string, ...string[]] };
-/** What `load` resolves to; `undefined` when there is none. */
+/** Result of `load`; `undefined` without `load`. */
 type DataOf<L extends Load> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
 
 export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> extends ClaimSetSettings {
-  /** Look-ups that the values need: once per request, and only when one of the claims is wanted. Each is a member of what `value` gets. */
+  /** Look-ups that the values need. Each runs once per request, and only if one of the claims is wanted. `value` gets the results as members. */
   readonly needs?: readonly Needs[];
   /**
-   * Fetches what the values need from elsewhere: once per request, and only when one of the claims is wanted. Written before `claims`, it gives
-   * `data` its type.
+   * Fetches data that the values need. It runs once per request, and only if one of the claims is wanted. Write it before `claims`, so that `data` gets its
+   * type.
    */
   readonly load?: L;
-  /** By claim name. */
+  /** Declarations, by claim name. */
   readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>, Needs>>> & {
     readonly [Name in ReservedClaim]?: never;
   };

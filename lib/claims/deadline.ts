@@ -1,13 +1,13 @@
 import { isPromise } from '../awaitable.js';
 
-/** The time that a piece of work has. Neither timer nor signal exists until one of them is needed: most work is done at once. */
+/** The maximum time of a piece of work. Its timer and its signal are made on first use, because most work ends immediately. */
 export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #controller: AbortController | undefined;
   #expired: DOMException | undefined;
   readonly #waiting: ((reason: DOMException) => void)[] = [];
 
-  /** @param timeoutMs milliseconds, from the first use on. */
+  /** @param timeoutMs milliseconds, counted from the first use. */
   constructor(readonly timeoutMs: number) {}
 
   /** Aborted when the time is up. */
@@ -18,19 +18,19 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** The outcome of the work, or a rejection with a `TimeoutError` when the time is up first. What is there already takes no time. */
+  /** Returns the result of the work. Rejects with a `TimeoutError` if the time is up first. A value that is no promise never times out. */
   within<T>(work: T | PromiseLike<T>): T | Promise<T> {
     if (!isPromise(work)) return work;
     this.#start();
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      // Work that is done wins over a time that is up: its reaction came first.
+      // Completed work wins over an expired time, because its reaction was registered first.
       if (this.#expired) Promise.reject(this.#expired).catch(reject);
       else this.#waiting.push(reject);
     });
   }
 
-  /** The work is done: the signal will not be aborted any more. */
+  /** Ends the deadline after the work: the signal will not be aborted any more. */
   stop(): void {
     clearTimeout(this.#timer);
   }

@@ -1,4 +1,4 @@
-/** From the claim sets, as their authors wrote them, to the claims that are served: the instance's mapping, and who owns a name. */
+/** Maps the declared claims of plugins to the claims that the service serves: by the option `claimMapping`, with one owner for each name. */
 
 import { formatPath } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
@@ -21,8 +21,9 @@ export interface ServedClaimSet {
 }
 
 /**
- * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
- * a declaration is not one; either lists everything that is wrong.
+ * Reads the claim sets.
+ * @throws ConfigError with all problems: `extension_conflict` if two sets declare a claim, or one declares a claim of the protocol; `invalid_options` if a
+ * declaration is malformed.
  */
 export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ServedClaimSet[] {
   const malformed = findClaimProblems(sets, mapping);
@@ -48,26 +49,26 @@ export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping):
   }));
 }
 
-/** Scopes that a set names or a claim is mapped to, even if all claims of one were mapped away. Of what is malformed, those that can be read. */
+/** Returns the scopes of all sets and of the mapping, including a scope whose claims were all moved away. Skips malformed parts. */
 export const claimScopes = (sets: readonly ClaimSet[], mapping: ClaimMapping): ReadonlySet<string> => {
   const named = sets.flatMap((set) => [...declarationsOf(set).map(([, { scope }]) => scope), ...[set.scopes ?? []].flat()]);
   return new Set([...named, ...Object.values(mapping)].filter((scope) => typeof scope === 'string'));
 };
 
-/** Those of the protocol, and those of claims. */
+/** Returns the scopes of the protocol and those of claims. */
 export const identityScopes = (ofClaims: Iterable<string>): ReadonlySet<string> => new Set(['openid', 'offline_access', ...ofClaims]);
 
-/** What is malformed, of the sets and of the mapping. */
+/** Returns the problems of malformed sets and of the mapping. */
 export const findClaimProblems = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] => [
   ...sets.flatMap(checkClaimSet),
   ...checkMapping(sets, mapping),
 ];
 
-/** Names that two sets declare, or that the protocol has taken. */
+/** Returns the problems of names that two sets declare, or that the protocol reserves. */
 export const findClaimConflicts = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] =>
   findConflicts(withoutRemoved(sets, mapping));
 
-/** A claim is removed from the first set that declares it: a later set may put its own in the place. */
+/** Removes a claim from the first set that declares it, so that a later set can declare its own. */
 function withoutRemoved(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ClaimSet[] {
   const toRemove = new Set(Object.keys(mapping).filter((claim) => mapping[claim] === false));
   return sets.map((set) => ({

@@ -1,10 +1,10 @@
-/** What happens when claims cannot be computed: they are left out, or the request fails. */
+/** Failures of claim plugins: the claims are left out, or the request fails. */
 
 import { UnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { ServedClaim, ServedClaimSet } from './declarations.js';
 
-/** A plugin returned a value that is not of the type it declared. The message holds no value. */
+/** A plugin returned a value of another type than it declared. The message does not contain the value. */
 export class ClaimTypeError extends TypeError {
   override readonly name = 'ClaimTypeError';
 
@@ -13,17 +13,17 @@ export class ClaimTypeError extends TypeError {
   }
 }
 
-/** Returns when the claims are to be left out. @throws UnavailableError `claims_unavailable` when the set wants the request to fail. */
+/** Returns if the claims are left out. @throws UnavailableError `claims_unavailable` if the set makes the request fail. */
 export type ClaimFailureHandler = (set: ServedClaimSet, claims: readonly ServedClaim[], error: unknown, subject: object) => void;
 
-/** Milliseconds between two lines about the same failure. */
+/** Milliseconds between two log lines about the same failure. */
 const LOG_INTERVAL_MS = 60_000;
-/** Kinds of failures that are remembered. */
+/** Maximum kinds of failures that are remembered. */
 const MOST = 1000;
 
 export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
   const silentUntil = new Map<string, number>();
-  /** Each kind of failure of a set by itself: another one is news. */
+  /** Logs each kind of failure of a set by itself, because each has its own cause. */
   const tell = (set: ServedClaimSet, claims: readonly string[], err: Error): void => {
     const kind = [set.name, err.name, err.message].join('\n');
     const now = performance.now();
@@ -40,8 +40,8 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
 }
 
 /**
- * What failed, without personal data: a plugin's messages may quote what it got, and the plugin is told about a person. So what the
- * service knows of that person, texts in double quotes, and what has a digit or an @ in it are left out; the stack says where.
+ * Returns the error without personal data, because a plugin's message may quote its input. Leaves out all that the service knows of the person, texts in
+ * double quotes, and words with a digit or an @. The stack names the place.
  */
 function tellable(error: unknown, personal: ReadonlySet<string>): Error {
   if (error instanceof ClaimTypeError) return error;
@@ -64,7 +64,7 @@ const discreet = (text: string, personal: ReadonlySet<string>): string =>
     .replace(/[\p{L}\p{M}]+/gu, (word) => (personal.has(word.toLowerCase()) ? '…' : word))
     .slice(0, 200);
 
-/** The words of all texts in a record, in lower case. */
+/** Returns the words of all texts in a record, in lower case. */
 function wordsOf(value: unknown, words = new Set<string>(), depth = 0): ReadonlySet<string> {
   if (typeof value === 'string') for (const word of value.toLowerCase().match(/[\p{L}\p{M}]{2,}/gu) ?? []) words.add(word);
   else if (typeof value === 'object' && value !== null && depth < 4)

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../awaitable.js';
 import type { ClaimLookups, ClaimNeed, ClaimRecords, ClaimSubject } from './contract.js';
 
-/** The look-ups of one request: each is done once, and only for a person about whom there can be something to find. */
+/** Look-ups of one request. Each runs once, and only for a person for whom it can find something. */
 export class RememberedLookups {
   readonly #subject: ClaimSubject;
   readonly #found: { [Need in ClaimNeed]?: Awaitable<ClaimRecords[Need]> } = {};
@@ -11,7 +11,7 @@ export class RememberedLookups {
     this.#subject = subject;
   }
 
-  /** The look-ups as plugins call them, made when the first does: most sets declare what they need. */
+  /** Look-ups in the form that plugins call. Made on first use, because most sets declare their needs instead. */
   get byName(): ClaimLookups {
     this.#byName ??= {
       subsidiary: () => this.#subsidiary(),
@@ -21,7 +21,7 @@ export class RememberedLookups {
     return this.#byName;
   }
 
-  /** What a look-up finds: a promise only if it is not at hand. */
+  /** Returns the result of a look-up. Returns a promise only if the record is not in memory. */
   record(need: ClaimNeed): Awaitable<ClaimRecords[ClaimNeed]> {
     if (need === 'groups') return this.#groups();
     return need === 'subsidiary' ? this.#subsidiary() : this.#family();
@@ -42,7 +42,7 @@ export class RememberedLookups {
   #family(): Awaitable<ClaimRecords['linkedAccounts']> {
     const { person, tenant, user, lookups } = this.#subject;
     const isLinked = user.isParent || user.parentUserId !== undefined;
-    // Claims are told about accounts that can sign in.
+    // Claims are only computed for accounts that can sign in.
     this.#found.linkedAccounts ??= isLinked ? lookups.linkedAccounts() : [{ person, tenant, canSignIn: true }];
     return this.#found.linkedAccounts;
   }

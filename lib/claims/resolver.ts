@@ -1,4 +1,4 @@
-/** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
+/** Resolver of account claims, for ID tokens, userinfo, scope introspection, SAML and discovery. */
 import { type Awaitable, allOf, isPromise, onceThere } from '../awaitable.js';
 import type { Logger } from '../logger.js';
 import type {
@@ -20,10 +20,10 @@ import { ClaimTypeError, createClaimFailureHandler } from './failures.js';
 import { RememberedLookups } from './lookups.js';
 import { isOfClaimType } from './types.js';
 
-/** The claims of one request about one subject: whatever it resolves, each set loads once. */
+/** Claims of one request about one subject. Each set loads its data at most once. */
 export interface RequestClaims {
   /**
-   * The claims of these scopes, and those of these names, that go to the target; a promise only if something has to be waited for.
+   * Returns the claims of these scopes and of these names for the target. Returns a promise only if something has to be waited for.
    * @param audience of an access token.
    * @throws UnavailableError `claims_unavailable`
    */
@@ -36,14 +36,14 @@ export interface RequestClaims {
 }
 
 export interface ClaimResolver {
-  /** All claims that are served, in the order in which they were declared. */
+  /** All served claims, in the order of their declarations. */
   readonly declarations: readonly DeclaredClaim[];
-  /** The known scopes and the claims that each grants; one whose claims were all mapped away stays known. */
+  /** Known scopes, each with the claims that it grants. A scope whose claims were all moved away stays known. */
   readonly scopes: ReadonlyMap<string, readonly string[]>;
-  /** Whether some claim goes to access tokens: mostly none does, and nothing has to be looked at. */
+  /** Whether any claim has the target `access_token`. Mostly none has, and nothing has to be resolved. */
   readonly isForAccessTokens: boolean;
   forRequest(subject: ClaimSubject): RequestClaims;
-  /** For a request that resolves once. @throws UnavailableError `claims_unavailable` */
+  /** Resolves claims for a request that resolves once. @throws UnavailableError `claims_unavailable` */
   resolve(
     subject: ClaimSubject,
     scopes: ReadonlySet<string>,
@@ -54,8 +54,8 @@ export interface ClaimResolver {
 }
 
 /**
- * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
- * a set or the mapping is malformed.
+ * @throws ConfigError `extension_conflict` if two sets declare a claim, or one declares a claim of the protocol; `invalid_options` if a set or the mapping
+ * is malformed.
  */
 export function createClaimResolver(
   sets: readonly ClaimSet[],
@@ -91,7 +91,7 @@ export function createClaimResolver(
   };
 }
 
-/** Every API resource in the audience of an access token reads all that is in it. */
+/** Whether the claim may be in the token. Every API resource in the audience of an access token reads all its claims. */
 const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, audience: readonly string[]): boolean =>
   targets.includes(target) &&
   (target !== 'access_token' || (audience.length > 0 && audience.every((apiResource) => apiResources?.includes(apiResource))));
@@ -99,7 +99,9 @@ const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, aud
 type Entry = readonly [claim: string, value: unknown];
 type Loads = Map<ServedClaimSet, unknown>;
 
-/** The entries, or a promise only if something has to be waited for: every token asks, and a promise costs more than most claims. */
+/**
+ * Returns the entries. Returns a promise only if something has to be waited for, because every token calls this, and a promise costs more than most claims.
+ */
 function resolveSet(
   set: ServedClaimSet,
   wanted: readonly ServedClaim[],
@@ -144,10 +146,10 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
   }
 };
 
-/** The data of a set is of the type that its own claims expect, and of the records there are those that it needs. */
+/** Context of a set: the data that its own claims expect, and the records that it needs. */
 type SetContext = ClaimContext & { -readonly [Name in keyof ClaimRecords]: ClaimRecords[Name] } & { data: never };
 
-/** Every set of every token has one. Its members are assigned one by one, because copying a subject costs more than most claims. */
+/** Context of one set for one token. Its members are assigned one by one, because copying a subject costs more than most claims. */
 class ContextOfSet {
   readonly person: ClaimSubject['person'];
   readonly user: ClaimSubject['user'];
@@ -191,7 +193,7 @@ function lookedUp(lookups: RememberedLookups, need: ClaimNeed, deadline: Deadlin
   }
 }
 
-/** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
+/** Starts the load at the first call, within the deadline of that call. Later calls share its result or its failure. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
   if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
   return loads.get(set);
@@ -205,7 +207,7 @@ function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline):
   }
 }
 
-/** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
+/** Returns the value. Returns a promise only if the plugin made one or failed, because most values are available immediately. */
 function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadline, onError: (error: unknown) => void): unknown {
   const checked = (value: unknown): unknown => {
     if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
@@ -222,12 +224,12 @@ function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadlin
     const value = deadline.within<unknown>(claim.value(context));
     return isPromise(value) ? value.then(checkedLater, onError) : checked(value);
   } catch (error) {
-    // Not thrown: the claims before this one may be under way, and somebody has to wait for them.
+    // Returns a rejected promise instead of throwing, because the claims before this one may still be computed and have to be awaited.
     return Promise.reject(error).catch(onError);
   }
 }
 
-/** Every scope, and the claims that the mapping leaves or puts there. */
+/** Returns every scope with its claims, after the mapping. */
 function scopesOf(all: ReadonlySet<string>, served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
   const claims = served.flatMap((set) => set.claims);
   return new Map([...all].map((scope) => [scope, claims.filter((claim) => claim.scope === scope).map(({ name }) => name)]));

@@ -1,4 +1,4 @@
-/** Whether a value that a plugin made is of the JSON type it declared. */
+/** Checks that a plugin's value has its declared JSON type. */
 import type { ClaimTypes } from './contract.js';
 
 type Check = (value: unknown) => boolean;
@@ -9,7 +9,7 @@ const isListOf = (check: Check): Check => {
 };
 const isStrings = isListOf(isString);
 
-/** A plain object that JSON can express: no class instance, no cycle, no `bigint`. */
+/** Whether the value is a plain object that JSON can express: no class instance, no cycle, no `bigint`. */
 const isJsonObject: Check = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,13 +1,13 @@
 /**
- * What pages can show: their languages (`locales`), and colours that read.
+ * Display: the languages of the pages (`locales`), and colours that can be read.
  *
- * This file says how well colours, as `#rrggbb`, read on one another. An accent is checked where it is written: an option, a tenant, a client. The
- * pages take shades of it that read in each colour scheme.
+ * This file computes how readable colours (`#rrggbb`) are on one another. An accent colour is checked when it is written: in an option, a tenant, a client.
+ * The pages use shades of it that can be read in each colour scheme.
  */
 
 type Rgb = readonly [red: number, green: number, blue: number];
 
-/** Of text against what is behind it. @see WCAG 2.2, 1.4.3 */
+/** Minimum contrast of text against its background. @see WCAG 2.2, 1.4.3 */
 export const READABLE = 4.5;
 
 const white = '#ffffff';
@@ -75,11 +75,11 @@ export function shadeOn(surface: string, color: string, toward: string, ratio: n
   return toward;
 }
 
-/** What an accent should be instead: white text on it, and links in it on white, have to read. Undefined when they do. */
+/** Returns the expected form of an accent, on which white text, and links in it on white, can be read. Undefined for a valid accent. */
 export function expectedAccent(color: string): string | undefined {
   const ratio = contrastRatio(color, white);
   if (ratio >= READABLE) return undefined;
-  // Rounded down, or 4.49 would be said to be 4.5.
+  // Rounds down, because 4.49 must not be shown as 4.5.
   const measured = (Math.floor(ratio * 100) / 100).toFixed(2);
   const nearest = shadeOn(white, color.toLowerCase(), black, READABLE);
   return `a colour with a contrast of ${READABLE}:1 to white or more; this one has ${measured}:1, and the nearest that fits is ${nearest}`;

@@ -1,3 +1,3 @@
-/** Languages that the pages speak: the option `locales` takes them, and texts are written in them. */
+/** Languages of the pages: values of the option `locales`. */
 export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
 export type Locale = (typeof locales)[number];

@@ -1,4 +1,4 @@
-/** Which of the pages' languages a person reads. */
+/** Selects the language of the pages for a person. */
 import { type Locale, locales } from './locales.js';
 
 const aliases: ReadonlyMap<string, Locale> = new Map([
@@ -8,13 +8,13 @@ const aliases: ReadonlyMap<string, Locale> = new Map([
 
 const isLocale = (value: string): value is Locale => (locales as readonly string[]).includes(value);
 
-/** The page language for a language tag: its primary subtag, so `de-AT` reads `de`. @see RFC 4647 §3.4 */
+/** Returns the page language of a language tag by its primary subtag: `de` for `de-AT`. @see RFC 4647 §3.4 */
 function match(tag: string): Locale | undefined {
   const primary = tag.trim().toLowerCase().split(/[-_]/, 1)[0] ?? '';
   return isLocale(primary) ? primary : aliases.get(primary);
 }
 
-/** The tags of an Accept-Language header, most wanted first. @see RFC 9110 §12.5.4 */
+/** Returns the tags of an Accept-Language header, most preferred first. @see RFC 9110 §12.5.4 */
 function acceptedTags(header: string): string[] {
   return header
     .slice(0, 1000)
@@ -29,9 +29,9 @@ function acceptedTags(header: string): string[] {
     .map(({ tag }) => tag);
 }
 
-/** Where a person's language may be known from; each absent when it is not. */
+/** Sources of a person's language. Absent sources are unknown. */
 export interface LanguageSources {
-  /** Space-separated language tags, most wanted first. @see OpenID Connect Core §3.1.2.1 */
+  /** Space-separated language tags, most preferred first. @see OpenID Connect Core §3.1.2.1 */
   readonly uiLocales?: string | undefined;
   readonly acceptLanguage?: string | undefined;
   readonly tenantLocale?: string | undefined;

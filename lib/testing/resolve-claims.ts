@@ -1,7 +1,7 @@
 /**
- * Tests of a host's own plugins and extensions, without a server: the parts of the service, given what a request would give them.
+ * Tests of a host's own claim plugins and extensions, without a server.
  *
- * What a plugin is asked here, it is asked by the resolver that answers tokens and userinfo.
+ * The resolver that answers tokens and userinfo calls the plugin here too.
  */
 import { randomUUID } from 'node:crypto';
 import type { ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from '../claims/contract.js';
@@ -9,25 +9,25 @@ import { createClaimResolver } from '../claims/resolver.js';
 import type { Logger } from '../logger.js';
 import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records/records.js';
 
-/** Whom a plugin is asked about, and for what. Required members that are left out are made up; optional ones are absent. */
+/** Input for the plugin. Required members that are left out are made up; optional ones stay absent. */
 export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'login' | 'pseudonym'>> {
   readonly person?: Partial<Omit<Person, 'user'>> & { readonly user?: Partial<User> };
   readonly tenant?: Partial<Tenant>;
-  /** The groups of the user, for plugins that need them. @default none */
+  /** Groups of the user, for plugins that need them. @default none */
   readonly groups?: readonly Partial<Group>[];
-  /** The subsidiary that the person is assigned to. @default none */
+  /** Subsidiary that the person is assigned to. @default none */
   readonly subsidiary?: Partial<Subsidiary>;
-  /** Other accounts of the family. @default none */
+  /** Other linked accounts. @default none */
   readonly linkedAccounts?: ClaimRecords['linkedAccounts'];
-  /** Scopes that were granted, as a request has them: `'openid hr'`. */
+  /** Granted scopes, as a request has them: `'openid hr'`. */
   readonly scopes: string;
   /** @default 'userinfo' */
   readonly target?: ClaimTarget;
-  /** For the target `access_token`: ids of the API resources that the token is for. */
+  /** Ids of the API resources that the token is for, for the target `access_token`. */
   readonly apiResources?: readonly string[];
-  /** Claims that the instance maps to other scopes, as the option `claimMapping` does. */
+  /** Mapping of claims to other scopes, as the option `claimMapping` has it. */
   readonly claimMapping?: ClaimMapping;
-  /** Hears of claims that were left out since the plugin failed. @default console */
+  /** Logs claims that were left out because the plugin failed. @default console */
   readonly logger?: Logger;
 }
 

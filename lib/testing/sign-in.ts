@@ -7,9 +7,9 @@ import { formOf, problemsOf, type ReadPage, titleOf } from './pages.js';
 export interface TestSignIn {
   readonly client: {
     readonly id: string;
-    /** Absent for a public client. */
+    /** Secret of the client. Absent for a public client. */
     readonly secret?: string;
-    /** A registered redirect URI. Nothing needs to answer there. @default the first one that the client has */
+    /** A registered redirect URI. Nothing has to answer there. @default the first redirect URI of the client */
     readonly redirectUri?: string;
   };
   readonly user: { readonly userName: string; readonly password: string };
@@ -42,9 +42,9 @@ interface Answer extends ReadPage {
   readonly location: string | undefined;
 }
 
-/** Pages that a sign-in passes, at most: user name, password and consent take three. */
+/** Maximum pages of a sign-in: user name, password and consent take three. */
 const MOST_PAGES = 6;
-/** Redirects between two pages, at most. */
+/** Maximum redirects between two pages. */
 const MOST_REDIRECTS = 10;
 
 /**
@@ -90,7 +90,7 @@ export async function signIn(idp: SignInTarget, { client, user, scope = 'openid'
   return redeem(endpoints.token_endpoint, { client, method: metadata.token_endpoint_auth_method, code, redirectUri, verifier });
 }
 
-/** Goes through the pages, up to the redirect to the client. */
+/** Follows the pages up to the redirect to the client. */
 async function codeOf(url: string, redirectUri: string, { userName, password }: TestSignIn['user']): Promise<string> {
   const browser = createBrowser(redirectUri);
   const given = { identifier: userName, password, decision: 'allow' };
@@ -100,7 +100,7 @@ async function codeOf(url: string, redirectUri: string, { userName, password }: 
     const { action, fields } = hasForm(answer) ? formOf(answer) : { action: '', fields: {} };
     const typed = Object.entries(given).filter(([name]) => name in fields || (name === 'decision' && asksConsent(answer)));
     const names = typed.map(([name]) => name).join();
-    // The same form once more is the page's refusal of what was given.
+    // The same form again means that the page refused the input.
     if (names === '' || names === asked) break;
     asked = names;
     answer = await browser.submit(action, { ...fields, ...Object.fromEntries(typed) });
