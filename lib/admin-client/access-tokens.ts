@@ -1,13 +1,13 @@
-/** The access token of a client itself, kept until shortly before it ends. @see RFC 6749 §4.4 */
+/** Access tokens of the client itself, each used until shortly before it expires. @see RFC 6749 §4.4 */
 import { adminApiError, refusalOf } from './admin-api-error.js';
 
-/** Seconds before its end that a token is no longer used: the way to the service takes time, and clocks differ. */
+/** Seconds before its expiry at which a token is replaced, because requests take time and clocks differ. */
 const MARGIN_SECONDS = 30;
 
 export interface AccessTokens {
-  /** One token request at a time, however many ask. */
+  /** Returns the current token. Concurrent calls share one token request. */
   current(): Promise<string>;
-  /** Forgets a token that the service refused. */
+  /** Discards a token that the service refused. */
   drop(token: string): void;
 }
 
@@ -15,14 +15,14 @@ export interface AccessTokensOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];
-  /** Of the token endpoint. */
+  /** Returns the URL of the token endpoint. */
   readonly url: () => Promise<string>;
   readonly send: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 interface Kept {
   readonly token: string;
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly usableUntil: number;
 }
 

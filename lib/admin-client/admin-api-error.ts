@@ -1,11 +1,11 @@
-/** What a request to the admin API came to grief of. */
+/** Errors of requests to the admin API. */
 import type { AdminErrorCode } from './operations.js';
 
-/** One place in a request that is not as it should be. @see RFC 6901 */
+/** An invalid part of a request. @see RFC 6901 */
 export interface Problem {
-  /** Into the body. */
+  /** JSON Pointer into the body. */
   readonly pointer?: string;
-  /** Of the query. */
+  /** Name of a query parameter. */
   readonly parameter?: string;
   readonly expected?: string;
   readonly didYouMean?: string;
@@ -13,18 +13,18 @@ export interface Problem {
 
 export interface AdminApiError extends Error {
   readonly name: 'AdminApiError';
-  /** Of the answer; 0 without one. */
+  /** HTTP status of the answer; 0 without an answer. */
   readonly status: number;
   /**
-   * The `code` of the problem details, or the `error` of the token endpoint. `unreachable` where there was no answer (`cause` says why), and
-   * `unexpected_answer` where it was none of the service.
+   * The `code` of the problem details, or the `error` of the token endpoint. `unreachable` if there was no answer (`cause` has the reason), and
+   * `unexpected_answer` if the answer was not the service's.
    */
   readonly code: AdminErrorCode | 'unreachable' | 'unexpected_answer' | (string & {});
-  /** The places that are wrong, where the service names them. */
+  /** Invalid parts of the request, if the service names them. */
   readonly problems: readonly Problem[];
-  /** By which the service's log knows the request. */
+  /** Id of the request in the service's log. */
   readonly requestId?: string;
-  /** Seconds after which the service wants to be asked again. */
+  /** Seconds after which to retry, if the service names them. */
   readonly retryAfter?: number;
 }
 
@@ -68,7 +68,7 @@ export function adminApiError(
   });
 }
 
-/** Of an answer that refuses: problem details, or an error of OAuth. @see RFC 9457, RFC 6749 §5.2 */
+/** Returns the error of a response that refuses the request: problem details, or an OAuth error. @see RFC 9457, RFC 6749 §5.2 */
 export async function refusalOf(response: Response, what: string): Promise<AdminApiError> {
   const told = await response.json().then(membersOf, () => ({}) as Members);
   const code = told.code ?? told.error;

@@ -3,62 +3,62 @@ import { createAccessTokens } from './access-tokens.js';
 import { type AdminApiError, adminApiError, isAdminApiError, refusalOf } from './admin-api-error.js';
 import type { Operations } from './operations.js';
 
-/** `GET /tenants/{tid}/persons`. */
+/** Method and path of an operation: `GET /tenants/{tid}/persons`. */
 export type Route = keyof Operations;
 
 export interface RequestOptions {
-  /** The `ETag` of the record as it was read: a change of another state is refused, `precondition_failed`. */
+  /** The `ETag` of the record. A change is refused with `precondition_failed` if the record has another state now. */
   readonly ifMatch?: string;
-  /** Of a POST: the same key does it once, within 24 hours. @default a key of its own */
+  /** Idempotency key of a POST. The service runs requests with the same key once within 24 hours. @default a new key for each call */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
 
-/** Parameters of the path, the query and the body, as far as the operation has them. */
+/** Input of an operation: parameters of the path, the query and the body. */
 export type InputOf<R extends Route> = Omit<Operations[R], 'answer'> & RequestOptions;
 
 export type AnswerOf<R extends Route> = Operations[R]['answer'];
 
-/** Routes that answer a page of a list. */
+/** Routes whose answer is a page of a list. */
 export type ListRoute = { [R in Route]: AnswerOf<R> extends { readonly items: readonly unknown[] } ? R : never }[Route];
 
 export type ItemOf<R extends ListRoute> = AnswerOf<R> extends { readonly items: readonly (infer Item)[] } ? Item : never;
 
-/** The input may be left out where nothing in it is required. */
+/** The input is optional if none of its members is required. */
 type Input<R extends Route> = object extends InputOf<R> ? [input?: InputOf<R>] : [input: InputOf<R>];
 
-/** An answer with what came beside it. */
+/** An answer with its headers. */
 export interface AdminExchange<R extends Route> {
   readonly answer: AnswerOf<R>;
   readonly status: number;
-  /** For {@link RequestOptions.ifMatch}. */
+  /** Value for {@link RequestOptions.ifMatch}. */
   readonly etag?: string;
-  /** Address of what was created. */
+  /** URL of the created record. */
   readonly location?: string;
   readonly requestId?: string;
 }
 
 export interface AdminClient {
-  /** @throws AdminApiError */
+  /** Sends a request and returns its answer. @throws AdminApiError */
   request<R extends Route>(route: R, ...input: Input<R>): Promise<AnswerOf<R>>;
-  /** {@link request}, with what came beside the answer. @throws AdminApiError */
+  /** Sends a request and returns its answer with headers. @throws AdminApiError */
   exchange<R extends Route>(route: R, ...input: Input<R>): Promise<AdminExchange<R>>;
-  /** All items of a list, page by page as they are asked for. @throws AdminApiError */
+  /** Returns all items of a list. Requests each page when its items are needed. @throws AdminApiError */
   each<R extends ListRoute>(route: R, ...input: Input<R>): AsyncGenerator<ItemOf<R>, void, void>;
 }
 
 export interface AdminClientOptions {
-  /** Of the service. */
+  /** Issuer of the service. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Scopes of the admin API that the token is asked for: `idp.persons:write`. Those that are not asked for are not granted. */
+  /** Scopes of the admin API that tokens are requested with, such as `idp.persons:write`. A scope that is not requested is not granted. */
   readonly scopes: readonly string[];
-  /** Attempts after the first one, of requests that may be sent again. @default 3 */
+  /** Attempts after the first one, for requests that can be retried. @default 3 */
   readonly retries?: number;
-  /** Milliseconds that an attempt may take. @default 30_000 */
+  /** Maximum milliseconds of an attempt. @default 30_000 */
   readonly timeout?: number;
-  /** @default the global one */
+  /** @default the global `fetch` */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -114,7 +114,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       if (response.ok) return response;
       const refusal = await refusalOf(response, route);
       if (refusal.code !== 'invalid_token') throw refusal;
-      // It was revoked, or the client's secret was changed.
+      // The token was revoked, or the client's secret was changed.
       tokens.drop(token);
       if (!isFirst) throw refusal;
     }
@@ -149,7 +149,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
         const page = { ...given, query: { ...given?.query, ...(after !== undefined && { after }) } };
         const { items, next } = (await exchange(route, page)).answer as { readonly items: readonly never[]; readonly next?: string };
         yield* items;
-        // The feed of events has a next page always: where it goes on once there are more.
+        // The feed of events always has a next page: the place to continue when there are more events.
         if (next === undefined || next === after) return;
         after = next;
       }
@@ -157,15 +157,18 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   };
 }
 
-/** A POST has a key, so the service does it once. A DELETE that was done would be answered `not_found`, and a PATCH could undo another's change. */
+/**
+ * Methods that can be retried. A POST has an idempotency key. A retried DELETE could get `not_found` after its success, and a retried PATCH could undo a
+ * concurrent change.
+ */
 const repeatable: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST']);
 
-/** Milliseconds before the first attempt after another; twice as many each time. */
+/** Milliseconds before the second attempt. Doubles for each further attempt. */
 const FIRST_WAIT_MS = 200;
-/** Seconds of `Retry-After` that are waited for; more is for the caller to decide. */
+/** Maximum seconds of `Retry-After` that the client waits. The caller decides about longer times. */
 const LONGEST_WAIT_SECONDS = 60;
 
-/** Sends again what the service did not do, or may do twice. @param isRepeatable whether it does no harm to do it twice. */
+/** Retries requests that the service did not process, or may process twice. @param isRepeatable whether processing the request twice does no harm. */
 async function withRetries<T>(most: number, isRepeatable: boolean, attempt: () => Promise<T>): Promise<T> {
   for (let count = 0; ; count += 1) {
     try {
@@ -186,7 +189,7 @@ const mayPass = ({ status, code }: AdminApiError): boolean =>
   code === 'unreachable' || code === 'idempotency_in_progress' || status === 502 || status === 503 || status === 504;
 
 function segmentOf(name: string, value: string | undefined): string {
-  // URL makes another path of these.
+  // `URL` would make another path of these values.
   if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`params.${name} is not an id`);
   return encodeURIComponent(value);
 }
@@ -209,7 +212,7 @@ async function readAnswer(response: Response, route: string): Promise<AdminExcha
   };
 }
 
-/** What was asked for once; a failure is asked for again. */
+/** Returns a function that calls `ask` once and returns its result each time. A failure is not stored. */
 function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let asked: Promise<T> | undefined;
   return () => {
