@@ -42,7 +42,7 @@ import { lifetimesOf } from './tokens/lifetimes.js';
 import { mayRevoke } from './tokens/revocation.js';
 import { saveSession } from './upstream/session.js';
 
-/** The service's paths. @see service specification, Endpoints */
+/** Paths of the service. @see service specification, Endpoints */
 export const routes = {
   authorization: '/connect/authorize',
   pushed_authorization_request: '/connect/par',
@@ -54,13 +54,13 @@ export const routes = {
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
 
-/** The endpoint that is there where an extension answers it. @see service specification 4.10 */
+/** Path of the endpoint that exists only if an extension answers it. @see service specification 4.10 */
 export const BACKCHANNEL_PATH = '/connect/ciba';
 
-/** Claims of the protocol's own, which `openid` grants. */
+/** Claims that the protocol itself defines, granted by `openid`. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
 
-/** What the configuration calls. */
+/** Functions that the configuration calls. */
 export interface ConfigurationParts {
   readonly accounts: Accounts;
   readonly scopes: Scopes;
@@ -104,7 +104,7 @@ export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: C
       prompt_values_supported: ['none', ...prompts],
     },
     enabledJWA: algorithmsOf(keys),
-    // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
+    // Tokens stay valid when the browser switches accounts. Logout ends the session's grants by their list.
     expiresWithSession: () => false,
     extraParams: {
       [carriedParameter]: createRequestCheck(parts, scopes),
@@ -120,7 +120,7 @@ export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: C
     interactions: {
       policy,
       async url(ctx, { uid }) {
-        // Before the browser is sent on: what cannot be stored is answered to the client.
+        // Runs before the redirect, so that the client gets an error if the store fails.
         const { session } = ctx.oidc;
         await saveSession(session, sessionTtl(parts, session));
         await commitRequest(adapters.unitOf(ctx));
@@ -202,7 +202,7 @@ const algorithmsOf = ({ algorithms }: SigningKeys): NonNullable<Configuration['e
   idTokenEncryptionAlgValues: [...encryptionAlgorithms],
   userinfoEncryptionAlgValues: [...encryptionAlgorithms],
   authorizationEncryptionAlgValues: [...encryptionAlgorithms],
-  // The service's keys sign and do nothing else.
+  // The service's keys only sign, and never decrypt.
   requestObjectEncryptionAlgValues: [],
 });
 
@@ -224,7 +224,7 @@ function certificateMethods({ features: { mTLS } }: OidcParts['options']) {
 
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536 };
 
-/** What oidc-provider calls by itself: sector identifiers. Key sets are read by {@link ClientKeySets}. */
+/** Fetches documents for oidc-provider: sector identifiers. {@link ClientKeySets} reads key sets. */
 function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['fetch']> {
   const documents = remote.reader(LIMITS, (answer) => {
     if (answer.status !== 200) throw new Error(`${answer.status} is not 200`);
@@ -238,7 +238,7 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
   };
 }
 
-/** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */
+/** Whether scripts of an origin may read responses to the client: registered origins, and those of its redirect URIs. @see Fetch §3.2 */
 function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
   if (!record) return false;
   return record.corsOrigins.includes(origin) || redirectUris.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);

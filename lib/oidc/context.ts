@@ -24,117 +24,117 @@ import type { Sealer } from '../store/sealer.js';
 import type { ModelAdapters } from './artifacts/model-adapter.js';
 import type { SigningKeys } from './keys/keys.js';
 
-/** What the parts of the protocol are made from. */
+/** Dependencies of the parts of the protocol. */
 export interface OidcDependencies {
   readonly options: ResolvedOptions;
   readonly artifacts: ArtifactStore;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly directory: Directory;
   readonly sealer: Sealer;
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
-  /** The only way out: to URLs that clients registered. */
+  /** Sends requests to URLs that clients registered. Nothing else in the protocol sends requests. */
   readonly fetch: GuardedFetch;
-  /** What is read at such URLs. */
+  /** Documents at URLs that clients registered. */
   readonly remote: RemoteDocuments;
   readonly clientKeySets: ClientKeySets;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
   /** Detection of browsers that send no cookies. */
   readonly cookieCheck: CookieCheck;
-  /** Tokens of forms. */
+  /** CSRF tokens of forms. */
   readonly csrf: Csrf;
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
   readonly offers: SignInOffers;
-  /** Sign-ins with `act`, as the extensions that began them judge them. */
+  /** Rules of impersonations, from the extensions that began them. */
   readonly impersonationRules: ImpersonationRule;
-  /** Returns the URL of the page on which people end an impersonation; undefined where no extension has one. */
+  /** Returns the URL of the page on which people end an impersonation; undefined if no extension has one. */
   readonly endImpersonationAt: () => string | undefined;
-  /** Who hears of the end of sign-ins, by extension. */
+  /** Participants in a logout, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
-  /** Adds what extensions add to the configuration of oidc-provider. @throws ConfigError */
+  /** Returns the configuration of oidc-provider with the members that extensions add. @throws ConfigError */
   readonly withAdditions: <C extends object>(configuration: C) => C;
-  /** Applications that extensions answer themselves, by extension. */
+  /** Internal clients, by extension. */
   readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
-  /** What an extension answers at the backchannel authentication endpoint; undefined where none does. */
+  /** Answers the backchannel authentication endpoint. Undefined if no extension does. */
   readonly backchannel: (() => ClientEndpoint) | undefined;
 }
 
-/** {@link OidcDependencies} and what is made from them once. */
+/** {@link OidcDependencies}, and the parts that are made of them once. */
 export interface OidcParts extends OidcDependencies {
   readonly internalClients: InternalClients;
-  /** The keys that the request's oidc-provider publishes: what it signs, it signs with those. Without a request, the keys of now. */
+  /** Returns the keys that the request's oidc-provider publishes and signs with. Without a request: the current keys. */
   readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
-  /** Answers oidc-provider's question whether a request for a code without a challenge is refused. @throws InvalidRequest where it is */
+  /** Tells oidc-provider whether a request for a code needs a challenge. @throws InvalidRequest if it needs one and has none */
   readonly challengeRule: (ctx: KoaContextWithOIDC, client: ProviderClient) => false;
   /** Whether the FAPI 2.0 Security Profile applies to a client: by its record, or by the option `fapi`. */
   readonly isFapi2: (record: Client | undefined) => boolean;
-  /** Undefined without a salt: then no client is pairwise. */
+  /** Undefined without a salt. Then no client is pairwise. */
   readonly pseudonyms: AllPseudonyms | undefined;
 }
 
-/** The browser that a sign-in belongs to. */
+/** Binds sign-ins to browsers. */
 export interface Browsers {
-  /** The hash of the secret that the request brings; undefined when it brings none, or more than one. */
+  /** Returns the hash of the secret in the request's cookie; undefined without one, or with more than one. */
   browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
   /** Whether the request brings any cookie of the service. */
   sendsCookies(ctx: Pick<Context, 'headers'>): boolean;
-  /** Whether something is bound to the browser that asks. */
+  /** Whether the browser of the request is the bound one. */
   isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
-  /** For a response with something that belongs to its browser (an interaction, a form), and no other: where the request brings no secret, the response makes one. */
+  /** Returns the browser's hash, for a response that belongs to its browser alone (an interaction, a form). Sets a new secret if the request has none. */
   begin(ctx: Pick<Context, 'headers' | 'append'>): string;
 }
 
-/** The state of a browser, as the frame of the check-session endpoint sees it. */
+/** State of a browser for the frame of the check-session endpoint. */
 export interface BrowserState {
   /**
-   * Brings the cookie up to date with an authorization response.
-   * @param origin the redirect URI's.
+   * Updates the cookie for an authorization response.
+   * @param origin of the redirect URI.
    * @returns the response's `session_state`.
    */
   respond(ctx: KoaContextWithOIDC, origin: string, error: unknown): string;
-  /** The sign-in of this browser ended. */
+  /** Updates the cookie after the sign-in of this browser ended. */
   clear(ctx: Pick<Context, 'cookies'>): void;
 }
 
-/** Applications of extensions, as clients. */
+/** Internal clients of extensions, as clients. */
 export interface InternalClients {
-  /** Whether an id is one of theirs, existing or not. */
+  /** Whether an id has the form of an internal client's, existing or not. */
   owns(id: string): boolean;
   find(id: string): Awaitable<Client | undefined>;
   isInternal(record: object | undefined): boolean;
-  /** As the application says of itself; undefined for any other client. */
+  /** Returns the internal client of a record; undefined for every other client. */
   applicationOf(record: object | undefined): InternalClient | undefined;
-  /** The service itself as a client: requirements are asked about it where no application asks. No request can name it. */
+  /** The service itself as a client: requirements get it if there is no application. No request can name it. */
   readonly service: Client;
 }
 
 export interface KeySet {
   readonly keys: readonly JsonWebKey[];
-  /** Until when it need not be read again, in milliseconds since the epoch. */
+  /** Time until which the set is not read again, in milliseconds since the epoch. */
   readonly freshUntil: number;
 }
 
-/** The key sets at the `jwks_uri` of clients. */
+/** Key sets at the `jwks_uri` of clients. */
 export interface ClientKeySets {
-  /** The last good set there; what cannot be read, or is none, never takes its place. @throws Error when there was none so far. */
+  /** Returns the last valid key set of the URL. A failed or invalid read never replaces it. @throws Error if there has been no valid set. */
   at(uri: string): Promise<KeySet>;
 }
 
 /**
- * Pairwise identifiers: a user's id enciphered under a key of the sector, so that two sectors cannot compare them and the service can turn them
- * back without a table. One AES-256 block holds exactly one UUID. @see OpenID Connect Core §8.1
+ * Pairwise identifiers: a user's id encrypted under a key of the sector. Two sectors cannot compare them, and the service can decrypt them without a table.
+ * One AES-256 block holds exactly one UUID. @see OpenID Connect Core §8.1
  */
 export interface Pseudonyms {
   encipher(sector: string, id: string): string;
-  /** Undefined for what cannot be one; what is of another sector becomes an id that nobody has. */
+  /** Returns the user id; undefined for a malformed pseudonym. A pseudonym of another sector gives an id that no user has. */
   decipher(sector: string, pseudonym: string): string | undefined;
 }
 

@@ -9,27 +9,27 @@ import type { OidcParts } from './context.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** As the service specification lists them: `token` alone works, and is not listed. */
+/** Response types in discovery, as the service specification lists them. `token` alone works and is not listed. */
 const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [], none: [] };
 
-/** The discovery document and the key set: written once for each change of what they say, then answered as they are. */
+/** The discovery document and the key set. Each is written once for each change of its content, and then sent as it is. */
 export interface Documents {
   isAt(path: string): boolean;
-  /** The document as it is now, if it was written and nothing has to be looked up for it. */
+  /** Returns the current document, if it is written and nothing has to be looked up for it. */
   peek(path: string): Document | undefined;
-  /** Answers a request for a document that was written; tells whether it did. */
+  /** Answers a request for a written document. Returns whether it did. */
   answer(ctx: Context): Promise<boolean>;
-  /** Keeps what oidc-provider wrote, completed by what is ours to say. */
+  /** Stores the document that oidc-provider wrote, with the service's own members. */
   keep(ctx: Context): Promise<void>;
 }
 
-/** What of discovery is data: the same objects as long as nothing changed. */
+/** Data in discovery. The objects stay the same as long as nothing changes. */
 interface Facts {
   readonly scopes: ReadonlySet<string>;
   readonly pkceMethods: readonly string[];
 }
 
-/** What oidc-provider wrote, and what was made of it for the facts as they were. */
+/** A document of oidc-provider, and the complete document for the data at that time. */
 interface Written {
   readonly members: Members;
   readonly type: string;
@@ -37,7 +37,7 @@ interface Written {
   readonly document: Document;
 }
 
-/** How the callers of another endpoint authenticate: as at the token endpoint; but introspection takes nobody who does not. @see RFC 8414 §2 */
+/** Returns how callers authenticate at an endpoint: as at the token endpoint, except that introspection requires authentication. @see RFC 8414 §2 */
 function authenticationAt(endpoint: 'introspection' | 'revocation', members: Members): Members {
   if (members[`${endpoint}_endpoint`] === undefined) return {};
   const methods = members.token_endpoint_auth_methods_supported as readonly string[];
@@ -66,7 +66,7 @@ class PublishedDocuments implements Documents {
   readonly #jwks: string;
   readonly #own: Members;
   readonly #written = new Map<string, Written>();
-  /** Claims that no client of OpenID Connect gets: an assertion and an access token are no answer to one. */
+  /** Claims that no client of OpenID Connect gets, because their only targets are SAML and access tokens. */
   readonly #neverIssued: readonly string[];
 
   constructor(parts: OidcParts, scopes: Scopes, jwks: string, own: Members) {
@@ -92,7 +92,7 @@ class PublishedDocuments implements Documents {
     if (!written?.facts) return written?.document;
     const now = this.#factsNow();
     if (!(now instanceof Promise)) return this.#current(path, written, now);
-    // Whoever answers in its place asks again, and is told what went wrong.
+    // The request that answers instead reads again, and gets the error.
     now.catch(() => {});
     return undefined;
   }
@@ -116,7 +116,7 @@ class PublishedDocuments implements Documents {
     send(ctx, this.#write(path, body as Members, type, path === this.#jwks ? undefined : await this.#factsNow()));
   }
 
-  /** The path of the document that is meant. */
+  /** Returns the path of a document, in the spelling of its route. */
   #pathOf(path: string): string | undefined {
     const exact = path.startsWith('/.') ? foldedPath(path) : path;
     return exact === this.#jwks || discoveryPaths.has(exact) ? exact : undefined;
@@ -125,7 +125,7 @@ class PublishedDocuments implements Documents {
   #factsNow(): Facts | Promise<Facts> {
     const [known, methods] = [this.#scopes.now(), this.#parts.directory.pkceMethods()];
     if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
-    // While clients cannot be read, the methods that were written last stand; where none were, `S256` alone.
+    // If clients cannot be read, the methods of the last document stay. Without one: `S256` alone.
     const [before] = [...this.#written.values()].flatMap(({ facts }) => facts ?? []);
     const pkceMethods = Promise.resolve(methods).catch(() => before?.pkceMethods ?? ['S256']);
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));

@@ -1,4 +1,4 @@
-/** What the rooms do at each step of oidc-provider. */
+/** Steps of oidc-provider, each with what the rooms do in it. */
 import type { IncomingMessage } from 'node:http';
 import { isLiveSecret } from '../directory/index.js';
 import type { Client } from '../store/records/records.js';
@@ -18,11 +18,11 @@ import { wrapToken } from './tokens/access-token-jwt.js';
 import { createProviderDoor } from './tokens/doors/provider-door.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
-/** Userinfo answers all that was granted; oidc-provider would have a parameter narrow it. */
+/** Userinfo returns all granted claims. oidc-provider would let a parameter narrow them. */
 export const parameters: ProviderHooks['parameters'] = (route, given, of) =>
   route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given, of));
 
-/** @param addressOf the address of a request's client, behind trusted proxies. */
+/** @param addressOf returns the address of a request's client, behind trusted proxies. */
 export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => string): Omit<ProviderHooks, 'acr'> {
   const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, handlers } = rooms;
   const door = createProviderDoor(rooms);

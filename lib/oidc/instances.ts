@@ -21,14 +21,14 @@ export interface Instance {
   readonly provider: Provider;
   readonly keys: SigningKeys;
   readonly documents: Documents;
-  /** The endpoints' paths by name, those that extensions add included. */
+  /** Paths of the endpoints by name, including those that extensions add. */
   readonly routes: Readonly<Record<string, string>>;
 }
 
 export interface Instances {
-  /** The one that answers a request that comes now. */
+  /** Returns the instance for a new request. */
   current(): Instance;
-  /** The one that a request began on, and ends on. */
+  /** Returns the instance on which a request began. The request ends on it. */
   of(ctx: object): Instance;
   /** Makes an instance the current one. */
   use(instance: Instance): void;
@@ -67,7 +67,7 @@ export function createInstance(
 ): Instance {
   const { options } = parts;
   const configuration = createConfiguration(parts, keys, used);
-  // With `configure`, a host may have levels of its own.
+  // A host can add its own levels by `configure`.
   const acrValues = new Set(configuration.acrValues);
   const levels = offeredLevels(parts.offers.serves('mfa')).filter((level) => acrValues.has(level));
   const provider = createHookedProvider(options.issuer, configuration, {
@@ -85,7 +85,7 @@ export function createInstance(
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;
-    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
+    // Adds `iss` also to a response with an ID token. A signed response has it already. @see RFC 9207 §2, JARM §2.1
     if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => used.logout.endGrants(ctx));

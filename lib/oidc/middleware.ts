@@ -1,4 +1,4 @@
-/** The steps that a request takes around oidc-provider's own. */
+/** Steps of a request before and after those of oidc-provider. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { RepeatedForms } from '../http/requests/repeated-forms.js';
@@ -18,12 +18,12 @@ import { refuseBrokenForm } from './upstream/request.js';
 export interface MiddlewareParts
   extends Pick<Rooms, 'parts' | 'provider' | 'scopes' | 'logout' | 'clientRefusals' | 'requestUris' | 'completed'> {
   readonly instances: Instances;
-  /** Undefined where oidc-provider answers by itself. */
+  /** Undefined if oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
   readonly repeatedForms: RepeatedForms;
 }
 
-/** {@link MiddlewareParts} and the steps that are made of them once. */
+/** {@link MiddlewareParts}, and the steps that are made of them once. */
 interface Steps extends MiddlewareParts {
   readonly postedSignOuts: ReturnType<typeof createPostedSignOuts>;
   readonly redirectPosted: ReturnType<typeof createPostedRequests>;
@@ -54,7 +54,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
-    // `readForm`, which reads compressed forms and the form of a confirmation, refuses a broken form itself.
+    // `readForm` reads compressed forms and the form of a confirmation, and refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
     if (ctx.method === 'POST' && !isConfirmed && !isCompressed) refuseBrokenForm(ctx.req);
     const changing = before(steps, ctx);
@@ -75,8 +75,8 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
 }
 
 /**
- * Runs before oidc-provider. A posted form is answered by a redirect to a GET. A reference and a `request_uri` are replaced by what they stand for, and a GET
- * of an authentication request (CIBA) by its POST. Undefined where there is nothing to wait for, as for most requests.
+ * Runs before oidc-provider. Answers a posted form by a redirect to a GET. Replaces a reference or a `request_uri` by its parameters, and a GET of an
+ * authentication request (CIBA) by a POST. Returns undefined if there is nothing to wait for, as for most requests.
  */
 function before({ parts, provider, postedSignOuts, redirectPosted, requestUris }: Steps, ctx: Context): Promise<void> | undefined {
   const path = foldedPath(ctx.path);
@@ -91,7 +91,7 @@ function before({ parts, provider, postedSignOuts, redirectPosted, requestUris }
   return undefined;
 }
 
-/** Writes what the request leaves behind. */
+/** Writes the effects of the request after its answer. */
 async function after({ parts, logout, completed, clientRefusals }: Steps, ctx: Context): Promise<void> {
   const inner = ctx as unknown as KoaContextWithOIDC;
   logout.skipWithoutSession(inner);
@@ -122,7 +122,7 @@ const confirmPath = `${routes.end_session}/confirm`;
 
 const endpoints = { ...routes, backchannel_authentication: BACKCHANNEL_PATH };
 
-/** A GET whose query is the form: its client authenticates by header, so no secret is in the URL. @see service specification 4.10 */
+/** Turns a GET into a POST whose form is the query. Its client authenticates by a header, so no secret is in the URL. @see service specification 4.10 */
 function asPosted(ctx: Context): void {
   const body = Buffer.from(ctx.querystring);
   Object.assign(ctx.req.headers, { 'content-type': 'application/x-www-form-urlencoded', 'content-length': `${body.length}` });
@@ -130,7 +130,7 @@ function asPosted(ctx: Context): void {
   if (body.length > 0) ctx.req.unshift(body);
 }
 
-/** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
+/** Endpoints whose responses must not be cached. @see RFC 6749 §5.1 */
 const uncached = new Set([
   'token',
   'userinfo',

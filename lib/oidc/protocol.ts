@@ -1,9 +1,9 @@
 /**
  * The protocol: oidc-provider with its extension points filled in.
  *
- * Folders are rooms, named after the protocol, and import downwards only. `rooms` makes them, `hooks` says what they do at each step of oidc-provider,
- * `instances` keeps an oidc-provider for each set of signing keys. `docs/architecture.md` has the order of the rooms, and the table of the steps;
- * tests compare both with the code.
+ * Folders are rooms, named after the protocol, and import downwards only. `rooms` creates them. `hooks` connects them to the steps of oidc-provider.
+ * `instances` has an oidc-provider for each set of signing keys. `docs/architecture.md` has the order of the rooms and the table of the steps, and tests
+ * compare both with the code.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -46,9 +46,9 @@ import { proofAlgorithms } from './upstream/grant-types.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
-  /** Answers from now on with an oidc-provider that has these signing keys. A request under way ends on the one that it began on. */
+  /** Answers new requests with an oidc-provider that has these signing keys. A running request ends on the instance on which it began. */
   useKeys(keys: SigningKeys): void;
-  /** oidc-provider as it is now: for hosts, and as a Koa app. */
+  /** The current oidc-provider, for hosts, and as a Koa app. */
   readonly provider: Provider;
   readonly app: ProtocolApp['app'];
   /** Groups of the context of extensions that the protocol answers for. */
@@ -59,29 +59,29 @@ export interface Protocol {
   readonly keys: Pick<ExtensionKeys, 'sign' | 'signature' | 'introspectionAlgorithm'>;
   readonly postedForms: ExtensionHttp['postedForms'];
   readonly readAccessToken: ReadAccessToken;
-  /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+  /** Returns algorithms of DPoP proofs; none if DPoP is off. */
   readonly proofAlgorithms: () => readonly string[];
-  /** Answers a form that is sent twice with the first answer. */
+  /** Answers the second copy of a form that is sent twice with the first answer. */
   readonly repeatedForms: RepeatedForms;
   /** Problems that oidc-provider finds in the metadata of a client. */
   problemsOf(client: Client): readonly InputProblem[];
-  /** The record of a client, or of an application of an extension. */
+  /** Returns the record of a client, or of an internal client. */
   client(id: string): Promise<Client | undefined>;
-  /** The endpoints' paths by name, below the issuer. */
+  /** Paths of the endpoints by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
-  /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
+  /** Returns the discovery document or the key set by its path, if it can be sent without waiting. */
   document(path: string): Document | undefined;
-  /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
+  /** Runs around oidc-provider's own middleware, in the context that `provider.createContext` made. */
   readonly middleware: Middleware;
 }
 
 export interface ProtocolDependencies extends OidcDependencies, Pick<InstanceParts, 'discovery' | 'cookieKeys'> {
   readonly addressOf: (req: IncomingMessage) => string;
-  /** Makes what answers a form that is sent twice. */
+  /** Makes the part that answers a form that is sent twice. */
   readonly repeatedForms: (signIns: SignInsOfForms) => RepeatedForms;
 }
 
-/** Without keys: nothing of it can be used before the first {@link Protocol.useKeys}. */
+/** Creates the protocol without keys. It cannot be used before the first {@link Protocol.useKeys}. */
 export function createProtocol(dependencies: ProtocolDependencies): Protocol {
   const instances = createInstances();
   const provider = (): Provider => instances.current().provider;

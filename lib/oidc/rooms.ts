@@ -1,4 +1,4 @@
-/** The rooms of the protocol, made once, in the order in which they know each other. */
+/** Creates the rooms of the protocol once, in the order of their dependencies. */
 import type Provider from 'oidc-provider';
 import { createAccounts } from './accounts/account.js';
 import { createIsComplete } from './accounts/requirements.js';
@@ -29,7 +29,7 @@ import { findClient as findProviderClient } from './upstream/client.js';
 
 export type Rooms = ReturnType<typeof createRooms>;
 
-/** @param provider the oidc-provider of the current signing keys; nothing asks for it before there are keys. */
+/** @param provider returns the oidc-provider of the current signing keys. It is not called before there are keys. */
 export function createRooms(parts: OidcParts, provider: () => Provider) {
   const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const scopes = createScopes(parts);
@@ -44,7 +44,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const findToken = createFindToken(parts.adapters.tokens, accessTokens);
   const extensionGrants = createExtensionGrants(parts, accounts, scopes);
-  /** Undefined where oidc-provider answers by itself. */
+  /** Undefined if oidc-provider answers by itself. */
   const handlers: Handlers | undefined = parts.options.isAnsweredHere
     ? {
         grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),
@@ -77,7 +77,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     findToken,
     extensionGrants,
     handlers,
-    /** The endpoint that an extension answers; undefined where none does. */
+    /** Answers the endpoint of an extension. Undefined if no extension does. */
     answerClient: parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel),
   };
 }

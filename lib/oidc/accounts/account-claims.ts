@@ -11,9 +11,9 @@ import { sessionEnd } from './session-end.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** The claims of tokens and userinfo, for whoever asks without a token. */
+/** Claims of tokens and userinfo, for callers without a token. */
 export function createAccountClaims(parts: OidcParts, accounts: Accounts, findClient: FindClient): AccountClaims {
-  /** To others, ids are what they are. */
+  /** Returns the viewer if it is a pairwise client. All others see user ids. */
   const pairwiseClient = (viewer: Caller | undefined): Awaitable<Client | undefined> =>
     isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
   return {
@@ -26,7 +26,7 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
       const sub = subOf(user);
       const login = signIn && { sub, ...signIn, sessionEndsAt: sessionEnd(parts.options.lifetimes, signIn.authTime) };
       const claims = await accounts.claimsOf(account, target, none, { client, login, names });
-      // Who asks for the account by name gets it, whoever else is issued one.
+      // `oid` is included if it is asked for by name, even if other callers do not get it.
       const all = { ...claims, sub: identifierOf(parts, client, sub), oid: identifierOf(parts, client, user.id) };
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },

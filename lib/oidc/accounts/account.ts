@@ -1,9 +1,9 @@
 /**
- * Accounts as the protocol has them: `accountId` is the `oid`, `sub` is what a grant pinned.
+ * Accounts in the protocol: `accountId` is the `oid`, and `sub` is stored with the grant.
  *
- * Here are the claims of an account for a client, the sign-in that a grant asserts (`login-context`), its `sub` (`subject`), the accounts that a sign-in reaches
- * (`linked-accounts`), what is settled of an authorization request (`settled-request`), what is asked of its sign-in (`requirements`), hints, and what
- * scopes, the `claims` parameter and resource indicators ask for.
+ * This file holds the claims of an account for a client. Its neighbours hold the sign-in that a grant asserts (`login-context`), its `sub` (`subject`), the
+ * accounts that a sign-in can select (`linked-accounts`), the settled parts of an authorization request, the requirements of its sign-in (`requirements`),
+ * hints, and offline access.
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../awaitable.js';
@@ -21,7 +21,7 @@ import { createRequestClaims } from './request-claims.js';
 import { createSilentCheck, isStrongEnough, ofSession } from './requirements.js';
 import type { Scopes } from './scopes.js';
 
-/** The token that an account is looked for by. */
+/** The token for which an account is looked up. */
 export interface FoundByToken {
   readonly grantId?: string;
   readonly scope?: string;
@@ -31,47 +31,47 @@ export interface FoundByToken {
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
-  /** The account of an `oid`, usable or not, read once for each request; a promise only until it is read. */
+  /** Returns the account of an `oid`, usable or not. Reads it once for each request, and returns a promise only for that read. */
   load(ctx: object, oid: string): Awaitable<DirectoryAccount | undefined>;
-  /** The account of an `oid`, if what began with this sign-in may go on. */
+  /** Returns the account of an `oid`, if a session or grant of this sign-in may continue. */
   loadUsable(
     ctx: object,
     oid: string,
     login: PinnedLogin | undefined,
-    /** The client that it was begun with. */
+    /** The client of the grant. */
     client: Client,
   ): Promise<DirectoryAccount | undefined>;
-  /** {@link loadUsable}, if tokens may be minted for it without asking anybody. */
+  /** {@link loadUsable}, if tokens may be issued for the account without a page. */
   loadMintable(
     ctx: object,
     oid: string,
     login: PinnedLogin | undefined,
     client: Client,
     scopes: readonly string[],
-    /** API resources that are asked for by name. */
+    /** API resources that the request names. */
     resources?: readonly string[],
   ): Promise<DirectoryAccount | undefined>;
-  /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
+  /** Returns the claims of an account for a target: those of the scopes, and those of the protocol itself. */
   claimsOf(
     account: DirectoryAccount,
     use: ClaimTarget,
     scopes: ReadonlySet<string>,
     request: ClaimsRequest,
   ): Promise<Record<string, unknown>>;
-  /** What the protocol itself says about an account, after all plugins. */
+  /** Returns the claims that the protocol itself makes, after all plugins. */
   protocolClaims(account: DirectoryAccount, login: PinnedLogin | undefined, pseudonym?: (oid: string) => string): Record<string, unknown>;
 }
 
 export interface ClaimsRequest {
-  /** Tokens that are made of one request share what plugins load. */
+  /** Context of the request. Tokens of one request share the data that plugins load. */
   readonly ctx?: object;
   readonly client?: Client | undefined;
-  /** @default the client's */
+  /** Record of the caller. @default the client's */
   readonly record?: object | undefined;
   readonly login?: PinnedLogin | undefined;
-  /** Claims that are asked for one by one. */
+  /** Names of claims that the request asks for by name. */
   readonly names?: ReadonlySet<string>;
-  /** Of an access token. */
+  /** Audience of an access token. */
   readonly audience?: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   const mayMint = createSilentCheck(parts);
 
-  /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
+  /** Whether the impersonator can still sign in and may still impersonate. Otherwise the impersonation ends. */
   const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
     const { act, impersonation, authTime, owner, idp, used } = login;
     if (act === undefined) return true;
@@ -132,7 +132,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       const { client, route, params, session: here } = ctx.oidc;
       const login = token && loginOfToken(parts, ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
-      // Whose session it is, and what it proved, is for the prompts to judge.
+      // The prompts decide whether the session is the right one, and strong enough.
       const account = await (token && client
         ? route === 'token'
           ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
@@ -164,10 +164,10 @@ const createClaimsOf = (parts: OidcParts): Accounts['claimsOf'] => {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(parts.directory, account, record),
     };
-    // Before claims are begun, which nobody would wait for if this failed.
+    // Runs before any claim is computed, because nobody would await the claims if this failed.
     const own = { ...protocolClaims(parts, account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     const resolving = scopes.size + names.size > 0 ? requestClaims(ctx, subject).resolve(scopes, use, names, audience) : {};
-    // Into the object that the resolver made: a copy costs more than most claims. Their names are reserved, so no plugin set them.
+    // Adds to the object of the resolver, because a copy costs more than most claims. The names are reserved, so no plugin has set them.
     return onceThere(resolving, (claims) => Object.assign(claims, own));
   };
 };
@@ -195,7 +195,7 @@ const loginOfToken = (
 ): PinnedLogin | undefined =>
   grantId === undefined ? undefined : (adapters.peekGrant(ctx, grantId) as unknown as OurGrant | undefined)?.login;
 
-/** Returns the claims that oidc-provider asks for: for an ID token beside an access token, without those of the scopes. */
+/** Returns the claims that oidc-provider asks for. An ID token that comes with an access token has no claims of the scopes. */
 function claimsForProvider(
   { claims: resolver }: OidcParts,
   claimsOf: Accounts['claimsOf'],
@@ -213,7 +213,7 @@ function claimsForProvider(
 
 const none: ReadonlySet<string> = new Set();
 
-/** What a session or a grant says of who acts. */
+/** The impersonation of a session or a grant. */
 interface Acted {
   readonly act?: PinnedLogin['act'];
   readonly owner?: string | undefined;
@@ -223,16 +223,16 @@ interface Acted {
   readonly authTime: number | undefined;
 }
 
-/** Whether people of the account's tenant may sign in to the client, by now. */
+/** Whether people of the account's tenant may still sign in to the client. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
   const record = clientOf(client);
   return !record || isOfTenants(record, tenant.id);
 }
 
-/** Whether a tenant is one of those that the caller may know about. */
+/** Whether the caller may know the tenant. */
 const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
 
-/** No claim can tell a caller about tenants that are not its own. */
+/** Returns look-ups that hide other tenants: no claim can tell a caller about a tenant that it may not know. */
 const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups => ({
   subsidiary: () => accounts.subsidiary(person),
   groups: () => accounts.groups(person),

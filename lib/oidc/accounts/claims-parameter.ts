@@ -1,21 +1,21 @@
-/** Claims that are asked for one by one, with the parameter `claims`. @see OpenID Connect Core §5.5 */
+/** Claims that a request asks for by name, with the parameter `claims`. @see OpenID Connect Core §5.5 */
 import type { ClaimResolver } from '../../claims/resolver.js';
 import type { Client } from '../../store/records/records.js';
 
 type Claims = Pick<ClaimResolver, 'declarations'>;
 
-/** The scopes that would grant these claims. */
+/** Returns the scopes that would grant these claims. */
 export function scopesOfClaims({ declarations }: Claims, names: readonly string[]): readonly string[] {
   return [...new Set(declarations.filter(({ name }) => names.includes(name)).map(({ scope }) => scope))];
 }
 
-/** Of the claims asked for, those that the client could have by a scope, and those that the protocol issues anyway. */
+/** Returns those of the requested claims that the client could have by a scope, and those that the protocol issues in any case. */
 export function claimsAllowed({ declarations }: Claims, client: Client, asked: readonly string[]): ReadonlySet<string> {
   const { allowedScopes } = client;
   return new Set(asked.filter((name) => scopesOfClaims({ declarations }, [name]).every((scope) => allowedScopes.includes(scope))));
 }
 
-/** Names in a `claims` parameter that was checked. */
+/** Returns the names in a `claims` parameter that was checked. */
 export function claimsAskedFor(parameter: string | undefined): readonly string[] {
   if (parameter === undefined) return [];
   const { userinfo = {}, id_token: idToken = {} } = JSON.parse(parameter) as Record<string, object | undefined>;

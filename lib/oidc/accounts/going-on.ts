@@ -3,7 +3,7 @@ import { type Account, isUsable } from '../../directory/index.js';
 import type { OidcParts } from '../context.js';
 import { ownerOf, type PinnedLogin } from './login-context.js';
 
-/** A sign-in that began earlier, as its session or grant keeps it. */
+/** An earlier sign-in, as its session or grant stores it. */
 export interface BegunSignIn {
   readonly authTime?: number | undefined;
   readonly owner?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * What holds for all sign-ins with `act`, whichever extension makes them; and `impersonation: 'refuse'` of clients and API resources, which get no token of
- * who acts as somebody else.
+ * Rules of all impersonations, whichever extension began them, and `impersonation: 'refuse'` of clients and API resources, which get no token of an
+ * impersonated user.
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Awaitable } from '../../awaitable.js';
@@ -10,10 +10,10 @@ import type { OidcParts } from '../context.js';
 import type { PinnedLogin } from './login-context.js';
 import type { Scopes } from './scopes.js';
 
-/** Who gets a token, and what it is for. */
+/** The client of a token, and its audience. */
 interface Wanted {
   readonly client: Caller | undefined;
-  /** API resources that it is for. */
+  /** Ids of API resources in the audience. */
   readonly audiences: Iterable<string>;
 }
 
@@ -21,14 +21,14 @@ interface Wanted {
 export const refusesImpersonation = (caller: Caller | undefined, login: Pick<PinnedLogin, 'act'> | undefined): boolean =>
   login?.act !== undefined && caller?.impersonation === 'refuse';
 
-/** Whether a token of the sign-in is refused by now. */
+/** Whether the client or an API resource refuses a token of the sign-in now. */
 export const isRefused = (
   directory: Pick<Directory, 'apiResources'>,
   login: Pick<PinnedLogin, 'act'> | undefined,
   wanted: Wanted,
 ): Awaitable<boolean> => login?.act !== undefined && findRefusal(directory, wanted).then((refusing) => refusing !== undefined);
 
-/** The client or an API resource that refuses who acts as somebody else; undefined when none does. */
+/** Returns the client or API resource that refuses impersonated users; undefined if none does. */
 async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<Caller | undefined> {
   if (wanted.client?.impersonation === 'refuse') return wanted.client;
   for (const id of new Set(wanted.audiences)) {
@@ -38,19 +38,19 @@ async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wa
   return undefined;
 }
 
-/** @throws AccessDenied where the client, or an API resource, refuses who acts as somebody else. */
+/** @throws AccessDenied if the client or an API resource refuses impersonated users. */
 export async function checkImpersonation(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
   const refusing = await findRefusal(directory, wanted);
   if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins: end the impersonation first`);
 }
 
-/** The API resources that a request is about, by its scopes and by name. @see RFC 8707 §2 */
+/** Returns the API resources of a request, by its scopes and by `resource`. @see RFC 8707 §2 */
 export const audiencesAsked = (scopes: Scopes, ctx: KoaContextWithOIDC): readonly string[] => {
   const { params, resourceServers = {} } = ctx.oidc;
   return [...scopes.audiences(ctx, String(params?.scope ?? '')), ...namesOf(params?.resource), ...Object.keys(resourceServers)];
 };
 
-/** One name, or several. */
+/** Returns the names in a parameter with one name or several. */
 export const namesOf = (names: unknown): readonly string[] => [names].flat().filter((name): name is string => typeof name === 'string');
 
 interface WithAct {

@@ -15,7 +15,7 @@ export async function reachableAccounts(parts: Pick<OidcParts, 'directory' | 'lo
   const signIn = ofSession(session);
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
   if (!current || !(await goesOn(parts, current, signIn))) return [];
-  // Who acts as somebody does not go on as somebody else.
+  // An impersonator does not switch to other accounts.
   if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
   const isReached = async (account: Account): Promise<boolean> =>
@@ -23,7 +23,7 @@ export async function reachableAccounts(parts: Pick<OidcParts, 'directory' | 'lo
     (subOf(account.person.user) === sub &&
       isAllowedMethod(account, session) &&
       (await goesOn(parts, account, signIn)) &&
-      // A permission may have been granted since the account was linked.
+      // An account may have got a permission after it was linked.
       (await means.admits(account)));
   const reached = await Promise.all(family.map(isReached));
   return family.filter((_, index) => reached[index]);
@@ -34,7 +34,7 @@ interface OfAccount {
   readonly accountId?: string | undefined;
   readonly owner?: string | undefined;
   readonly amr?: readonly string[] | undefined;
-  /** Set where the provider said `mfa`. */
+  /** Set if the provider sent `mfa`. */
   readonly mfaIn?: string | undefined;
   readonly provenAt?: Readonly<Record<string, number>> | undefined;
 }

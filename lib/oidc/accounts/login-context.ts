@@ -10,39 +10,39 @@ import { type SessionExtras, signInMembers } from '../artifacts/session-members.
 import type { SessionGrant } from '../artifacts/session-merge.js';
 import { sessionEnd } from './session-end.js';
 
-/** The login context as a grant keeps it. */
+/** The login context, as a grant stores it. */
 export interface PinnedLogin extends LoginContext {
-  /** When the session ends whatever happens, in seconds since the epoch: without `offline_access` no token outlives it. */
+  /** Latest end of the session, in seconds since the epoch. Without `offline_access`, no token outlives it. */
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
   /** As in `SignIn`. Present only if a tenant's administrator vouched for the means when the sign-in began. */
   readonly used?: string;
-  /** The user whose credential the sign-in rests on, if that is not the account of the grant. */
+  /** Id of the user whose credential was used, if that is not the account of the grant. */
   readonly owner?: string;
-  /** The name of the session of the grant. */
+  /** Name of the session of the grant. */
   readonly session?: string;
-  /** Names the impersonation, for the extension that began it. */
+  /** Name of the impersonation, for the extension that began it. */
   readonly impersonation?: string;
-  /** When it ends, in seconds since the epoch: no token outlives it. */
+  /** End of the sign-in, in seconds since the epoch. No token outlives it. */
   readonly endsAt?: number;
-  /** No refresh token comes of it, whatever a host configured. */
+  /** `false`: the client gets no refresh token, whatever a host configured. */
   readonly offline?: false;
 }
 
 export type OurSession = Session & SessionExtras;
-/** With the `sid` of the client's ID tokens: the client has to hear of it when the grant ends before its session. */
+/** A grant of ours. `sid` is that of the client's ID tokens: the client is notified if the grant ends before its session. */
 export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
 
-/** A grant as it is kept. */
+/** A grant, as the store has it. */
 export interface GrantRecord {
   readonly clientId: string;
   readonly accountId: string;
-  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
+  /** Absent, like `login`, if a host made the grant by `provider.Grant`. */
   readonly sid?: string;
   readonly login?: PinnedLogin;
   readonly exp?: number;
-  /** Of no browser's session: it is a sign-in by itself. */
+  /** Set if the grant belongs to no browser session and is a sign-in by itself. */
   readonly isOwn?: true;
   readonly openid?: { readonly scope?: string };
 }
@@ -54,7 +54,7 @@ interface Owned {
 }
 
 /**
- * Returns the user whose credential a sign-in of the account rests on. Undefined if no sign-in is known, and for an impersonation, which rests on the
+ * Returns the user whose credential a sign-in of the account used. Undefined without a known sign-in, and for an impersonation, which uses the
  * impersonator's credential. The impersonated account must then be one that can sign in now.
  */
 export const ownerOf = (oid: string, signIn: Owned | undefined): string | undefined =>
@@ -68,34 +68,34 @@ export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): s
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
-/** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
+/** Replaces the extra members of the session by those of a new sign-in. */
 export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants'>): void {
   const begun = { ...login, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
   for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
 }
 
-/** Proofs that were given for a sign-in after it began. */
+/** Proofs that were added to a sign-in after it began. */
 export interface LaterProofs {
   readonly oid: string;
-  /** As the session has it. */
+  /** Time of the sign-in, as the session has it. */
   readonly loginTs: number | undefined;
   readonly provenAt: Readonly<Record<string, number>>;
 }
 
-/** Adds proofs to the sign-in that they were given for; to another, nothing. */
+/** Adds proofs to the sign-in that they were given for. Does nothing if the session has another sign-in. */
 export function strengthenSignIn(session: OurSession, { oid, loginTs, provenAt }: LaterProofs): void {
   if (session.accountId !== oid || session.loginTs !== loginTs) return;
   session.amr = [...new Set([...(session.amr ?? []), ...Object.keys(provenAt)])];
   session.provenAt = { ...session.provenAt, ...provenAt };
 }
 
-/** The login context of the grant this request is about; undefined before there is one. */
+/** Returns the login context of the request's grant; undefined if there is no grant yet. */
 export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | undefined =>
   (ctx?.oidc.entities.Grant as OurGrant | undefined)?.login;
 
 const named = (session: string | undefined): Pick<PinnedLogin, 'session'> => (session === undefined ? {} : { session });
 
-/** How the user of this browser signed in. */
+/** Returns the login context of this browser's session. */
 export function loginOfSession(session: OurSession, sub: string, lifetimes: ResolvedOptions['lifetimes']): PinnedLogin {
   const authTime = session.loginTs ?? 0;
   return {
@@ -116,10 +116,10 @@ export function loginOfSession(session: OurSession, sub: string, lifetimes: Reso
   };
 }
 
-/** Grants that are worth remembering on a session; older ones end by themselves. */
+/** Maximum grants that a session remembers. Older ones expire by themselves. */
 const MAX_GRANTS = 200;
 
-/** Adds a grant to what logout will end. */
+/** Adds a grant to the grants that logout ends. */
 export function rememberGrant(session: OurSession, grant: SessionGrant): void {
   // The end of a grant is in the time of the node that made the grant.
   const now = nodeSeconds() - MAX_APART_SECONDS;
@@ -127,5 +127,5 @@ export function rememberGrant(session: OurSession, grant: SessionGrant): void {
   session.grants = [...others, grant].slice(-MAX_GRANTS);
 }
 
-/** The request that is being answered, where oidc-provider calls without one. */
+/** Returns the current request, for calls of oidc-provider without one. */
 export const currentRequest = (): KoaContextWithOIDC | undefined => Provider.ctx;

@@ -1,6 +1,6 @@
 /**
- * Who gets a refresh token: whoever was granted `offline_access`, by a client that refreshes, at a sign-in that may be used while the user is away. And how long
- * a grant lasts with it.
+ * Offline access: which sign-ins give a refresh token, and how long their grants last. A client gets a refresh token if it was granted `offline_access`, is
+ * registered for refreshes, and the sign-in may be used while the user is away.
  * @see OpenID Connect Core 1.0 §11
  */
 import type { Client } from 'oidc-provider';
@@ -8,15 +8,15 @@ import type { Client as ClientRecord } from '../../store/records/records.js';
 import { nodeSeconds, secondsAhead } from '../../times/node-time.js';
 import type { PinnedLogin } from './login-context.js';
 
-/** @param scopes that were granted. */
+/** @param scopes granted scopes. */
 export const getsRefreshToken = (client: Client, scopes: readonly string[]): boolean =>
   client.grantTypeAllowed('refresh_token') && scopes.includes('offline_access');
 
-/** Not where somebody acts as the user, nor with `offline: false`, whatever a host configured. */
+/** Whether the sign-in may be used offline: not with `act`, and not with `offline: false`, whatever a host configured. */
 export const mayBeOffline = ({ act, offline }: { readonly act?: unknown; readonly offline?: false | undefined }): boolean =>
   act === undefined && offline !== false;
 
-/** As if it had not been asked for. */
+/** Returns the scopes without `offline_access`. */
 export const withoutOffline = (scopes: readonly string[]): string[] => scopes.filter((scope) => scope !== 'offline_access');
 
 /** Returns the end of a grant, by the clock of this node. With offline access, a grant outlives the session, but never the sign-in. */

@@ -2,11 +2,11 @@ import type { ClaimSubject } from '../../claims/contract.js';
 import type { ClaimResolver, RequestClaims } from '../../claims/resolver.js';
 import { perRequest } from '../artifacts/per-request.js';
 
-/** The claims of a subject in a request: tokens that are made of one request share what plugins load. */
+/** Returns the claims of a subject in a request. Tokens of one request share the data that plugins load. */
 export function createRequestClaims(resolver: ClaimResolver): (ctx: object | undefined, subject: ClaimSubject) => RequestClaims {
   const begun = perRequest(() => [] as { readonly subject: ClaimSubject; readonly claims: RequestClaims }[]);
   return (ctx, subject) => {
-    // Where access tokens have no claims, no request makes two things that have some.
+    // If access tokens have no claims, no request makes two tokens that share claims.
     if (!ctx || !resolver.isForAccessTokens) return resolver.forRequest(subject);
     const known = begun(ctx).find((other) => isSame(other.subject, subject));
     if (known) return known.claims;
@@ -16,7 +16,7 @@ export function createRequestClaims(resolver: ClaimResolver): (ctx: object | und
   };
 }
 
-/** Plugins see the scopes: a token with others is about something else. */
+/** Whether two subjects are the same. Plugins see the scopes, so a token with other scopes has another subject. */
 const isSame = (one: ClaimSubject, other: ClaimSubject): boolean =>
   one.person === other.person &&
   one.client === other.client &&

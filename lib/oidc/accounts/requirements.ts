@@ -1,6 +1,6 @@
 /**
- * What requests, tenants and extensions ask of a sign-in. A browser's sign-in that lacks something is shown a page (`authorize/requirement-prompts`);
- * a grant's, of which nobody can be asked anything, gives no tokens.
+ * Requirements of requests, tenants and extensions for a sign-in. If the sign-in of a browser lacks one, its page is shown
+ * (`authorize/requirement-prompts`). If the sign-in of a grant lacks one, the grant gives no tokens, because no page can be shown.
  */
 
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
@@ -40,19 +40,19 @@ export const ofSession = (session: OurSession): KnownSignIn & { readonly authTim
   session: sessionNameOf(session),
 });
 
-/** Whether the tenant's users may have signed in like this. */
+/** Whether the tenant allows the method of the sign-in. */
 export const isAllowedMethod = ({ tenant: { signIn } }: Account, signedIn: KnownSignIn): boolean =>
   signIn?.methods === undefined || signIn.methods.some((name) => namesOf(signedIn).includes(name));
 
-/** What `signIn.methods` may call the way of a sign-in. */
+/** Returns the names that `signIn.methods` may have for the method of a sign-in. */
 const namesOf = ({ idp = 'local', method }: KnownSignIn): readonly string[] =>
   idp === 'local' ? [method ?? 'password'] : [idp, ...(method === undefined ? [] : [method])];
 
-/** Whether a sign-in is by the method or provider that `idp:` in `acr_values` asks for. */
+/** Whether the sign-in used the method or provider that `idp:` in `acr_values` names. */
 export const isAskedMethod = (asked: string | undefined, signedIn: KnownSignIn): boolean =>
   asked === undefined || (signedIn.idp ?? 'local') === asked || namesOf(signedIn).includes(asked);
 
-/** Whether the demand stands, for the tenant or the request. */
+/** Whether a demand applies, by the tenant or the request. */
 const stands: Readonly<Record<Demand, (account: Account, acr: AcrValues) => boolean>> = {
   mfa: ({ tenant }, acr) => acr.mfa || tenant.signIn?.requireMfa === true,
   impersonate: (_, acr) => acr.impersonate !== false,
@@ -63,13 +63,13 @@ const isProven: Readonly<Record<Demand, (signIn: KnownSignIn) => boolean>> = {
   impersonate: ({ act }) => act !== undefined,
 };
 
-/** Whether the sign-in is what the tenant asks for by now, as far as its record says. */
+/** Whether the sign-in satisfies the tenant's current policy, as far as its record says. */
 export const isStrongEnough = (account: Account, signIn: KnownSignIn): boolean =>
   isAllowedMethod(account, signIn) && (!stands.mfa(account, nothingAsked) || isProven.mfa(signIn));
 
 const nothingAsked = parseAcrValues(undefined);
 
-/** What the requirement says of a sign-in, at once where it knows; the demand that it serves is judged here. */
+/** Returns what the requirement says of a sign-in, immediately if it can. The service itself judges the demand that the requirement serves. */
 export function judge(
   { serves, check }: Requirement,
   account: Account,
@@ -89,7 +89,7 @@ export function judge(
   });
 }
 
-/** Whether a sign-in meets every one of the requirements. */
+/** Whether a sign-in satisfies all of the requirements. */
 function meetsAll(
   [requirement, ...others]: readonly Requirement[],
   account: Account,
@@ -100,18 +100,18 @@ function meetsAll(
   return onceThere(judge(requirement, account, signIn, ask), (found) => found === 'met' && meetsAll(others, account, signIn, ask));
 }
 
-/** Those that count where nobody can be asked. */
+/** Returns the requirements that count if no page can be shown. */
 const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
   offers.requirements().filter(({ silent }) => silent === 'refuse');
 
-/** The requirement that serves a second factor, if there is one. */
+/** Returns the requirement that serves a second factor, if there is one. */
 const servingMfa = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
   offers.requirements().filter(({ serves }) => serves === 'mfa');
 
-/** Milliseconds that the requirements of a sign-in may take. */
+/** Maximum milliseconds of all requirements of a sign-in. */
 const JUDGING_MS = 5000;
 
-/** What is asked of an account whatever the request. */
+/** Returns a request for checks that depend on the account alone. */
 export const lastingAsk = (client: Client): Ask => ({ client, scopes: ['openid'], parameters: {}, acr: nothingAsked, isSilent: false });
 
 /**
@@ -142,7 +142,7 @@ export const createSufficient =
   (parts: Pick<OidcParts, 'offers' | 'directory' | 'logger'>, isComplete: IsComplete): ExtensionSignIn['isSufficient'] =>
   async (account, signIn, asked) => {
     const { heldTo } = signIn;
-    // A request that began elsewhere names its account, and so its tenant.
+    // A request that began on another device names its account, and so its tenant.
     if (heldTo !== undefined && heldTo !== account.tenant.id) return false;
     if (!(await goesOn(parts, account, signIn)) || !(await isComplete(account, signIn))) return false;
     if (!asked) return true;
@@ -164,7 +164,7 @@ export const createSufficient =
 export const createMayChange =
   ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionSignIn['mayChange'] =>
   async (signIn) => {
-    // The sign-in is by the child's own credential, from before the account link. It may change nothing of the parent.
+    // The child signed in with its own credential before the account link. It may change nothing of the parent.
     if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;
     const [requirement] = servingMfa({ offers });
     return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;
@@ -177,7 +177,7 @@ export interface SilentMint {
   readonly scopes: readonly string[];
 }
 
-/** Whether tokens may be minted from a grant without asking anybody. */
+/** Whether tokens may be issued from a grant without a page. */
 export const createSilentCheck =
   (parts: Pick<OidcDependencies, 'offers'>) =>
   ({ client, account, login, scopes }: SilentMint): Awaitable<boolean> => {
@@ -185,12 +185,12 @@ export const createSilentCheck =
     return meetsAll(silentOf(parts), account, login, ask);
   };
 
-/** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
+/** Returns the tenants whose users may sign in: those of the client, narrowed by `tenant:`. Undefined: all. */
 export function tenantsAllowed(ofClient: readonly string[] | undefined, { tenant }: AcrValues): readonly string[] | undefined {
   if (tenant === undefined) return ofClient;
   return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
 }
 
-/** Whether a sign-in that is held to one tenant may answer a request. @param tids of {@link tenantsAllowed} */
+/** Whether a sign-in that is held to one tenant may answer a request. @param tids from {@link tenantsAllowed} */
 export const mayAnswer = ({ heldTo }: { readonly heldTo?: string | undefined }, tids: readonly string[] | undefined): boolean =>
   heldTo === undefined || (tids?.length === 1 && tids[0] === heldTo);

@@ -4,8 +4,8 @@ import type { OidcParts } from '../context.js';
 type ResourceIndicators = NonNullable<NonNullable<Configuration['features']>['resourceIndicators']>;
 
 /**
- * The resource that a token is asked for is an API resource whose id is that URI, unless the host says otherwise. Its scopes are those of the
- * directory in any case. @see RFC 8707 §2
+ * Resource indicators: `resource` is the id of an API resource, unless the host says otherwise. Its scopes are always those of the directory. @see RFC 8707
+ * §2
  */
 export function resourceIndicators({ options, directory }: OidcParts): ResourceIndicators {
   const { resourceIndicators: given } = options.features;
@@ -30,7 +30,7 @@ export function resourceIndicators({ options, directory }: OidcParts): ResourceI
   };
 }
 
-/** Scopes that the request asks for at the resources it names, by resource. */
+/** Returns the scopes that the request asks for at each of its resources. */
 export function resourceScopesOf(ctx: KoaContextWithOIDC, scopes: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const servers = Object.entries(ctx.oidc.resourceServers ?? {});
   return new Map(servers.map(([resource, server]) => [resource, scopes.filter((scope) => server.scopes.has(scope))]));

@@ -8,21 +8,21 @@ import { ownMember } from '../../text/own-member.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
 
-/** Scopes are data: API scopes come and go while the service runs. */
+/** Scopes of the service. API scopes are data, which change while the service runs. */
 export interface Scopes {
   /**
-   * Reads the scopes that exist now, for the others of the same request; a promise only if they are not at hand. When they cannot be read, it is the
-   * others that throw: a request that asks for none goes on without, and one that does has been looked at far enough to be answered as it should.
+   * Loads the current scopes for the other methods in the same request. Returns a promise only if they have to be read. A failed load does not throw here.
+   * `known`, `held` and `audiences` throw it, so that requests without scopes still succeed.
    */
   prepare(ctx: object): Promise<void> | undefined;
-  /** Identity and API scopes that exist now; a promise only if they are not at hand. */
+  /** Returns the current identity and API scopes. Returns a promise only if they have to be read. */
   now(): ReadonlySet<string> | Promise<ReadonlySet<string>>;
-  /** Identity and API scopes. */
+  /** Returns the identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
-  /** Of scopes that were granted once, those that exist and that the client may still have. */
+  /** Returns those of the granted scopes that still exist and that the client may still have. */
   held(ctx: object, client: Client, scopes: readonly string[]): string[];
-  /** The API resources that own any of the scopes. */
+  /** Returns the API resources that own any of the scopes. */
   audiences(ctx: object, scope: string | undefined): readonly string[];
 }
 
@@ -75,11 +75,11 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
   };
 }
 
-/** Whether a client may be granted a scope; how it gets `offline_access` is for its grant types to say. */
+/** Whether a client may be granted a scope. Its grant types decide about `offline_access`. */
 const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
   known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
 
-/** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
+/** @throws InvalidScope for an unknown scope, or one that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
 export function checkScopes(
   asked: readonly string[],
   client: Pick<Client, 'allowedScopes' | 'vouchedBy'>,
@@ -102,7 +102,7 @@ export function checkScopes(
 
 const none: ApiScopes = new Map();
 
-/** A scope says what its claims say, or whose API it opens. */
+/** Returns the description of each scope: that of its claims, or of its API resource. */
 export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, ScopeWords>> {
   const claims = new Map<string, string>();
   for (const { scope, description } of declarations)

@@ -1,14 +1,14 @@
-/** `sub`, before the client's own view of it: a grant asserts one for life. */
+/** The subject identifier `sub`, before it is made pairwise. A grant asserts one `sub` for its whole life. */
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Account, subOf } from '../../directory/index.js';
 import type { Accounts } from './account.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin } from './login-context.js';
 
-/** The one that the sign-in pinned, whatever was linked since; without one (a host's own grant), the account's. */
+/** Returns the `sub` that the sign-in stored, whatever was linked later. For a grant of a host, which stored none, returns the account's. */
 export const subjectOf = (account: Account, login: Pick<PinnedLogin, 'sub'> | undefined): string =>
   login?.sub ?? subOf(account.person.user);
 
-/** That of the request's grant; where no grant is at hand (a logout token), of the session's grant for the client. */
+/** Returns the `sub` of the request's grant. Without one (for a logout token), returns that of the session's grant for the client. */
 export async function subjectForClient(
   accounts: Accounts,
   ctx: KoaContextWithOIDC | undefined,
