@@ -6,8 +6,8 @@ import { drawText } from '../../store/random-bytes.js';
 import { modelOf, type TaggedKind, tagOf } from './models.js';
 
 /**
- * The shape of the ids we hand out: slot (11 characters), one that tells the kind, 32 random ones (192 bits). A session's grants, codes and
- * tokens carry the slot of its uid, so one commit can hold them all; the kind lets a look-up for another kind answer without I/O.
+ * Form of the ids that the service issues: the slot (11 characters), a character for the kind, and 32 random characters (192 bits). A session's grants,
+ * codes and tokens have the slot of its uid, so that one commit can write them all. The kind lets a look-up for another kind answer without I/O.
  */
 const RANDOM = 32;
 const UID = 22;
@@ -18,16 +18,16 @@ const random = (length: number): string => drawText(Math.ceil((length * 3) / 4))
 export const createId = (kind: TaggedKind, neighbour?: string): string =>
   `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${tagOf(kind)}${random(RANDOM)}`;
 
-/** The refresh token that follows: the same one for every retry, so that a grace needs no stored token. */
+/** Returns the refresh token that follows. It is the same for every retry, so the grace period needs no stored token. */
 export const successorOf = (refreshToken: string, key: Buffer): string =>
   `${slotOf(refreshToken)}${tagOf('RefreshToken')}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
 
 export const createSessionUid = (): string => random(UID);
 
-/** Of 132 bits. */
+/** Returns a random text of 132 bits. */
 export const createSalt = (): string => random(UID);
 
-/** A session's cookie value: the uid it is kept under, and the secret that changes with every authentication. */
+/** Returns a session's cookie value: the uid that names its record, and a secret that changes with every authentication. */
 export const createSessionId = (uid: string): string => uid + random(RANDOM);
 
 export const partsOfSessionId = (id: string): { readonly uid: string; readonly secret: string } | undefined =>
@@ -39,10 +39,10 @@ const tokenKinds: Readonly<Record<string, 'AccessToken' | 'ClientCredentials' | 
   [tagOf('RefreshToken')]: 'RefreshToken',
 };
 
-/** The kind of a token of ours; undefined for anything else. */
+/** Returns the kind of a token of this service; undefined for any other text. */
 export const kindOfToken = (id: string) => (id.length === SLOT_LENGTH + 1 + RANDOM ? tokenKinds[id.charAt(SLOT_LENGTH)] : undefined);
 
-/** Where a model's record is kept, or undefined for an id that cannot be one. */
+/** Returns the key of a model's record; undefined for a malformed id. */
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
   const { tag } = modelOf(kind);
   if (tag === undefined) return artifactKey(kind, id);
@@ -52,7 +52,10 @@ export function keyOf(kind: string, id: string): ArtifactKey | undefined {
 
 const grantKeys = new LRUCache<string, ArtifactKey>({ max: 1000 });
 
-/** Each request asks for the key of its grant several times. The id of a grant opens nothing, so it may be remembered; those of tokens may not. */
+/**
+ * Returns the key of a grant. Each request needs it several times. The id of a grant is not a credential, so it may be cached; ids of tokens are, and must
+ * not be.
+ */
 function grantKey(id: string): ArtifactKey | undefined {
   const key = grantKeys.get(id) ?? artifactKey('Grant', id);
   if (key) grantKeys.set(id, key);
@@ -62,9 +65,9 @@ function grantKey(id: string): ArtifactKey | undefined {
 /** @see RFC 9126 §2.2 */
 const PUSHED_PREFIX = 'urn:ietf:params:oauth:request_uri:';
 
-/** The `request_uri` of a pushed request. */
+/** Returns the `request_uri` of a pushed request. */
 export const requestUriOf = (id: string): string => PUSHED_PREFIX + id;
 
-/** The id of the pushed request that a `request_uri` refers to; undefined for a URL. */
+/** Returns the id of the pushed request that a `request_uri` names; undefined for a URL. */
 export const pushedIdOf = (uri: string): string | undefined =>
   uri.startsWith(PUSHED_PREFIX) ? uri.slice(PUSHED_PREFIX.length) : undefined;

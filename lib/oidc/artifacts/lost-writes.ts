@@ -1,19 +1,19 @@
-/** What a request is answered whose write came too late, because another request was first. */
+/** Answers to requests whose write lost, because a concurrent request wrote first. */
 import { errors } from 'oidc-provider';
 import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
 
-/** A write whose condition did not hold: somebody else was first. Nothing of its slot was written. */
+/** A write whose condition did not hold, because a concurrent request wrote first. Nothing of its slot was written. */
 export class LostWrite extends Error {
   constructor(readonly key: ArtifactKey) {
     super('a conditional write lost');
   }
 }
 
-/** Whether the session ended while a request ran that has its own answer: the session stays ended. */
+/** Whether the session ended during a request that has its own answer. The session stays ended. */
 export const isOfEndedSession = (error: unknown): boolean => error instanceof LostWrite && isOfKind(error.key, 'Session');
 
-/** The error of OAuth, by what the request was about to do. */
+/** The OAuth error, by the step that the request was about to take. */
 export const lateRefusals = {
   /** @see RFC 6749 §4.1.2.1, RFC 9126 §2.2 */
   respond: ({ key }: LostWrite) =>

@@ -1,8 +1,8 @@
 /**
  * Artifacts: oidc-provider's models as records of the artifact store.
  *
- * One request reads and writes through one `unit-of-work`, which commits before the answer is made. An id tells its kind and its slot without I/O
- * (`ids`), and a record at rest holds nothing that can be replayed (`stored-form`). This file is the adapter of oidc-provider's configuration.
+ * A request reads and writes through one `unit-of-work`, which commits before the response is made. An id names its kind and its slot without I/O (`ids`),
+ * and a stored record holds nothing that can be replayed (`stored-form`). This file is the adapter for oidc-provider's configuration.
  */
 import Provider, { type Adapter, type AdapterPayload, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
@@ -24,22 +24,22 @@ export interface ModelAdapterOptions {
   readonly form: StoredForm;
   readonly lifetimes: TokenLifetimes;
   readonly tokens: TokenRecords;
-  /** What is kept of the request that spends a refresh token. */
+  /** Returns the data to store of a request that uses a refresh token. */
   readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
-  /** The lifetime that the client of a request has of its own for access tokens, in seconds. */
+  /** Returns the lifetime of access tokens that the request's client sets, in seconds. */
   readonly accessTokenOf: (ctx: KoaContextWithOIDC) => number | undefined;
-  /** Members of a code that say how the request asked for it. */
+  /** Returns members of a code that describe its request. */
   readonly codeRequestOf: (ctx: KoaContextWithOIDC) => object;
 }
 
-/** oidc-provider's adapter over an artifact store, one class for all models. */
+/** Adapters of oidc-provider over an artifact store: one class for all models. */
 export interface ModelAdapters {
-  /** The adapter factory of oidc-provider's configuration. */
+  /** Adapter factory for oidc-provider's configuration. */
   readonly factory: (model: string) => Adapter;
-  /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
+  /** Returns the unit of work of a request. `undefined` gets a new one, which the caller commits. */
   unitOf(ctx: object | undefined): UnitOfWork;
   readonly tokens: TokenRecords;
-  /** The grant a token belongs to, when the request has read it already. */
+  /** Returns the grant of a token, if the request has read it already. */
   peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
 
@@ -59,7 +59,7 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   };
 }
 
-/** Seconds by which the `iat` of a DPoP proof may be ahead of the clock. oidc-provider remembers a proof from its use on, not from its `iat` on. */
+/** Maximum seconds that the `iat` of a DPoP proof may be ahead of the clock. oidc-provider remembers a proof from its use on, and not from its `iat` on. */
 const PROOF_AHEAD_SECONDS = 300;
 
 class ModelAdapter implements Adapter {
@@ -67,9 +67,9 @@ class ModelAdapter implements Adapter {
   readonly #row: Model;
   readonly #options: ModelAdapterOptions;
   readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
-  /** What a request recorded as used, once and for all. Tried again, it brings the same proof, which is no replay. @see RFC 9449 §11.1 */
+  /** Values that a request recorded as used. The retried request brings the same proof, which is no replay. @see RFC 9449 §11.1 */
   readonly #usedBy = perRequest(() => new Set<string>());
-  /** The session as a request wrote it last, and the version it wrote over. */
+  /** The session as the request last wrote it, and the version that the write replaced. */
   readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
 
   constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
@@ -79,7 +79,7 @@ class ModelAdapter implements Adapter {
     this.#unitOf = unitOf;
   }
 
-  /** A session is found by its whole identifier: the uid in it, which names its record, is no secret. */
+  /** Finds a session by its whole identifier, because the uid in it, which names its record, is not secret. */
   find(id: string): Promise<AdapterPayload | undefined> {
     return this.#isSession && !partsOfSessionId(id) ? Promise.resolve(undefined) : this.#find(id);
   }
@@ -103,7 +103,7 @@ class ModelAdapter implements Adapter {
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
   }
 
-  /** Sessions are kept under their uid; who knows only that gets no identifier. */
+  /** Finds a session by its uid. A caller that knows only the uid does not get the identifier. */
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
     return this.#find(uid);
   }
@@ -157,7 +157,7 @@ class ModelAdapter implements Adapter {
     if (key) await this.#remove(key);
   }
 
-  /** A token lives as long as its grant: ending the grant ends them all, in one write. */
+  /** Ends a grant and so all its tokens, in one write. */
   async revokeByGrantId(grantId: string): Promise<void> {
     const key = keyOf('Grant', grantId);
     if (key) await this.#remove(key, this.#options.lifetimes.grant * 1000);
@@ -182,7 +182,7 @@ class ModelAdapter implements Adapter {
     return keyOf(this.#model, this.#isSession ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
-  /** Records this request will want next come along in the same round trip. */
+  /** Returns the links to records that this request will read next. They are read in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
     if (this.#isSession) {
       const { client_id: clientId } = ctx?.query ?? {};
@@ -191,7 +191,7 @@ class ModelAdapter implements Adapter {
     return this.#row.follow;
   }
 
-  /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
+  /** Returns the key of a pushed request, which is in its own slot and is read right after the session. @see RFC 9126 §4 */
   #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
     const { request_uri: uri } = (this.#isSession && ctx?.query) || {};
     const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;
@@ -199,7 +199,7 @@ class ModelAdapter implements Adapter {
     return key ? [key] : [];
   }
 
-  /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
+  /** Answers the use of a one-time record that was used before: a retry, or a replay, which ends the whole grant. */
   async #spent(
     payload: AdapterPayload,
     artifact: Artifact,
@@ -218,7 +218,7 @@ class ModelAdapter implements Adapter {
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
     const before = unit.peek(write.key);
-    // oidc-provider does not learn what an earlier write of this request was merged with: to it, its own write is what is there.
+    // oidc-provider is not told what an earlier write of this request was merged with. For it, its own write is the state.
     const own = this.#written.get(unit);
     if (before && !own && isFresh(before, write)) return;
     const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
@@ -229,7 +229,7 @@ class ModelAdapter implements Adapter {
     unit.put(put, (fresh) => mergeSessions(base, next, fresh));
   }
 
-  /** Insert-if-absent at once: what a check and a later save would let through twice. @see RFC 7523 §3 */
+  /** Inserts the record immediately if it is absent. A check and a later write would let two requests through. @see RFC 7523 §3 */
   async #use(id: string, write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
     if (ctx && this.#usedBy(ctx).has(id)) return;
     const unit = new UnitOfWork(this.#options.artifacts);
@@ -246,7 +246,7 @@ class ModelAdapter implements Adapter {
 
 const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
 
-/** The grants of a session's clients, by client. Links stay in the slot; a pairwise client's grant has one of its own. */
+/** Returns the grants of a session's clients, by client. Links stay in the slot. The grant of a pairwise client has its own slot. */
 function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKey): Record<string, ArtifactKey> {
   const links: Record<string, ArtifactKey> = {};
   for (const [clientId, { grantId }] of Object.entries(authorizations)) {
@@ -256,7 +256,7 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
   return links;
 }
 
-/** True when a write would only move the end of the record by less than a twentieth of its life. */
+/** Whether a write would move the end of the record by less than a twentieth of its life, and change nothing else. */
 const isFresh = (before: Artifact, next: Put): boolean =>
   next.expiresAt - before.expiresAt < (next.expiresAt - nodeTime()) / 20 &&
   next.expiresAt >= before.expiresAt &&

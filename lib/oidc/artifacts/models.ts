@@ -1,27 +1,27 @@
-/** oidc-provider's models, one row each: what of a record is kept, how it is written and spent, and what it brings along. */
+/** Models of oidc-provider, one row each: how its records are stored, written, used and read together. */
 
-/** How records of a model are kept. */
+/** Storage of a model's records. */
 export interface Model {
-  /** The character in its ids that tells the kind; without one, ids are oidc-provider's own. */
+  /** Character in its ids that names the kind. Without one, oidc-provider makes the ids. */
   readonly tag?: string;
-  /** The form of a record at rest, by name. */
+  /** Name of the form of a stored record. */
   readonly form?: 'session' | 'pushed request' | 'interaction';
-  /** Worthless without its grant: a revoked grant leaves nothing live. */
+  /** Whether the record ends with its grant. A revoked grant leaves nothing live. */
   readonly ofGrant?: true;
-  /** Listed and ended by account. */
+  /** Whether the record is listed and ended by account. */
   readonly ofAccount?: true;
-  /** Records that are wanted next: they come along in the same round trip. */
+  /** Records that are needed next. They are read in the same round trip. */
   readonly follow: readonly ('grant' | 'successor')[];
   /**
-   * `new`: under an id that nobody else has. `at once`: the same, before the request goes on. `merged`: with what other requests wrote meanwhile.
-   * `if unknown`: of two that write the same, one does. Absent: over what is there.
+   * `new`: under an id that does not exist. `at once`: the same, before the request continues. `merged`: with concurrent writes of other requests. `if
+   * unknown`: of two requests that write the same, one writes. Absent: replaces the record.
    */
   readonly write?: 'new' | 'at once' | 'merged' | 'if unknown';
-  /** Of a record that is used once. */
+  /** Rules of a record that can be used once. */
   readonly spent?: {
-    /** The lifetime that it is remembered for at least; absent: until its own end. */
+    /** Minimum time for which the use is remembered. Absent: until the record's own end. */
     readonly remembered?: 'spentCode' | 'spentRequest';
-    /** What comes again: ends what it bought, or is a retry within the grace. Absent: is told to be spent. */
+    /** Effect of a second use: it ends the grant, or is a retry within the grace period. Absent: it is refused as used. */
     readonly again?: 'ends' | 'retries';
   };
 }
@@ -38,10 +38,10 @@ const rows = {
   ReplayDetection: { follow: [], write: 'at once' },
 } as const satisfies Readonly<Record<string, Model>>;
 
-/** Models that no row says anything of. */
+/** Models without a row. */
 const plain: Model = { follow: [], spent: {} };
 
-/** Models whose ids are ours. */
+/** Models whose ids the service makes. */
 export type TaggedKind = { [Name in keyof typeof rows]: (typeof rows)[Name] extends { tag: string } ? Name : never }[keyof typeof rows];
 
 export const modelOf = (name: string): Model => (rows as Readonly<Record<string, Model>>)[name] ?? plain;

@@ -1,6 +1,6 @@
 /**
- * Something that each request has one of, made when it is first asked for. It is kept on the context: a map of contexts, weak or not, is work for
- * the garbage collector with every request.
+ * Returns a function that makes a value once for each request, on first use. The value is stored on the context, because a map of contexts, weak or not,
+ * costs the garbage collector time at every request.
  */
 export function perRequest<T, Context extends object = object>(create: (ctx: Context) => T): (ctx: Context) => T {
   const key = Symbol('per request');

@@ -1,53 +1,53 @@
-/** What we keep on oidc-provider's session beside its own members: one list, by which they are stored, begun and ended. */
+/** Members that the service adds to oidc-provider's session. One list, by which they are stored, begun and ended. */
 import type { LoginContext } from '../../claims/contract.js';
 import type { Proof } from '../../directory/index.js';
 import type { SessionGrant } from './session-merge.js';
 
-/** What is of one sign-in, and ends with it. */
+/** Members of one sign-in. They end with it. */
 interface SignInMembers {
-  /** As at the sign-in: a link made meanwhile counts from the next one. */
+  /** `sub` at the time of the sign-in. A later account link counts from the next sign-in on. */
   sub?: string;
   idp?: string;
   /** As in `SignIn`. Present only if a tenant's administrator vouched for the means when the sign-in began. */
   used?: string;
-  /** The user whose credential the session rests on, if that is not the account: the parent, or the impersonator. */
+  /** Id of the user whose credential was used, if that is not the account: the parent, or the impersonator. */
   owner?: string;
   /** Id of the tenant of the provider that sent `mfa`. `mfa` is in `amr` only for accounts of this tenant. */
   mfaIn?: string;
   /** Id of the only tenant whose requests the sign-in answers. */
   heldTo?: string;
-  /** Random, and another one for each sign-in: two of one account may begin in one second. */
+  /** Random, and different for each sign-in, because two sign-ins of one account may begin in the same second. */
   signIn?: string;
-  /** Where it is neither the password nor called as its `idp`. */
+  /** The sign-in method, if it is not the password and its name differs from `idp`. */
   method?: string;
-  /** As at the sign-in. Absent for a sign-in that a client's login hint token made. */
+  /** Proof of the sign-in. Absent if a client's login hint token made the sign-in. */
   proof?: Proof;
   act?: LoginContext['act'];
-  /** Names the impersonation, for the extension that began it. */
+  /** Name of the impersonation, for the extension that began it. */
   impersonation?: string;
-  /** The impersonation that this session is set aside for. */
+  /** Name of the impersonation for which this session is set aside. */
   actsAs?: string;
-  /** When the sign-in ends, in seconds since the epoch. */
+  /** End of the sign-in, in seconds since the epoch. */
   endsAt?: number;
-  /** No grant of it has `offline_access`. */
+  /** `false`: no grant of the session has `offline_access`. */
   offline?: false;
-  /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
+  /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
   provenAt?: Readonly<Record<string, number>>;
 }
 
-/** The session of who acts as somebody else, and the browser that it may come back in. */
+/** The impersonator's session, which is set aside, and the browser in which it may continue. */
 export interface Aside {
   readonly uid: string;
   readonly browser: string;
 }
 
 export interface SessionExtras extends SignInMembers {
-  /** Outlasts the sign-in, whose place it takes. */
+  /** Stays after the sign-in, because it takes the sign-in's place. */
   aside?: Aside;
   grants?: readonly SessionGrant[];
 }
 
-// A record, because the compiler then misses a member that is not here.
+// A record, so that the compiler finds a member that is missing here.
 const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   sub: true,
   idp: true,

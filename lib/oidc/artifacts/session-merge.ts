@@ -1,12 +1,12 @@
 import type { Artifact, Put } from '../../store/artifact-store.js';
 
-/** A grant that this session brought about: what logout and switching accounts have to know of it. */
+/** A grant of this session, with the members that logout and the switch of accounts need. */
 export interface SessionGrant {
   readonly clientId: string;
   readonly grantId: string;
   readonly accountId: string;
   readonly sid: string;
-  /** What the grant asserts, where it is not {@link accountId}. */
+  /** `sub` of the grant, if it is not {@link accountId}. */
   readonly sub?: string;
   /** Seconds since the epoch. */
   readonly exp: number;
@@ -21,8 +21,8 @@ export interface SessionPayload {
 }
 
 /**
- * Two requests of one session wrote at once: keeps what either added. Undefined when the session ended meanwhile, or became another
- * sign-in that this request knows nothing of: a late write never brings back what a logout took away.
+ * Merges the writes of two concurrent requests of one session: keeps what each added. Returns undefined if the session has ended, or has become another
+ * sign-in that this request does not know. A late write never restores what a logout removed.
  */
 export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Artifact | undefined): Put | undefined {
   if (!theirs) return undefined;

@@ -7,10 +7,10 @@ import { partsOfSessionId } from './ids.js';
 import { modelOf } from './models.js';
 import { readStored } from './stored-records.js';
 
-/** What a protocol record looks like at rest: nothing in it can be replayed. */
+/** Form of a protocol record in the store. Nothing in it can be replayed. */
 export interface StoredForm {
   encode(model: string, id: string, payload: AdapterPayload): string;
-  /** Undefined if the record does not belong to this id, or is damaged. */
+  /** Returns undefined if the record does not belong to this id, or is damaged. */
   decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt'>): AdapterPayload | undefined;
 }
 
@@ -21,14 +21,14 @@ const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 export function createStoredForm(sealer: Sealer, resumeUrl: (uid: string) => string): StoredForm {
   return {
     encode(model, id, payload) {
-      // The key says two of them, and the record's own end the third. Members that are set to undefined would take JSON several times as long.
+      // The key and the record's own end hold these members. Members that are set to undefined would make JSON several times slower.
       const { jti: _, kind: __, exp: ___, ...members } = payload;
       const record: Json = members;
-      // A token that ends with its session is the only one that asks for it.
+      // Only a token that ends with its session needs this member.
       if (record.sessionUid !== undefined && !payload.expiresWithSession) record.sessionUid = undefined;
       const { form } = modelOf(model);
       if (form === 'session') {
-        // A session that says the same again is the same text.
+        // Removes them so that an unchanged session has the same text.
         record.uid = record.iat = undefined;
         record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
       }
@@ -65,8 +65,8 @@ const isSame = (a: string, b: unknown): boolean =>
   typeof b === 'string' && a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /**
- * Parameters that were pushed are kept as a request object without a signature, which the node that reads it checks by its own clock. Its times
- * are moved apart by as much as nodes may differ; when it ends is for its record to say.
+ * Stores pushed parameters as a request object without a signature, which the node that reads it checks by its own clock. Its times are moved apart by the
+ * maximum difference of clocks, because its record decides when it ends.
  * @param request the object, or its claims.
  */
 function forAnyClock(request: unknown): unknown {

@@ -1,4 +1,4 @@
-/** Reading of stored sessions and grants. A damaged one reads as absent: it opens nothing, and stops no list and no sign-out. */
+/** Reading of stored sessions and grants. A damaged record reads as absent: it gives no access, and stops neither a list nor a sign-out. */
 import { isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 
@@ -25,7 +25,7 @@ const members =
 const act = optional(members({ oid: text, sub: text, tid: text }));
 const signIn = { sub: optional(text), owner: optional(text), impersonation: optional(text), act, endsAt: optional(instant) };
 
-/** The members that lists, exports and sign-outs read. */
+/** Checks of the members that lists, exports and sign-outs read. */
 const checks: Readonly<Record<string, Check>> = {
   Session: members({
     ...signIn,

@@ -6,41 +6,41 @@ import { modelOf } from './models.js';
 import type { StoredForm } from './stored-form.js';
 import type { UnitOfWork } from './unit-of-work.js';
 
-/** In seconds. */
+/** Lifetimes in seconds. */
 export interface TokenLifetimes {
-  /** A spent code is remembered this long at least, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
+  /** Minimum time for which a used code is remembered, so that a late replay still revokes its tokens. @see RFC 6749 §4.1.2 */
   readonly spentCode: number;
-  /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
+  /** Time for which a used pushed request is remembered: until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
-  /** Within this time of its first use a refresh token used again is a retry, not a theft; clients may have a time of their own. */
+  /** Grace period: the time after its first use in which a second use of a refresh token is a retry. Clients may have their own. */
   readonly grace: number;
-  /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
+  /** Maximum life of a grant. Its tombstone lasts as long if its own end is unknown. */
   readonly grant: number;
 }
 
-/** What is kept of the request that spent a refresh token, beside the token. */
+/** Data about the request that used a refresh token, stored with the token. */
 export interface RefreshUse {
-  /** Digests of the address and of the agent that sent it: those who see the token again can compare, and nobody can tell them. */
+  /** Digests of the address and the user agent of the sender. A later sender can be compared with them, and they reveal neither. */
   readonly sender: string;
-  /** Seconds in which using it again is a retry; absent: as the options say. */
+  /** Grace period in seconds. @default that of the options */
   readonly grace?: number;
 }
 
-/** What is known of the request that spends a record. */
+/** Data about the request that uses a record. */
 export interface Spending {
-  /** Of a refresh token. */
+  /** For a refresh token. */
   readonly use?: RefreshUse;
-  /** Of a code: how long an access token of its client lives, in seconds, where the client has a lifetime of its own. */
+  /** For a code: lifetime in seconds that its client sets for access tokens. */
   readonly accessToken?: number | undefined;
 }
 
-/** What a token gains, if it is written again for a later end alone: more than the clocks of nodes differ. */
+/** Minimum gain for which a token is written again with a later end alone. More than the difference of clocks. */
 const WORTH_WRITING_MS = 60_000;
 
 /** Longer than any request runs. */
 const REQUEST_MS = 60_000;
 
-/** A tombstone lasts until the record would have ended, and at least as long as a request that may write it yet. */
+/** Returns the end of a tombstone: the end of the record, and at least the time in which a running request may still write it. */
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
   recordEnd === undefined ? nodeTime() + unknownEnd : Math.max(recordEnd, nodeTime() + REQUEST_MS);
 
@@ -49,7 +49,7 @@ const SPENT_REQUEST = '{"request":""}';
 
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
 
-/** A record that was not spent, and its grant. */
+/** An unused record, and its grant. */
 export interface LiveToken {
   readonly token: AdapterPayload;
   /** Absent for tokens of a client itself. */
@@ -59,28 +59,28 @@ export interface LiveToken {
 /** A refresh token that was used before. */
 export interface SpentRefreshToken {
   readonly token: AdapterPayload & Partial<RefreshUse>;
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly spentAt: number;
-  /** Undefined when it was ended. */
+  /** Undefined if the grant has ended. */
   readonly grant: AdapterPayload | undefined;
-  /** What it was replaced by, where using it again is a retry. */
+  /** The refresh token that replaced it, if the second use is a retry. */
   readonly successor: AdapterPayload | undefined;
 }
 
-/** Grants, tokens, codes and pushed requests, as the unit of work of a request reads, writes and spends them. */
+/** Grants, tokens, codes and pushed requests. The unit of work of a request reads, writes and uses them. */
 export class TokenRecords {
   readonly #form: StoredForm;
   readonly #lifetimes: TokenLifetimes;
   readonly #successorSecret: Buffer;
 
-  /** @param successorSecret derives the refresh token that follows another. */
+  /** @param successorSecret secret from which the next refresh token is derived. */
   constructor(form: StoredForm, lifetimes: TokenLifetimes, successorSecret: Buffer) {
     this.#form = form;
     this.#lifetimes = lifetimes;
     this.#successorSecret = successorSecret;
   }
 
-  /** The token and its grant, when both are live, belong together and the token was not spent. */
+  /** Returns the token and its grant if both are live, they belong together, and the token is unused. */
   find(unit: UnitOfWork, model: string, id: string): Promise<LiveToken | undefined> {
     const key = keyOf(model, id);
     const reading = key && unit.read(key, modelOf(model).follow);
@@ -97,7 +97,7 @@ export class TokenRecords {
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
   }
 
-  /** Undefined for one that was not spent, or is unknown. */
+  /** Returns a used refresh token; undefined for an unused or unknown one. */
   async findSpent(unit: UnitOfWork, id: string): Promise<SpentRefreshToken | undefined> {
     const key = keyOf('RefreshToken', id);
     const artifact = key && (await unit.read(key, modelOf('RefreshToken').follow));
@@ -114,20 +114,20 @@ export class TokenRecords {
     };
   }
 
-  /** What a retry within the grace goes on with: the successor says all that the spent one said. */
+  /** Returns the successor for a retry within the grace period. It has all members of the used token. */
   async findRetried(unit: UnitOfWork, id: string): Promise<LiveToken | undefined> {
     const { successor, grant } = (await this.findSpent(unit, id)) ?? {};
     return successor && grant ? { token: { ...successor, jti: id }, grant } : undefined;
   }
 
-  /** The live grant of a token, which was read along with it. */
+  /** Returns the live grant of a token, which was read with it. */
   #grantOf(unit: UnitOfWork, { links }: Artifact, { grantId }: AdapterPayload): AdapterPayload | undefined {
     const artifact = links?.grant && unit.peek(links.grant);
     return artifact && this.#form.decode('Grant', grantId as string, artifact);
   }
 
   /**
-   * Ends what a code bought, when its own client brings it again after the time in which a lost answer is asked for again.
+   * Ends the grant of a code that its own client replays after the time in which a retry is answered.
    * @see RFC 6749 §4.1.2
    */
   async endReplayed(unit: UnitOfWork, code: string, clientId: string | undefined): Promise<void> {
@@ -152,7 +152,7 @@ export class TokenRecords {
     const key = keyOf(model, id);
     if (!key) throw new TypeError(`not an id of ${model}`);
     const { write: way, ofGrant, ofAccount } = modelOf(model);
-    // Of two refreshes within the grace the first wrote the token that both answer with.
+    // Of two refreshes within the grace period, the first wrote the token that both return.
     if (way === 'if unknown' && unit.peek(key)) return;
     const grant = ofGrant && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
     const write: Writable<Put> = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: end * 1000 };
@@ -162,7 +162,7 @@ export class TokenRecords {
     unit.put(write);
   }
 
-  /** Spends a record that was read before; one that was spent already stays as it is. */
+  /** Marks a record as used that was read before. Does nothing if it was used already. */
   spend(unit: UnitOfWork, model: string, id: string, { use, accessToken = 0 }: Spending = {}): void {
     const key = keyOf(model, id);
     const artifact = key && unit.peek(key);
@@ -172,7 +172,7 @@ export class TokenRecords {
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { version: _version, ...record } = artifact;
     const consumedAt = nodeTime();
-    // Within its grace a refresh token that comes again is answered all the same.
+    // Within its grace period, a refresh token that is sent again gets an answer.
     const isAnsweredAgain = isRetried && (use?.grace ?? this.#lifetimes.grace) > 0;
     const value = isRetried ? this.#spentForm(id, artifact, use) : remembered === 'spentRequest' ? SPENT_REQUEST : record.value;
     const write: Put = {
@@ -188,7 +188,10 @@ export class TokenRecords {
     else unit.spend(write);
   }
 
-  /** Lets a live refresh token live for some seconds from now, if that is later than its end. Of two requests at the same time one writes, and the other finds the token as it is by then. */
+  /**
+   * Extends a live refresh token to some seconds from now, if that is later than its end. Of two concurrent requests, one writes, and the other finds the
+   * current token.
+   */
   extend(unit: UnitOfWork, id: string, seconds: number): void {
     const key = keyOf('RefreshToken', id);
     const artifact = key && unit.peek(key);
@@ -198,7 +201,7 @@ export class TokenRecords {
     unit.put({ ...record, op: 'put', expiresAt, if: { version } });
   }
 
-  /** Ends a live token, and with it all that its grant has brought about. */
+  /** Ends a live token and its whole grant. */
   revoke(unit: UnitOfWork, model: string, id: string, token: AdapterPayload): void {
     const grant = modelOf(model).ofGrant && token.grantId ? keyOf('Grant', token.grantId) : undefined;
     for (const key of [keyOf(model, id), grant]) {
@@ -206,7 +209,10 @@ export class TokenRecords {
     }
   }
 
-  /** What a replay is told by; all else is in the successor. It is kept for as long as the token would have been good. */
+  /**
+   * Returns the stored form of a used token: the members that detect a replay. The successor has all others. It is stored as long as the token would have
+   * been valid.
+   */
   #spentForm(id: string, artifact: Artifact, use: RefreshUse | undefined): string {
     const { accountId, clientId, grantId, sid, iat, iiat } = this.#form.decode('RefreshToken', id, artifact) as AdapterPayload;
     return this.#form.encode('RefreshToken', id, { accountId, clientId, grantId, sid, iat, iiat, ...use } as AdapterPayload);
@@ -220,7 +226,7 @@ export class TokenRecords {
     return successorOf(refreshToken, this.#successorSecret);
   }
 
-  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
+  /** Writes the grant again, with the tokens made from it. A concurrent logout or revocation makes the whole commit lose. */
   #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
     const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
     if (!grant) return;
@@ -229,5 +235,5 @@ export class TokenRecords {
   }
 }
 
-/** A record that says by which write it was spent: one whose answer is lost can tell its own from another's. */
+/** Adds a nonce to a record, so that a request whose commit got no answer can distinguish its own write from another's. */
 const withNonce = (value: string): string => `${value.slice(0, -1)},"spentBy":"${createSalt()}"}`;

@@ -5,9 +5,9 @@ import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '.
 import { LostWrite } from './lost-writes.js';
 
 /**
- * A put that can be tried again when another request wrote the record first.
- * @param fresh the record as it is now; undefined when it is gone.
- * @returns the put to try instead, or undefined to give up.
+ * A write that can be retried after a concurrent request wrote the record.
+ * @param fresh the current record; undefined if it is gone.
+ * @returns the write to try instead, or undefined to give up.
  */
 type Merge = (fresh: Artifact | undefined) => Put | undefined;
 
@@ -15,14 +15,14 @@ type Merge = (fresh: Artifact | undefined) => Put | undefined;
 const MERGE_ATTEMPTS = 16;
 
 /**
- * What one request reads and writes: reads are cached, writes are buffered and committed together, before the reply is rendered. So a lost
- * condition becomes an ordinary protocol error, and nothing that was not stored has been disclosed.
+ * Reads and writes of one request. Reads are cached. Writes are buffered, and committed together before the response is rendered. So a lost condition
+ * becomes an ordinary protocol error, and the response contains nothing that was not stored.
  */
 export class UnitOfWork {
   readonly #store: ArtifactStore;
   readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
   readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
-  // Most requests need neither of these two.
+  // Most requests need neither of these.
   #merges: Map<ArtifactKey, Merge> | undefined;
   #taken: Set<ArtifactKey> | undefined;
   #abandoned = false;
@@ -32,8 +32,8 @@ export class UnitOfWork {
   }
 
   /**
-   * The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked.
-   * @param along keys of other slots that will be wanted next, read in the same round trip.
+   * Returns the record as this request sees it, with its own buffered writes. Returns a promise only if the store has to be asked.
+   * @param along keys of other slots that are needed next. They are read in the same round trip.
    */
   read(
     key: ArtifactKey,
@@ -45,12 +45,12 @@ export class UnitOfWork {
     return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow, along);
   }
 
-  /** Whether there is something to commit. */
+  /** Whether there are writes to commit. */
   get hasWrites(): boolean {
     return this.#writes.size > 0 && !this.#abandoned;
   }
 
-  /** The record as it was read, without I/O. */
+  /** Returns the record as it was read, without I/O. */
   peek(key: ArtifactKey): Artifact | undefined {
     return this.#reads.get(key);
   }
@@ -63,7 +63,7 @@ export class UnitOfWork {
     this.#merges.set(write.key, merge);
   }
 
-  /** Spends a record that is of no more use to a caller whose answer was lost: where the commit fails for an outage, it is taken back. */
+  /** Marks a record as used. If the commit fails because of an outage, the use is taken back, because the client never got the answer. */
   spend(write: Put): void {
     this.#taken ??= new Set();
     this.#taken.add(write.key);
@@ -75,14 +75,14 @@ export class UnitOfWork {
     this.#merges?.delete(key);
   }
 
-  /** Forgets all that was read and not yet written, so that a lost request can be tried again. */
+  /** Discards all reads, and writes that are not committed, so that a request whose write lost can be retried. */
   reset(): void {
     this.#reads.clear();
     this.#writes.clear();
     this.#merges = undefined;
   }
 
-  /** Writes nothing any more: what failed for an outage leaves nothing behind, so that it can be tried again. */
+  /** Stops all writes. A request that failed because of an outage leaves nothing behind, so that it can be retried. */
   abandon(): void {
     this.#abandoned = true;
   }
@@ -121,7 +121,7 @@ export class UnitOfWork {
     });
   }
 
-  /** What was spent by a commit that may have been done, and whose caller is told that it was not. */
+  /** Takes back the uses of a commit that may have been made, and whose caller got an error. */
   #takeBack(writes: readonly ArtifactWrite[]): void {
     for (const write of writes) {
       const before = this.#reads.get(write.key);
@@ -170,18 +170,18 @@ const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(
 
 const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
 
-/** Milliseconds between looks, of which the last is after anybody who was told to try again has done so. */
+/** Milliseconds between checks. The last check comes after every client that was told to retry has done so. */
 const PAUSES_MS = [0, 100, 200, 400, 800, 1500, 3000, 4000] as const;
-/** Beyond so many at once, as when a store is away, it would be asked for little. */
+/** Maximum records at the same time, so that a store that returns from an outage is not flooded. */
 const MAX_AT_ONCE = 500;
 
 let underWay = 0;
 
 /**
- * Makes a one-time record good again that was spent by a commit whose answer did not come, and whose caller was told to try again: it may have
- * been done, or be done yet. What it bought nobody knows of.
+ * Makes a one-time record usable again. It was used by a commit that got no answer, and whose caller was told to retry. The commit may have been made, or
+ * may still be made. Nobody knows the tokens that it made.
  * @param spent the write, whose value no other write has.
- * @param before the record that it was over.
+ * @param before the record that the write replaced.
  */
 async function takeBack(store: ArtifactStore, spent: Put, before: Artifact): Promise<void> {
   if (underWay >= MAX_AT_ONCE) return;
@@ -196,7 +196,7 @@ async function takeBack(store: ArtifactStore, spent: Put, before: Artifact): Pro
   }
 }
 
-/** Whether there is nothing left to do: it was taken back, or another one spent it meanwhile. */
+/** Whether nothing is left to do: the use was taken back, or another request has used the record. */
 async function isTakenBack(store: ArtifactStore, spent: Put, before: Artifact): Promise<boolean> {
   const now = (await store.read([{ key: spent.key }])).get(spent.key);
   if (!now) return true;
