@@ -88,9 +88,9 @@ export class UnitOfWork {
   }
 
   /**
-   * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten. Where
-   * the store goes away between two slots, a pushed request is spent and bought nothing: its client is told so, and pushes another. The other
-   * way round, each of many that use one at once would leave a grant and a code behind.
+   * Commits the buffered writes: each slot at once, and one-time records of other slots first. If a one-time record is lost, nothing else is written. If
+   * the store becomes unavailable between two slots, a pushed request is used without a result, and its client has to push another. In the other order,
+   * each of many requests that use one record concurrently would leave a grant and a code behind.
    * @throws LostWrite
    */
   commit(): Promise<void> {

@@ -2,10 +2,10 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
 
-/** Seconds a client assertion may be valid for. */
+/** Maximum seconds for which a client assertion may be valid. */
 const MAX_LIFETIME_SECONDS = 300;
 
-/** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
+/** Types of client assertions. A JWT of another type was made for another purpose. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
 
 /** The part of a request that decides which audiences its client assertion may have. Read it after the client is known. */
@@ -52,7 +52,7 @@ export function checkClientAssertion(
   const problem = jwtProblem(header, claims);
   if (problem) throw new errors.InvalidClientAuth(`the client_assertion ${problem}`);
   if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
-  // oidc-provider has checked that it is the right string, or a list with a right string.
+  // oidc-provider has checked that it is the right string, or a list with the right string.
   if (typeof aud !== 'string' && !mayBeList) throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   if (isFromFuture(iat, now)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
   if (isFromFuture(nbf, now)) throw new errors.InvalidClientAuth('the client_assertion is not valid yet');

@@ -12,15 +12,15 @@ export interface AuthenticatedRequest {
   readonly ctx: Context;
   readonly client: Client;
   readonly record: ClientRecord;
-  /** As they came. */
+  /** Parameters, unchanged. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** Answers a request. @throws errors of oidc-provider; an IdpError for what is no error of OAuth */
+/** Answers a request. @throws errors of oidc-provider; an IdpError for an error that OAuth does not define */
 export type AnswerClient = (request: AuthenticatedRequest) => Promise<Readonly<Record<string, unknown>>>;
 
 /**
- * A request in which no client names itself, which oidc-provider would call malformed.
+ * Refuses a request that names no client. oidc-provider would call such a request malformed.
  * @throws InvalidClientAuth
  * @see RFC 6749 §5.2, `invalid_client`: no client authentication included
  */
@@ -34,7 +34,7 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
   throw new errors.InvalidClientAuth(NO_CREDENTIALS);
 }
 
-/** Puts who authenticated on `ctx.state.caller`, at whichever door. A public client only names itself. */
+/** Puts the authenticated caller on `ctx.state.caller`, at both doors. A public client does not authenticate. */
 export function noteCaller({ state }: Pick<Context, 'state'>, client: Client | undefined): void {
   const caller = client?.clientAuthMethod === 'none' ? undefined : callerOf(client);
   if (caller) (state as CallerState).caller = caller;

@@ -1,8 +1,8 @@
 /**
- * Clients as oidc-provider has them, built from records of the directory.
+ * Clients for oidc-provider, made of records of the directory.
  *
- * `clientOf` and `callerOf` lead back from oidc-provider's client to the record. Here are client authentication and assertions, the keys of
- * clients, pairwise ids and PKCE.
+ * `clientOf` and `callerOf` return the record of oidc-provider's client. Neighbours hold client authentication and assertions, the keys of clients,
+ * pairwise identifiers and PKCE.
  */
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient, ResponseType } from 'oidc-provider';
@@ -13,13 +13,13 @@ import type { ApiResource, Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { recordOf } from '../upstream/client.js';
 
-/** To oidc-provider an API resource is a client without grants. */
+/** For oidc-provider, an API resource is a client without grants. */
 export type { Caller };
 
-/** The record that oidc-provider's client was built from: a client's, or an API resource's; undefined without one. */
+/** Returns the record of oidc-provider's client: that of a client or an API resource. Undefined without one. */
 export const callerOf = (client: ProviderClient | undefined): Caller | undefined => client && (recordOf(client) as Caller | undefined);
 
-/** {@link callerOf}, where it is a client's. */
+/** Returns {@link callerOf} if it is a client. */
 export function clientOf(client: ProviderClient | undefined): Client | undefined {
   const record = callerOf(client);
   return isClient(record) ? record : undefined;
@@ -27,7 +27,7 @@ export function clientOf(client: ProviderClient | undefined): Client | undefined
 
 export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
 
-/** The live record of a client id, the same object until it changes; a promise only if it is not at hand. */
+/** Returns the live record of an id: the same object until the record changes. Returns a promise only if the record has to be read. */
 export function findCaller({ clients, apiResources }: Directory, id: string): Caller | undefined | Promise<Caller | undefined> {
   const record = clients.peek(id) ?? apiResources.peek(id);
   return record ? active(record) : clients.get(id).then(async (client) => active(client ?? (await apiResources.get(id))));
@@ -35,24 +35,24 @@ export function findCaller({ clients, apiResources }: Directory, id: string): Ca
 
 const active = (record: Caller | undefined): Caller | undefined => (record?.status === 'active' ? record : undefined);
 
-/** The record of a client id, whoever keeps it. */
+/** Returns the record of a client id, from any source. */
 export type FindRecord = (id: string) => Awaitable<Caller | undefined>;
 
-/** Records of the directory, and applications of extensions. */
+/** Records of the directory, and internal clients of extensions. */
 export const createFindRecord =
   ({ directory, internalClients }: Pick<OidcParts, 'directory' | 'internalClients'>): FindRecord =>
   (id) =>
     internalClients.owns(id) ? internalClients.find(id) : findCaller(directory, id);
 
-/** The client of an id, as oidc-provider knows it; a promise only if it is not at hand. */
+/** Returns oidc-provider's client of an id. Returns a promise only if it has to be read. */
 export type FindClient = (id: string) => Awaitable<ProviderClient | undefined>;
 
-/** Clients as metadata. Secrets never pass: they are compared against their hashes. */
+/** Clients as metadata. Secrets are never passed on, because they are compared with their hashes. */
 export class ClientAdapter implements Adapter {
   readonly #find: FindRecord;
   readonly #metadataOf: MetadataOf;
 
-  /** @param metadataOf default: {@link clientMetadata} */
+  /** @param metadataOf @default {@link clientMetadata} */
   constructor(find: FindRecord, metadataOf: MetadataOf = clientMetadata) {
     this.#find = find;
     this.#metadataOf = metadataOf;
@@ -71,13 +71,13 @@ export class ClientAdapter implements Adapter {
   async findByUserCode(): Promise<undefined> {}
 }
 
-/** oidc-provider demands a secret of confidential clients; this one matches nothing. */
+/** A secret that matches nothing, because oidc-provider requires one of confidential clients. */
 export const noSecret = randomBytes(32).toString('base64url');
 
-/** The metadata of a client, as oidc-provider takes it. */
+/** Returns the metadata of a client in the form of oidc-provider. */
 export type MetadataOf = (client: Client) => AdapterPayload;
 
-/** A client's record as oidc-provider takes it. @param defaults of members that the record does not have */
+/** Returns a client's record in the form of oidc-provider. @param defaults of members that the record lacks */
 export const clientMetadata = (client: Client, defaults: Readonly<Record<string, unknown>> = {}): AdapterPayload => ({
   response_types: responseTypesOf(client.metadata) as ResponseType[],
   grant_types: grantTypesOf(client.metadata),
@@ -90,7 +90,7 @@ export const clientMetadata = (client: Client, defaults: Readonly<Record<string,
   ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
 });
 
-/** Those that the response types need, for clients that do not say. @see RFC 7591 §2.1 */
+/** Returns the grant types that the response types need, for clients without `grant_types`. @see RFC 7591 §2.1 */
 function grantTypesOf(metadata: Client['metadata']): string[] {
   const parts = new Set(responseTypesOf(metadata).flatMap((type) => String(type).split(' ')));
   return [...(parts.has('code') ? ['authorization_code'] : []), ...(parts.has('token') || parts.has('id_token') ? ['implicit'] : [])];

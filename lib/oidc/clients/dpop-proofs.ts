@@ -1,4 +1,4 @@
-/** DPoP proofs, before oidc-provider verifies them. @see RFC 9449 §4.3 */
+/** Checks of DPoP proofs, before oidc-provider verifies them. @see RFC 9449 §4.3 */
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { errors } from 'oidc-provider';

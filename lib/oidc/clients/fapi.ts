@@ -18,11 +18,11 @@ import { clientMetadata, clientOf, isClient, type MetadataOf } from './clients.j
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Algorithms of every JWT that a client signs or gets. @see FAPI 2.0 Security Profile §5.4.1 */
+/** Algorithms of JWTs that such a client signs or gets. @see FAPI 2.0 Security Profile §5.4.1 */
 const algorithms: ReadonlySet<unknown> = new Set(['PS256', 'ES256', 'EdDSA', 'Ed25519']);
 const authMethods: ReadonlySet<unknown> = new Set(['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']);
 
-/** Seconds that a code may be valid for. @see FAPI 2.0 Security Profile §5.3.2.1 */
+/** Maximum seconds for which a code may be valid. @see FAPI 2.0 Security Profile §5.3.2.1 */
 export const MAX_CODE_SECONDS = 60;
 
 type Features = ResolvedOptions['features'];
@@ -56,7 +56,7 @@ export const createMetadataOf =
   (client) =>
     clientMetadata(client, isFapi2(client) ? profileMetadata(client, features) : {});
 
-/** Metadata that the profile implies, where the client says nothing of it. */
+/** Returns the metadata that the profile implies for members that the client does not set. */
 const profileMetadata = ({ metadata }: Pick<ClientRecord, 'metadata'>, { dPoP, mTLS }: Features): Metadata => ({
   require_pushed_authorization_requests: true,
   ...(metadata.tls_client_certificate_bound_access_tokens === true
@@ -80,7 +80,7 @@ export const createIntrospectionAlgorithm =
     return isOfProfile || registered === 'ES256' ? 'ES256' : 'RS256';
   };
 
-/** Rules over metadata as oidc-provider knows it, defaults included: what each member has to be, by its name. */
+/** Rules for metadata in the form of oidc-provider, with defaults: the expected value of each member, by its name. */
 const rules: readonly (readonly [
   name: string,
   expected: string,
@@ -117,7 +117,7 @@ const rules: readonly (readonly [
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** @param mayBeLocal whether web clients may be at a loopback address too: outside production */
+/** @param mayBeLocal whether web clients may also use a loopback address, which is so outside production */
 const isEncrypted =
   ({ application_type: type }: Metadata, mayBeLocal: boolean) =>
   (uri: unknown): boolean => {
@@ -150,10 +150,10 @@ export function findProfileProblems(record: ClientRecord, known: Metadata, mayBe
   ];
 }
 
-/** Problems of clients as they were built; a client is built again when its record changes. */
+/** Problems of clients, stored by the client object. A client object is made again when its record changes. */
 const problemsOf = new WeakMap<Client, string | undefined>();
 
-/** Returns what is wrong with the metadata of a client, the first problem alone. */
+/** Returns the first problem of a client's metadata. */
 function problemOf(client: Client, mayBeLocal: boolean): string | undefined {
   if (!problemsOf.has(client)) {
     const metadata = judged(client.metadata() as Metadata, clientOf(client) as ClientRecord);
@@ -192,7 +192,7 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
   };
 }
 
-/** Algorithms that a client signs with, in words. */
+/** Algorithms of a client's signatures, as text. */
 export const ALGORITHMS_OF_PROFILE = 'PS256, ES256 or EdDSA';
 
 /** Whether the profile allows the algorithm of a JWT that a client signs. */

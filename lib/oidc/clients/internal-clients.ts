@@ -1,4 +1,4 @@
-/** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
+/** Internal clients of extensions. They sign people in by requests that the service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in/sign-in-request.js';
@@ -7,18 +7,18 @@ import { createBounded } from '../../store/caches/bounded.js';
 import type { Client } from '../../store/records/records.js';
 import type { InternalClients } from '../context.js';
 
-/** Nobody knows it, so nobody authenticates, or pushes a request, as an internal client. */
+/** A secret that nobody knows, so that nobody can authenticate, or push a request, as an internal client. */
 const unknownSecret = randomBytes(32).toString('base64url');
 const never = new Date(0);
-/** Applications that are remembered. */
+/** Maximum internal clients in memory. */
 const MOST = 1000;
 
-/** @param finders by extension. */
+/** @param finders look-ups, by extension. */
 export function createInternalClients(issuer: string, finders: () => ReadonlyMap<string, OfExtension>): InternalClients {
   const made = createBounded<{ readonly given: InternalClient; readonly record: Client }>({ max: MOST });
   const known = new WeakMap<object, InternalClient>();
   const finderOf = (id: string): OfExtension | undefined => finders().get(id.slice(0, Math.max(0, id.indexOf(':'))));
-  /** The same record until the application changes, because what is made of a client is kept by its record. */
+  /** Returns the same record until the internal client changes, because values derived from a client are stored by its record. */
   const recordOf = (id: string, given: InternalClient): Client => {
     const before = made.get(id);
     if (before && isDeepStrictEqual(before.given, given)) return before.record;

@@ -1,13 +1,13 @@
-/** What is the same of all JWTs that clients sign, or that are encrypted to them. */
+/** Rules of all JWTs that clients sign, or that are encrypted to them. */
 
 import { hashedKey } from '../../store/artifact-key.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 
-/** Secrets are kept as hashes, which nothing can be verified by. */
+/** Algorithms of JWTs that clients sign. HMAC is missing, because secrets are stored as hashes, which cannot verify anything. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
-/** To a key that the client published. @see RFC 7518 §4.1 */
+/** Algorithms that encrypt to a key that the client published. @see RFC 7518 §4.1 */
 export const encryptionAlgorithms = [
   'RSA-OAEP',
   'RSA-OAEP-256',
@@ -32,7 +32,7 @@ export function jwtProblem(header: object, claims: object): string | undefined {
   return [header, claims].every(isWellFormed) ? undefined : 'has unpaired surrogates: write whole characters';
 }
 
-/** JSON.stringify writes a half of a character as an escape, and a backslash as two. */
+/** Matches a surrogate without its partner. JSON.stringify writes it as an escape, and a backslash as two. */
 const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 function isWellFormed(value: object): boolean {
@@ -41,7 +41,7 @@ function isWellFormed(value: object): boolean {
 }
 
 /**
- * Whether a JWT is meant for one of the audiences: its `aud` is one of them, or a list of strings that has one of them.
+ * Whether a JWT has one of the audiences: its `aud` is one of them, or a list of strings with one of them.
  * @see RFC 7519 §4.1.3
  */
 export const isMeantFor = (audiences: readonly string[], aud: unknown): boolean => {
@@ -49,27 +49,27 @@ export const isMeantFor = (audiences: readonly string[], aud: unknown): boolean 
   return named.every((each) => typeof each === 'string') && audiences.some((audience) => named.includes(audience));
 };
 
-/** Seconds that a client's clock may be off. */
+/** Maximum seconds by which a client's clock may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 
-/** Whether a time is still to come. @param now seconds since the epoch, by the time that all nodes share */
+/** Whether a time is in the future. @param now seconds since the epoch, by the time that all nodes share */
 export const isFromFuture = (time: unknown, now: number): boolean => typeof time === 'number' && time > now + CLOCK_TOLERANCE_SECONDS;
 
-/** Whether the JWT has expired. @param now as {@link isFromFuture} has it */
+/** Whether the JWT has expired. @param now as for {@link isFromFuture} */
 export const isPast = (exp: unknown, now: number): boolean => typeof exp === 'number' && exp <= now - CLOCK_TOLERANCE_SECONDS;
 
 /**
  * Whether the JWT expires within a number of seconds after it became valid.
  * @param from the `nbf` or `iat` of the JWT. A time after `now` counts as `now`.
- * @param now as {@link isFromFuture} has it
+ * @param now as for {@link isFromFuture}
  */
 export const endsWithin = (seconds: number, exp: unknown, from: unknown, now: number): exp is number =>
   typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : now, now) <= seconds + CLOCK_TOLERANCE_SECONDS;
 
-/** JWTs that count once, by the name of the record that says so. */
+/** JWTs that can be used once, by the name of the record of their use. */
 type OneTimeJwt = 'LoginHint' | 'RequestObject';
 
-/** Counts a JWT as used, for as long as it may be valid on any node; false where it was before. */
+/** Records the use of a JWT, for as long as any node may accept it. Returns false if it was used before. */
 export async function useOnce(
   artifacts: ArtifactStore,
   kind: OneTimeJwt,

@@ -10,10 +10,10 @@ import type { ClientKeySets, KeySet } from '../context.js';
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'application/jwk-set+json, application/json' } };
 const MAX_SETS = 1000;
 
-/** Seconds that a set is kept: at least, however often strangers have it looked for, and at most. */
+/** Minimum and maximum seconds for which a key set is cached. The minimum holds even if many requests name an unknown key. */
 const MIN_FRESH_SECONDS = 60;
 const MAX_FRESH_SECONDS = 86_400;
-/** Milliseconds until the next look, when others were before this one. */
+/** Milliseconds until a request may read the set again after other requests did. */
 const RETRY_MS = 1000;
 
 export function createClientKeySets(remote: RemoteDocuments, logger: Logger): ClientKeySets {

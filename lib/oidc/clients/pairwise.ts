@@ -5,7 +5,7 @@ import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { AllPseudonyms, OidcParts, Pseudonyms } from '../context.js';
 import { isPairwise } from '../upstream/client.js';
 
-/** Turns user ids into what this client may see; undefined for clients that see them as they are. */
+/** Returns the function that makes pseudonyms of user ids for this client; undefined for a client that is not pairwise. */
 export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client): ((oid: string) => string) | undefined {
   if (!pseudonyms || !isPairwise(client)) return undefined;
   const sector = sectorOf(client);
@@ -21,18 +21,21 @@ export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { met
     throw new errors.UnauthorizedClient('subject_type of the client is pairwise, and the service has no salt: set the option subjectSalt');
 }
 
-/** What a client is given for a user id: a pseudonym where it is pairwise, else the id itself. */
+/** Returns the identifier of a user for a client: a pseudonym if the client is pairwise, else the user id. */
 export const identifierOf = (parts: Pick<OidcParts, 'pseudonyms'>, client: Client | undefined, oid: string): string =>
   (client && pseudonymOf(parts, client)?.(oid)) ?? oid;
 
-/** The user id behind what a client sees of it; undefined when it is no pseudonym of the client's sector. */
+/** Returns the user id for an identifier that a client got; undefined for a pseudonym of another sector. */
 export function userIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client, identifier: string): string | undefined {
   return pseudonyms && isPairwise(client) ? pseudonyms.decipher(sectorOf(client), identifier) : identifier;
 }
 
 const sectorOf = (client: Client): string => (client as { sectorIdentifier?: string }).sectorIdentifier ?? client.clientId;
 
-/** Pseudonyms of every sector, under keys that are derived from a salt. A sector of an extension has another key than one of clients by that name. */
+/**
+ * Returns pseudonyms for all sectors, under keys derived from a salt. A sector of an extension and a sector of clients have different keys, even under the
+ * same name.
+ */
 export const createPseudonyms = (salt: Buffer | string): AllPseudonyms => ({
   ...pseudonymsFor(salt, 'pairwise'),
   ofExtensions: pseudonymsFor(salt, 'extension'),

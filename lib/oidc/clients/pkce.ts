@@ -9,14 +9,14 @@ import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a verifier, in the words of oidc-provider, which answers for some services by itself. @see RFC 7636 §4.1 */
+/** Returns the problem of a verifier, in the words of oidc-provider, which answers some requests itself. @see RFC 7636 §4.1 */
 function problemOf(verifier: string): string | undefined {
   if (verifier.length < 43) return 'must be a string with a minimum length of 43 characters';
   if (verifier.length > 128) return 'must be a string with a maximum length of 128 characters';
   return /[^\w.~-]/.test(verifier) ? 'contains invalid characters' : undefined;
 }
 
-/** Clients that a node remembers to have logged. */
+/** Maximum clients that a node remembers as logged. */
 const MOST_LOGGED = 10_000;
 
 /**
@@ -38,7 +38,7 @@ export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] 
   };
 }
 
-/** @throws InvalidRequest for a request for a code without a challenge, where PKCE is required. */
+/** @throws InvalidRequest for a request for a code without a challenge, if PKCE is required. */
 function requireChallenge({ oidc }: KoaContextWithOIDC, client: Client): void {
   const reason = reasonForChallenge(oidc, client);
   if (reason === undefined) return;
@@ -71,15 +71,15 @@ function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client
   return clientOf(client)?.requirePkce ? 'requirePkce is true for the client' : undefined;
 }
 
-/** @param isRefused by the profile of the client @throws InvalidRequest for the method `plain` of a client that can hash. */
+/** @param isRefused whether the profile of the client refuses `plain` @throws InvalidRequest for the method `plain` of a client that can hash. */
 export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>, isRefused: boolean): void {
   if (isRefused) throw new errors.InvalidRequest('code_challenge_method is not S256: send S256, because FAPI 2.0 applies to the client');
   if (!allowPlainPkce) throw new errors.InvalidRequest('code_challenge_method is plain: send S256, or set allowPlainPkce of the client');
 }
 
 /**
- * The challenge of method `plain`, which oidc-provider does not know, as that of S256: nothing after it differs. Undefined when there is none, or
- * it is no verifier.
+ * Returns the S256 challenge of a `plain` challenge, which oidc-provider does not know, so that all later steps are the same. Undefined without one, or if
+ * it is malformed.
  * @see RFC 7636 §4.2
  */
 export function hashedPlainChallenge({
@@ -91,24 +91,24 @@ export function hashedPlainChallenge({
 }
 
 /**
- * Refuses a code without a challenge if PKCE is required for the client by now. A client that was confidential when it asked for the code may be public since.
+ * Refuses a code without a challenge if PKCE is required for the client now. The client may have become public after it asked for the code.
  * @throws InvalidGrant @see RFC 9700 §2.1.1
  */
 function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: Parameters): void {
-  // Only requests that oidc-provider parsed have `oidc`. All requests do where FAPI may apply.
+  // Only requests that oidc-provider parsed have `oidc`. Where FAPI may apply, all requests do.
   const reason = codeChallenge === undefined ? reasonForChallenge((ctx as unknown as Partial<KoaContextWithOIDC>).oidc, client) : undefined;
   if (reason !== undefined)
     throw new errors.InvalidGrant(`the code was given without code_challenge (PKCE), which is required by now, because ${reason}`);
 }
 
-/** Members of a code that say how it was asked for, because a later rule of its client may refuse it. */
+/** Members of a code about the request for it, because a later rule of its client may refuse the code. */
 export interface CodeRequest {
-  /** The challenge came as `plain`, and is stored as that of S256. */
+  /** Set if the challenge was `plain`. It is stored as that of S256. */
   readonly plainPkce?: true;
   readonly wasPushed?: true;
 }
 
-/** Refuses a code if its client may not make the request by now that asked for it. @throws InvalidGrant */
+/** Refuses a code if its client may no longer make the request that asked for it. @throws InvalidGrant */
 export function checkCodeRequest(
   ctx: Context,
   client: Client,
@@ -126,8 +126,8 @@ export function checkCodeRequest(
 }
 
 /**
- * Compares the verifier with the challenge of what a code was given for; without a challenge there must be none.
- * @throws InvalidRequest for what is no verifier, InvalidGrant for another one.
+ * Compares the verifier with the challenge of a code. Without a challenge, there must be no verifier.
+ * @throws InvalidRequest for a malformed verifier, InvalidGrant for a wrong one.
  * @see RFC 7636 §4.6, RFC 9700 §4.8.2
  */
 export function checkVerifier(verifier: string | undefined, { codeChallenge, codeChallengeMethod }: Parameters): void {

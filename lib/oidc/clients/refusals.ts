@@ -7,12 +7,12 @@ import { oauthAnswerTo } from '../../http/error-answers.js';
 import type { AnsweredError } from '../upstream/errors.js';
 
 /**
- * An error that an extension threw while it answered a client, as one of OAuth that oidc-provider answers by each door alike: `invalid_request`, but for what has
- * another status (403, 429, 503), which keeps it with its code and `Retry-After`.
- * @throws what is no refusal of OAuth's own form; what nobody but the log may know, as it is.
+ * Returns the OAuth error for an error that an extension threw while it answered a client: `invalid_request`, or for another status (403, 429, 503) its own
+ * code, with `Retry-After`. oidc-provider answers it in the same way at both doors.
+ * @throws every error that OAuth has no form for; an internal error, unchanged
  */
 export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
-  // oidc-provider answers these by itself.
+  // oidc-provider answers these itself.
   if (error instanceof errors.OIDCProviderError || error instanceof UnavailableError) throw error;
   const { status, code, description, retryAfterSeconds } = oauthAnswerTo(error);
   if (status >= 500 && !(error instanceof IdpError)) throw error;
@@ -24,21 +24,24 @@ export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
   });
 }
 
-/** The status that oidc-provider's endpoints answer an error with: its own where it is for callers. oidc-provider takes the `statusCode` of whatever was thrown. */
+/**
+ * Returns the status with which oidc-provider's endpoints answer an error: its own if it is meant for callers. oidc-provider uses the `statusCode` of any
+ * error.
+ */
 export function statusAtEndpoints(error: Error & { readonly expose?: unknown; readonly status?: unknown }): number {
   const { expose, status } = error;
   return (error instanceof errors.OIDCProviderError || expose === true) && typeof status === 'number' ? status : 500;
 }
 
-/** A request that failed, as its line in the log names it. */
+/** A failed request, as its log line names it. */
 export interface FailedRequest {
   readonly endpoint: string | undefined;
   /** Id of the client that authenticated. */
   readonly client: string | undefined;
   readonly tenant?: string | undefined;
-  /** What an unregistered URI differs in from the nearest registered one. */
+  /** Difference between an unregistered URI and the nearest registered one. */
   readonly difference?: string | undefined;
 }
 
-/** Settles the status of a failed request, whose answer is made, and returns the function that writes its line in the log. */
+/** Settles the status of a failed request, after its answer is made. Returns the function that writes its log line. */
 export type SettleFailure = (ctx: Context, error: AnsweredError, request: FailedRequest) => (refused?: RefusedClient) => void;

@@ -21,7 +21,7 @@ export interface ClientRefusals {
 export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcParts, 'directory' | 'countWrongSecret'>): ClientRefusals {
   const noted = perRequest((): { refusal?: () => Promise<void> } => ({}));
 
-  /** @param log of the refusal, where the limit of wrong secrets is not reached */
+  /** @param log writes the refusal, if the limit of wrong secrets is not reached */
   async function settle(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError, log: Log): Promise<void> {
     const presented = presentedBy(ctx);
     const refused = await refusedBy(ctx, error, presented);

@@ -26,7 +26,7 @@ const ownMembers: ReadonlySet<string> = new Set([
   'subject_type',
 ]);
 
-/** Members that are no metadata in the record. */
+/** Paths of members that the record does not store as metadata. */
 const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name: '/name' };
 
 /**
@@ -72,14 +72,14 @@ const unserved = (metadata: Client['metadata'], known: object): readonly string[
     (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),
   );
 
-/** The member that a problem is about: the first that its words name. */
+/** Returns the member of a problem: the first that its text names. */
 function memberIn(words: string, metadata: object): string {
   const named = words.match(/[a-z]+(?:_[a-z0-9]+)*/g) ?? [];
   const known = named.find((name) => Object.hasOwn(metadata, name) || /_(?:uris?|alg|enc|types|method)$|^jwks$/.test(name));
   return subjects.find(([about]) => about.test(words))?.[1] ?? known ?? '';
 }
 
-/** What the member should be instead. */
+/** Returns the expected form of the member. */
 function expectedIn(words: string, name: string): string {
   const rest = words.startsWith(`${name} `) ? words.slice(name.length + 1) : words;
   if (/no values are allowed/.test(rest)) return 'nothing, because no value is served here';

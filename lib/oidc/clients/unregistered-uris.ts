@@ -7,11 +7,11 @@ interface UnregisteredUri {
   readonly received: string;
   /** Registered URIs, the nearest first. */
   readonly registered: readonly string[];
-  /** What differs from the nearest one, without its value. */
+  /** Difference from the nearest one, without its value. */
   readonly difference?: string;
 }
 
-/** Returns the URI for which a request was refused; undefined if the request was refused for something else. */
+/** Returns the URI for which a request was refused; undefined if the request was refused for another reason. */
 export function unregisteredUri({ oidc }: KoaContextWithOIDC, error: Error): UnregisteredUri | undefined {
   const { client, params, route } = oidc ?? {};
   if (!client) return undefined;
@@ -29,7 +29,7 @@ function comparedUri(received: unknown, registered: readonly string[] = []): Unr
   return { received, registered: [nearest.uri, ...registered.filter((uri) => uri !== nearest.uri)], difference: nearest.difference };
 }
 
-/** Most URIs of a client, and most characters of each, that a page shows. */
+/** Maximum URIs of a client, and maximum characters of each, that a page shows. */
 const MOST_URIS = 20;
 const MOST_CHARACTERS = 300;
 

@@ -1,6 +1,6 @@
 import type { SigningKey } from './keys.js';
 
-/** Claims that mean the same in every JWT. @see RFC 7519 §4.1 */
+/** Claims with the same meaning in every JWT. @see RFC 7519 §4.1 */
 export const registeredClaims: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 /** A JWT in compact serialisation. @param typ its explicit type; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */

@@ -1,8 +1,7 @@
 /**
- * The service's signing keys: to sign with, to publish, and for oidc-provider.
+ * Signing keys of the service: for signatures, for the key set, and for oidc-provider.
  *
- * `jwt` makes a JWT of the service, `rotation` has them replaced in time. Where keys come from is not
- * known here: the options give them, or `lib/directory/signing-keys` makes them.
+ * `jwt` makes a JWT of the service, and `rotation` replaces keys in time. The keys come from the options, or from `lib/directory/signing-keys`.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -15,26 +14,26 @@ export interface SigningKey {
   readonly kid: string;
   readonly alg: SigningAlgorithm;
   readonly publicKey: KeyObject;
-  /** The signature over the data, as JWS has it. @see RFC 7518 §3.3, §3.4 */
+  /** Returns the signature over the data, in the form of JWS. @see RFC 7518 §3.3, §3.4 */
   sign(data: Buffer): Buffer | Promise<Buffer>;
-  /** The key as oidc-provider signs with it. */
+  /** The key in the form of oidc-provider. */
   readonly external: ExternalSigningKey;
 }
 
-/** The keys in order of use: the first of an algorithm signs, all verify. */
+/** Keys in the order of their use. The first of an algorithm signs, and all verify. */
 export interface SigningKeys {
   readonly all: readonly SigningKey[];
-  /** One of the algorithm, else whatever there is. */
+  /** Returns the key of the algorithm, or any key if there is none. */
   signing(alg: SigningAlgorithm): SigningKey;
   readonly algorithms: readonly SigningAlgorithm[];
   byKid(kid: string): SigningKey | undefined;
 }
 
-/** The key that signs a client's tokens: of the algorithm that it registered for ID tokens. */
+/** Returns the key that signs a client's tokens: of the algorithm that the client registered for ID tokens. */
 export const signingKeyFor = ({ idTokenSignedResponseAlg: alg }: Client, keys: SigningKeys): SigningKey =>
   keys.signing(alg === 'ES256' ? 'ES256' : 'RS256');
 
-/** @param jwks private, RS256 or ES256. */
+/** @param jwks private keys, RS256 or ES256. */
 export function loadSigningKeys(jwks: readonly JWK[]): SigningKeys {
   const all = jwks.map((jwk) => signingKey(createPrivateKey({ key: jwk as never, format: 'jwk' }), jwk.kid));
   const byKid = new Map(all.map((key) => [key.kid, key]));
@@ -58,19 +57,21 @@ type Sign = SigningKey['sign'];
 
 const signAsync = promisify<string, Buffer, KeyObject, Buffer>(sign as never);
 
-/** RSA takes its time: done by the thread pool, so that other requests are answered meanwhile. */
+/** Signs in the thread pool, because RSA is slow and other requests are answered at the same time. */
 const signRs256 =
   (key: KeyObject): Sign =>
   (data) =>
     signAsync('sha256', data, key);
 
-/** Faster than a thread of the pool could be asked. */
+/** Signs immediately, because a thread of the pool would take longer. */
 const signEs256 = (privateKey: KeyObject): Sign => {
   const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
   return (data) => sign('sha256', data, key);
 };
 
-/** oidc-provider signs through us: the key is made ready once, which for a JWK is a share of every signature. */
+/**
+ * Returns the key with which oidc-provider signs through this service. The key is prepared once. Preparing a JWK would be a large part of every signature.
+ */
 function externalKey(kid: string, alg: SigningAlgorithm, publicKey: KeyObject, signData: Sign): ExternalSigningKey {
   class OurSigningKey extends ExternalSigningKey {
     override get kid() {

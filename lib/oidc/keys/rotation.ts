@@ -6,33 +6,33 @@ import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
 
-/** Has the signing keys in use replaced when others take their turn. */
+/** Signing keys that are replaced in time. */
 export interface RotatingKeys {
-  /** Loads and uses the keys, and watches them from then on. @throws what {@link KeyRotation.load} and `use` throw. */
+  /** Loads and uses the keys, and watches them from then on. @throws the errors of {@link KeyRotation.load} and `use`. */
   begin(): Promise<void>;
-  /** @param options `by` for the events. @throws IdpError `keys_given`, `key_not_announced`. */
+  /** Rotates the keys. @param options `by`: attribution for the events. @throws IdpError `keys_given`, `key_not_announced`. */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
-  /** Those that are published. */
+  /** Returns the published keys. */
   list(): Promise<readonly KeyState[]>;
-  /** What fails. */
+  /** Returns current failures. */
   problems(): readonly WorkProblem[];
   close(): Promise<void>;
 }
 
 export interface RotatingKeysOptions {
-  /** Private JWKs that never change; without any, the keys are those of the rotation. */
+  /** Private JWKs that never change. Without any, the keys are those of the rotation. */
   readonly given: readonly JWK[] | undefined;
   readonly rotation: KeyRotation;
-  /** Calls back when the keys were written, here or on another node. */
+  /** Calls the listener after the keys were written, on this node or another. */
   readonly watch: (listener: () => void) => void;
-  /** Begins to use keys. */
+  /** Uses keys from now on. */
   readonly use: (keys: SigningKeys) => void;
   readonly logger: Logger;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two checks of the clock. */
 const INTERVAL_MS = 1000;
 
 /** Rotates keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the keys in use stay until they can. */
@@ -58,7 +58,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
     [used, dueAt] = [next, loaded.dueAt];
   };
   let reading: Promise<void> = Promise.resolve();
-  /** One after another, so that none undoes a later one's work. */
+  /** Loads run one after another, so that none undoes the work of a later one. */
   const load = (): Promise<void> => {
     reading = reading.then(read, read);
     return reading;
@@ -71,7 +71,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
     first: INTERVAL_MS,
     async run() {
       if (!isStale && now() < dueAt) return;
-      // Until it has succeeded.
+      // Stays stale until a load has succeeded.
       isStale = true;
       if (now() >= dueAt) await rotation.advance();
       while (isStale) {
