@@ -13,7 +13,7 @@ import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
 
-/** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
+/** The last check of an authorization request: everything that oidc-provider accepts, drops, or does not know. */
 export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory' | 'options'>, scopes: Scopes) => {
   const { offers, directory, options } = parts;
   const checkProfile = createProfileCheck(parts);
@@ -31,15 +31,15 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is missing: send the scopes that the client needs');
     checkScopes(asked, record, scopes.known(ctx));
-    // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
+    // oidc-provider keeps offline_access only with prompt=consent. Here, the client's record decides whether a page has to allow it.
     const isForCode = String(params.response_type).split(' ').includes('code');
     if (isForCode && getsRefreshToken(client, asked)) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
-    // Libraries add prompt=consent to offline_access by themselves. It asks for no page that the client's record does not ask for.
+    // Libraries add prompt=consent to offline_access by themselves. It does not cause a page that the client's record does not require.
     if (!record.requireConsent && asked.includes('offline_access')) params.prompt = withoutConsent(params.prompt);
     const acr = requestedAcr(params);
-    // With `configure`, the host may have levels of its own.
+    // A host can add its own levels by `configure`.
     if (!options.configure && levelsFor(acr, offeredLevels(offers.serves('mfa'))).length === 0) refuseLevel();
     const refusing = checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
     if (!acr.impersonate) return refusing;
@@ -57,7 +57,7 @@ function withoutConsent(prompt: unknown): unknown {
   );
 }
 
-/** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
+/** Maximum bytes of parameters that are stored with a request or forwarded, and that nothing else limits. */
 const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;
 
 /** @throws InvalidRequest */
@@ -92,7 +92,7 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     const value = params?.[name];
     const isTooLong = [value].flat().some((uri) => typeof uri === 'string' && uri.length > LONGEST_URI);
     if (!isTooLong) continue;
-    // No registered URI has this length.
+    // No registered URI is that long.
     if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
     throw new errors.InvalidRequest(`${name} is too long: send at most ${LONGEST_URI} characters`);
   }
@@ -109,7 +109,7 @@ export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): v
 }
 
 /**
- * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.
+ * Refuses a request for something that this service cannot fulfil, because a weaker sign-in would mislead the client.
  * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
  * @see OpenID Connect Core Error Code unmet_authentication_requirements
  */
@@ -131,7 +131,7 @@ function refuseUnmet(asked: readonly (string | false)[]): void {
     );
 }
 
-/** @throws UnmetAuthenticationRequirements where the sign-in cannot reach a level that `claims` makes essential. @see OpenID Connect Core §5.5.1.1 */
+/** @throws UnmetAuthenticationRequirements if the sign-in cannot reach a level that `claims` makes essential. @see OpenID Connect Core §5.5.1.1 */
 export function refuseLevel(): never {
   throw new errors.UnmetAuthenticationRequirements(
     'the sign-in reaches no level of the essential acr in claims: ask for another level, or leave essential out',

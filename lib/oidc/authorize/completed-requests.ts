@@ -26,11 +26,11 @@ import type { OidcParts } from '../context.js';
 import { createLastSignOut, createSessionCookie } from '../sessions/cookies.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 
-/** Milliseconds in which a browser gets again what it lost. */
+/** Milliseconds in which a browser can get the lost answer again. */
 const KEPT_MS = 60_000;
-/** Milliseconds after the record in which its session may still be on its way to the store, because the store writes the two one after the other. */
+/** Milliseconds after the record in which the store may still lack its session, because the two are written one after the other. */
 const SESSION_DELAY_MS = 2_000;
-/** Milliseconds between two looks for that session. */
+/** Milliseconds between two reads for that session. */
 const LOOK_MS = 50;
 /** Characters of the uid of an interaction. */
 const UID_LENGTH = 43;
@@ -71,11 +71,11 @@ export interface Cancelled {
 }
 
 type CompletedRecord = (Completed | Cancelled) & {
-  /** The browser that completed the request. Nobody else gets anything. */
+  /** The browser that completed the request. No other browser gets the answer. */
   readonly browser: string;
   /** The last sign-out of the browser at that time. */
   readonly signOut?: string;
-  /** Whether the browser comes again with the reference of the request. */
+  /** Whether the browser returns with the reference of the request. */
   readonly isByReference: boolean;
 };
 
@@ -118,7 +118,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     }
   }
 
-  /** Gives the browser the cookie of its session again. Returns false if the sign-in of that session has ended. */
+  /** Sets the cookie of the browser's session again. Returns false if the sign-in of that session has ended. */
   async function giveSession(ctx: Context, session: Completed['session'], recordedAt: number): Promise<boolean> {
     const { id, exp, accountId, loginTs } = session;
     while (!(await isStored(parts, session)) && nodeTime() < recordedAt + SESSION_DELAY_MS) await sleep(LOOK_MS);
@@ -129,7 +129,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
   }
 
   return {
-    /** Records what the response gives the browser, in the commit of the response. Called once the session has been saved. */
+    /** Records the answer for the browser, in the commit of the response. Called after the session has been saved. */
     note(ctx: KoaContextWithOIDC): void {
       const browser = browsers.browserOf(ctx);
       const outcome = noted(ctx).isDone || browser === undefined ? undefined : outcomeOf(ctx, noted(ctx).form);
@@ -188,7 +188,7 @@ interface Entities {
   readonly PushedAuthorizationRequest?: { readonly jti: string };
 }
 
-/** Returns what the response brings about for the browser; undefined if the browser loses nothing with it. */
+/** Returns the outcome of the response for the browser; undefined if the browser loses nothing with it. */
 function outcomeOf({ oidc, response }: KoaContextWithOIDC, form: PostedAnswer | undefined): Completed | Cancelled | undefined {
   const { jti: id, accountId, loginTs, exp } = (oidc.session ?? {}) as unknown as OurSession;
   const { error } = ((oidc.entities as unknown as Entities).Interaction?.result ?? {}) as { readonly error?: string };

@@ -9,11 +9,11 @@ import { shownUris, unregisteredUri } from '../clients/unregistered-uris.js';
 import type { OidcParts } from '../context.js';
 import { type CompletedRequests, uidOfPushed } from './completed-requests.js';
 
-/** What people see of an error that no client can be told. */
+/** The page for an error that no client can get. */
 export const createErrorPage =
   ({ options, showPage }: OidcParts, completed: Pick<CompletedRequests, 'isHere'>) =>
   async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
-    // The sign-in's own page says what is wrong, and has what it takes to begin anew.
+    // The page of the sign-in names the problem, and can restart the sign-in.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
       const { uid } = (ctx as unknown as Context).params;
       if (!isInteractionUid(uid)) return void (await showPage(ctx, { page: 'wrong-link' }));

@@ -11,7 +11,7 @@ import { describedUris, unregisteredUri } from '../clients/unregistered-uris.js'
 import type { OidcParts } from '../context.js';
 import type { AnsweredError } from '../upstream/errors.js';
 
-/** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */
+/** Events of oidc-provider for failed requests, by endpoint. `server_error` is for unknown errors. */
 const failures = [
   'server_error',
   'authorization.error',
@@ -41,7 +41,7 @@ export const createSettleFailure =
       // Another token would not help. @see RFC 6750 §3.1
       ctx.remove('WWW-Authenticate');
     }
-    // What an extension threw, as the log has it wherever it was thrown.
+    // The error of an extension, so that the log has it in the same form from every endpoint.
     const thrown = error.cause instanceof IdpError ? error.cause : error;
     const status = statusAtEndpoints(error);
     if (ctx.status === error.statusCode) ctx.status = status;
@@ -64,7 +64,7 @@ function refusalOf(error: AnsweredError, { endpoint, client, tenant, difference 
   };
 }
 
-/** Settles each request that oidc-provider failed or refused. */
+/** Settles the status of each request that oidc-provider failed or refused. */
 export function watchFailures(
   provider: Provider,
   { logger, options }: OidcParts,
@@ -81,7 +81,7 @@ export function watchFailures(
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);
-  // What Koa meets once an answer is under way.
+  // Errors of Koa after the response has begun.
   (provider as unknown as { on(event: 'error', listener: (error: Error, ctx?: Context) => void): void }).on('error', (error, ctx) => {
     const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
     if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
@@ -89,11 +89,11 @@ export function watchFailures(
   });
 }
 
-/** A connection that ended early, or that speaks no HTTP. */
+/** Whether the connection ended early, or does not speak HTTP. */
 const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
   ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
-/** An OAuth error in JSON; elsewhere it is a page. */
+/** Whether the body is an OAuth error in JSON. Other errors are pages. */
 const isAnswer = (body: unknown): body is { error_description: string } =>
   typeof body === 'object' && body !== null && 'error_description' in body;
 

@@ -16,26 +16,26 @@ import type { OidcParts } from '../context.js';
 import { verifiedByClient } from '../upstream/client.js';
 
 const TYPE = 'login-hint+jwt';
-/** Seconds that a token may be valid for. */
+/** Maximum seconds for which a token may be valid. */
 const MAX_LIFETIME_SECONDS = 300;
 const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
 
-/** What a token says, once it is known who says it. */
+/** Content of a token whose issuer was verified. */
 interface Hint {
   readonly iss: string;
   readonly jti: string;
   readonly exp: number;
-  /** One of them at least. */
+  /** At least one of `sub` and `oid` is present. */
   readonly sub?: string;
   readonly oid?: string;
   readonly tid?: string;
-  /** When the user proved who they are, in seconds since the epoch. */
+  /** Time of the user's proof, in seconds since the epoch. */
   readonly authTime: number;
 }
 
 /**
- * `login_hint_token`: a JWT by which a client, or the service itself, says who is about to sign in. Of a client with `trustedLoginHint` it is
- * the sign-in, once and where nobody else is signed in; else it fills in the user name.
+ * `login_hint_token`: a JWT in which a client, or the service itself, names the user who signs in. From a client with `trustedLoginHint` it is the sign-in,
+ * once, and only if no other user is signed in. Otherwise it fills in the user name.
  */
 export const createLoginHintCheck =
   (parts: OidcParts) =>
@@ -50,7 +50,7 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
   const record = clientOf(client);
   if (!params || !client || !record) return;
   const hint = await readHintToken(parts, client, token);
-  // What is pushed is read for the client to know; it counts when the browser comes with it.
+  // A pushed token is only checked. It counts when the browser arrives with the request.
   if (ctx.oidc.route !== 'authorization') return;
   const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(params.acr_values as string | undefined));
   const account = await accountOfHint(parts, client, hint, tids);
@@ -106,7 +106,7 @@ export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, 
   }
 }
 
-/** One whose signature is good. */
+/** An expired token with a valid signature. */
 export class HintTokenExpired extends errors.InvalidRequest {}
 
 function checked(
@@ -134,7 +134,10 @@ function checked(
   return { iss, jti, exp, authTime: Math.min(now, ...times), ...({ sub, oid, tid } as Partial<Hint>) };
 }
 
-/** The account that is meant, if it may sign in here: by `oid`, or of those that share `sub` the one of the tenant, else the one it names. */
+/**
+ * Returns the account of a hint, if it may sign in here: by `oid`; or, of the accounts that share `sub`, the one of the tenant, else the one that the hint
+ * names.
+ */
 export async function accountOfHint(
   parts: OidcParts,
   client: Client,
@@ -151,7 +154,7 @@ export async function accountOfHint(
   return meant.find(({ person }) => person.user.id === named.person.user.id) ?? (meant.length === 1 ? meant[0] : undefined);
 }
 
-/** Makes the account the session's; false where it takes more than a token. */
+/** Makes the account the session's. Returns false if the token alone is not enough. */
 async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
   const session = sessionOf(ctx);
   const { prompts, params } = ctx.oidc;
@@ -162,14 +165,14 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   const isAnother = session.accountId !== undefined && (session.sub !== subOf(user) || session.act !== undefined);
   if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;
   if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
-  // What else the tenant asks is asked next.
+  // Other requirements of the tenant are checked next.
   if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
   const isCurrent = session.accountId === user.id && (await goesOn(parts, account, ofSession(session)));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
-  // The `sub` of a linked account opens the parent and its children.
+  // The `sub` of a linked account covers the parent and its children.
   startSignIn(session, { sub: subOf(user), idp, owner: credentialOwner(user) });
   session.resetIdentifier();
   return true;

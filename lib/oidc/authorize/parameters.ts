@@ -14,10 +14,10 @@ import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { type CodeRequest, hashedPlainChallenge } from '../clients/pkce.js';
 
-/** A name and a value; of a repeated name there are several. */
+/** A name and a value. A repeated name has several pairs. */
 export type Pair = readonly [name: string, value: string];
 
-/** Parameters that are understood here, or by the sign-in methods, or that are the protocol's although nobody here understands them. */
+/** Parameters that the service or sign-in methods know, and parameters of the protocol that nothing here uses. */
 const requestParameters = new Set(
   `acr_values authorization_details claims client_assertion client_assertion_type client_id client_secret code_challenge
   code_challenge_method dpop_jkt eid_call_initiator eid_user_visible_data eid_user_visible_data_format id_token_hint login_hint
@@ -41,7 +41,7 @@ export function noteFeatures(provider: object, { features = {} }: Configuration)
   unusedBy.set(provider, new Set(unused));
 }
 
-/** Names of a response, and those of secrets, which no URL may hold. @see RFC 9700 §4.5 */
+/** Names of response parameters, and of secrets, which no URL may hold. @see RFC 9700 §4.5 */
 const reservedNames = new Set(
   `access_token client_secret code error error_description error_uri expires_in id_token iss password refresh_token response scope
   session_state state token_type`.split(/\s+/),
@@ -83,8 +83,8 @@ function isWithinLimits(pairs: readonly Pair[]): boolean {
 }
 
 /**
- * Pairs as members of a response: a repeated name has the list of its values.
- * @param taken names that mean something where the response goes: a pair of such a name is left out.
+ * Returns pairs as members of a response. A repeated name has the list of its values.
+ * @param taken names with a meaning in the response: pairs of these names are left out.
  */
 export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): Record<string, string | readonly string[]> {
   const reserved = new Set(Array.from(taken, readings).flat());
@@ -97,13 +97,13 @@ export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): 
   return Object.fromEntries(Array.from(members, ([name, [value = '', ...more]]) => [name, more.length === 0 ? value : [value, ...more]]));
 }
 
-/** Whether some framework reads a name as one of `names`: they fold case and width, and cut or replace what is no part of a name to them. */
+/** Whether some framework reads a name as one of `names`: frameworks fold case and width, and cut or replace characters that they do not allow. */
 function isSpelling(name: string, names: ReadonlySet<string>): boolean {
   const text = folded(name);
   return isCutTo(text, names) || (text.includes('\0') && isCutTo(text.replaceAll('\0', '').trim(), names));
 }
 
-/** The name without case, width and control characters. A NUL stays, because some frameworks end a name at it. */
+/** Returns the name without case, width and control characters. A NUL stays, because some frameworks end a name at it. */
 const folded = (name: string): string =>
   normalForm(name, 'NFKC')
     // The dotless and the dotted i are letters of their own, until a framework compares names in upper case.
@@ -140,26 +140,28 @@ function isCutTo(given: string, names: ReadonlySet<string>): boolean {
 
 type Query = Record<string, string | string[] | undefined>;
 
-/** What we carry with an authorization request, through pushed requests and the pages, as one parameter of our own. */
+/** Values that the service carries with an authorization request, through pushed requests and the pages, in one parameter. */
 interface Carried {
-  /** Parameters that are not the protocol's, to be returned as they came; null when they are too many. */
+  /** Custom parameters, to be returned unchanged; null if there are too many. */
   readonly custom: readonly Pair[] | null;
-  /** The scope as it was asked for, before oidc-provider drops what it does not know. */
+  /** The requested scope, before oidc-provider drops unknown scopes. */
   readonly scope?: string;
-  /** The challenge came as `plain`. */
+  /** Set if the challenge was `plain`. */
   readonly plainPkce?: true;
 }
 
-/** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
+/** Parameter of the carried values. It cannot be set from outside: a parameter of this name in a request is a custom parameter. */
 export const carriedParameter = '__custom';
 
-/** Parameters that node:querystring reads; what comes after them is lost. */
+/** Maximum parameters that node:querystring reads. Further ones are lost. */
 const MAX_PARAMETERS = 1000;
 
-/** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
+/** Parameters for sign-in methods. oidc-provider stores them with the request without knowing them. */
 export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
-/** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. @param provider of whose features the parameters are */
+/**
+ * Sets aside values that oidc-provider would drop: custom parameters, and the requested scope. @param provider instance whose features define parameters
+ */
 export function carryParameters(route: string, query: Query, provider: object): Query {
   if (route !== 'authorization' && route !== 'pushed_authorization_request') return query;
   const unused = unusedBy.get(provider) ?? none;
@@ -169,12 +171,12 @@ export function carryParameters(route: string, query: Query, provider: object): 
   for (const name in query) {
     const value = query[name];
     count += Array.isArray(value) ? value.length : 1;
-    // A parameter without a value is absent. Custom parameters are returned as they came. @see RFC 6749 §3.1
+    // A parameter without a value is absent. Custom parameters are returned unchanged. @see RFC 6749 §3.1
     if (requestParameters.has(name) && !unused.has(name)) {
       if (value !== '') known[name] = value;
     } else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
   }
-  // Where the request was pushed, all of it is there. @see RFC 9126 §4, RFC 9101 §5
+  // A pushed request is complete. @see RFC 9126 §4, RFC 9101 §5
   const isElsewhere = route === 'authorization' ? isPushed(known.request_uri) : known.request !== undefined;
   const hashed = hashedPlainChallenge(known);
   Object.assign(known, hashed);
@@ -192,17 +194,18 @@ export function carryParameters(route: string, query: Query, provider: object): 
 
 const isPushed = (requestUri: Query[string]): boolean => typeof requestUri === 'string' && pushedIdOf(requestUri) !== undefined;
 
-/** That nothing came with a request. */
+/** Carried values of a request without any. */
 export const carriedNothing = JSON.stringify({ custom: [] } satisfies Carried);
 
 const challengeParameters = ['code_challenge', 'code_challenge_method'] as const;
 
 /**
- * What takes the place of the parameters that oidc-provider took from a request object: those beside it count where it has none.
- * @param claims the object's.
- * @param inside the object's parameters, and
- * @param beside those of the URL, each with what is carried with them.
- * @param provider of whose features the parameters are.
+ * Returns the parameters that replace those of the request. oidc-provider has read a request object, and parameters next to it count if the object lacks
+ * them.
+ * @param claims of the object.
+ * @param inside parameters of the object, and
+ * @param beside parameters of the URL, each with its carried values.
+ * @param provider instance whose features define parameters.
  * @see OpenID Connect Core §6.1
  */
 export function mergedParameters(
@@ -211,7 +214,7 @@ export function mergedParameters(
   beside: Readonly<Record<string, unknown>>,
   provider: object,
 ): Record<string, unknown> {
-  // A challenge of one side with the method of the other would be neither's.
+  // A challenge of one source with the method of the other would belong to neither.
   const hasChallenge = challengeParameters.some((name) => Object.hasOwn(claims, name));
   const challenge = hasChallenge ? Object.fromEntries(challengeParameters.map((name) => [name, inside[name]])) : {};
   const isMissing = (name: string): boolean => name !== 'request' && !Object.hasOwn(claims, name) && !Object.hasOwn(challenge, name);
@@ -222,7 +225,7 @@ export function mergedParameters(
   const carrying = (pairs: readonly Pair[] | null): Record<string, unknown> => ({
     ...Object.fromEntries(Object.entries(beside).filter(([name, value]) => value !== undefined && isMissing(name))),
     ...challenge,
-    // oidc-provider takes them out of the object, and nothing uses them.
+    // oidc-provider removes them from the object, and nothing uses them.
     display: undefined,
     claims_locales: undefined,
     [carriedParameter]: JSON.stringify({
@@ -238,11 +241,11 @@ export function mergedParameters(
 const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>
   JSON.parse(String(parameters[carriedParameter] ?? carriedNothing)) as Carried;
 
-/** A request asks several times, and most ask for the same. */
+/** A request reads the value several times, mostly the same. */
 let last: { readonly value: string; readonly carried: Carried } | undefined;
 
 export function carriedOf(ctx: KoaContextWithOIDC, { params, route }: KoaContextWithOIDC['oidc']): Carried | undefined {
-  // Elsewhere the query is as the caller wrote it.
+  // In other routes, the query is what the caller wrote.
   const value =
     params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);
   if (typeof value !== 'string') return undefined;
@@ -250,7 +253,7 @@ export function carriedOf(ctx: KoaContextWithOIDC, { params, route }: KoaContext
   return last.carried;
 }
 
-/** Returns what a code remembers of its request. */
+/** Returns members of a code about its request. */
 export function codeRequestOf(ctx: KoaContextWithOIDC): CodeRequest {
   const { entities } = ctx.oidc;
   const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };

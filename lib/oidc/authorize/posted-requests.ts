@@ -11,8 +11,8 @@ import { urlByReference } from './pushed-requests.js';
 const MAX_QUERY = 8 * 1024;
 
 /**
- * Authorization requests by POST: sent on as the same request by GET, with which cookies come along whoever's page it was posted from. All that is
- * wrong with it is found there.
+ * Answers an authorization request by POST with a redirect to the same request by GET, because browsers send cookies with it from any site. All checks run
+ * there.
  * @see OpenID Connect Core §3.1.2.1
  */
 export function createPostedRequests(

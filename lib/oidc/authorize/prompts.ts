@@ -19,19 +19,19 @@ import { promptBeforeChoice, requirementPrompt } from './requirement-prompts.js'
 
 const { Check, Prompt, base } = interactionPolicy;
 
-/** Parts by which a sign-in is judged. */
+/** Parts that check a sign-in. */
 interface Judge {
   readonly parts: OidcParts;
   readonly accounts: Accounts;
 }
 
-/** Creates the rules by which a user has to be asked something before a response can be sent. */
+/** Creates the rules that decide which page a user has to answer before a response can be sent. */
 export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const judge: Judge = { parts, accounts };
   const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
     settledOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
-  /** Whether linked accounts are to be chosen among, though nobody asks for a choice or for a new sign-in. */
+  /** Whether the user has to choose among linked accounts, although the request asks neither for a choice nor for a new sign-in. */
   const isChoiceNext = perRequest((ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     if (['none', 'login', 'select_account'].some((prompt) => ctx.oidc.promptPending(prompt))) return false;
     return onceThere(isCurrentOfTenant(judge, ctx), (isOf) =>
@@ -45,9 +45,9 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   for (const [index, requirement] of parts.offers.requirements().entries())
     policy.add(promptBeforeChoice(requirement, accounts, isChoiceNext), index);
   policy.add(createPrompt(parts), 0);
-  // After the account is settled, before anything is given in its name.
+  // Requirements come after the account is settled, and before anything is granted.
   for (const requirement of parts.offers.requirements()) policy.add(requirementPrompt(requirement, accounts), policy.length - 1);
-  // Whether a client needs consent is for its record to say, native or not.
+  // The client's record decides about consent, also for native clients.
   policy.get('consent')?.checks.remove('native_client_prompt');
   if (!parts.options.configure) removeIdleChecks(policy, parts.options.features);
   return policy;
@@ -64,14 +64,14 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
       return false;
     }),
   );
-  // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
+  // A session whose account is removed, disabled, or signed in before `notBefore` needs a new sign-in.
   login?.checks.add(
     new Check(SIGN_IN_ENDED, 'the account of the session cannot be used: sign the user in again', 'login_required', (ctx) => {
       const { oid, session } = settledOf(ctx);
       return Boolean(session?.accountId) && oid === undefined;
     }),
   );
-  // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
+  // oidc-provider compares `sub`, which linked accounts share. Tokens of linked accounts have `oid`, which identifies the account.
   login?.checks.remove('id_token_hint');
   login?.checks.add(
     new Check('id_token_hint', mismatches.hint, 'login_required', (ctx) =>
@@ -88,7 +88,7 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
       unless(isOfAllowedMethod(judge, ctx), () => signInAgain(ctx, mismatches.method)),
     ),
   );
-  // oidc-provider asks for a sign-in again, after each one, and does not see an `acr` in `claims` beside `acr_values`.
+  // oidc-provider would ask for a sign-in after each sign-in, and ignores an `acr` in `claims` if there are `acr_values`.
   for (const check of ['essential_acrs', 'essential_acr']) login?.checks.remove(check);
   login?.checks.add(new Check('essential_acr', mismatches.level, 'login_required', lacksEssentialLevel));
 }
@@ -104,7 +104,7 @@ function lacksEssentialLevel(ctx: KoaContextWithOIDC): boolean {
 
 type HasChoice = (ctx: KoaContextWithOIDC) => Promise<boolean>;
 
-/** The choice among linked accounts. */
+/** Prompt for the choice among linked accounts. */
 const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promise<readonly string[]>, hasChoice: HasChoice) =>
   new Prompt(
     { name: 'select_account', requestable: true },
@@ -123,7 +123,7 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
     ),
   );
 
-/** The creation of an account, where the tenant lets people register. */
+/** Prompt for the creation of an account, if the tenant allows registration. */
 const createPrompt = (parts: OidcParts) =>
   new Prompt(
     { name: 'create', requestable: true },
@@ -135,7 +135,7 @@ const createPrompt = (parts: OidcParts) =>
     ),
   );
 
-/** Removes the checks for what nobody can ask for, because each check costs every authorization some promises. With `configure` anything may be asked for. */
+/** Removes checks that no request can need, because each check costs every authorization some promises. With `configure`, a request may need any. */
 function removeIdleChecks(policy: Policy, features: OidcParts['options']['features']): void {
   const [login, consent] = [policy.get('login'), policy.get('consent')];
   consent?.checks.remove('rar_prompt');
@@ -155,14 +155,14 @@ function isOfTenant(ctx: KoaContextWithOIDC, { tenant }: Account): boolean {
   return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
 }
 
-/** Whether the account of the session may answer the request. True without an account, which other checks see. */
+/** Whether the account of the session may answer the request. True without an account, which other checks handle. */
 function isCurrentOfTenant({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
   const { oid, tids, session } = settledOf(ctx);
   if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
   return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
 }
 
-/** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
+/** Whether the sign-in used the method that the request names, and the tenant still allows it. */
 function isOfAllowedMethod({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
   const { oid, session, acr } = settledOf(ctx);
   if (oid === undefined) return true;
@@ -190,17 +190,19 @@ const mismatches = {
   tenant: 'the tenant of the signed-in account may not use the client: sign in with another account, or allow the tenant for the client',
 };
 
-/** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */
+/**
+ * Requests a sign-in. A user who has just signed in with the wrong account gets `login_required`, because asking again would loop. @throws LoginRequired
+ */
 function signInAgain(ctx: KoaContextWithOIDC, mismatch: string): true {
   if (ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
   return true;
 }
 
-/** Most requests fit: to find that out takes no promise. */
+/** Returns the negation of a check, without a promise for most requests, which pass it. */
 const unless = (fits: Awaitable<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
   fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
 
-/** Into one tenant, which has to be clear, and to let people. @throws AccessDenied */
+/** Checks that the request names one tenant, and that the tenant allows registration. @throws AccessDenied */
 async function checkRegistration(
   { directory, internalClients }: OidcParts,
   { oidc: { client } }: KoaContextWithOIDC,

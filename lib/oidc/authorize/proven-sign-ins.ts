@@ -1,4 +1,4 @@
-/** Sign-ins that were proven on pages of extensions, on their way to the interaction that takes them up: in the browser that they were proven in. */
+/** Sign-ins that were proven on pages of extensions. An interaction takes one up, in the browser in which it was proven. */
 
 import type { Context } from 'koa';
 import type { ProvenSignIn } from '../../contract/sign-in/sign-in-request.js';
@@ -6,7 +6,7 @@ import { present } from '../../present.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
 
-/** In a request of an extension: the reference of the sign-in. */
+/** Parameter of a request by an extension: the reference of the sign-in. */
 export const provenParameter = '__proven';
 
 interface Kept {
@@ -14,7 +14,7 @@ interface Kept {
   readonly signIn: ProvenSignIn;
 }
 
-/** What is stored of a sign-in that was taken up. */
+/** Stored record of a sign-in that was taken up. */
 interface Taken {
   readonly browser: string | undefined;
   readonly uid: string;

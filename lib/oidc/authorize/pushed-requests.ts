@@ -31,15 +31,15 @@ export const createPushedAnswer =
     ctx.body = { expires_in: lifetime, request_uri: requestUriOf(id) };
   };
 
-/** Seconds that a pushed request object is kept: until it expires, and at most as long as any pushed request. */
+/** Returns the seconds for which a pushed request object is stored: until it expires, and at most the lifetime of any pushed request. */
 function lifetimeOf(request: string, now: number): number {
   const { exp } = decodeJwt(request);
   return exp === undefined ? PUSHED_LIFETIME_SECONDS : Math.max(1, Math.min(Math.trunc(exp - now), PUSHED_LIFETIME_SECONDS));
 }
 
 /**
- * The URL of an authorization request that is kept here, by reference and once, as a request that its client pushed. Who checks that a client
- * pushed it itself must not be sent one.
+ * Returns the URL of an authorization request that is stored by reference, for one use, as if its client had pushed it. Do not use it for requests that
+ * only the client may push.
  * @see RFC 9126 §2.2
  */
 export async function urlByReference(

@@ -1,5 +1,5 @@
 /**
- * Authorization requests that a client signed. oidc-provider verifies signature, issuer, audience and expiry; here is what it leaves out.
+ * Signed authorization requests. oidc-provider verifies signature, issuer, audience and expiry. This file makes the other checks.
  * @see RFC 9101
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -13,13 +13,13 @@ import { carriedNothing, carriedParameter, carryParameters, mergedParameters } f
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Seconds that a request object may be valid for. */
+/** Maximum seconds for which a request object may be valid. */
 export const MAX_LIFETIME_SECONDS = 3600;
 
-/** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
+/** Media types of a request object. A JWT of another `typ` was made for another purpose. @see RFC 9101 §4, RFC 8725 §3.11 */
 export const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
 
-/** What is wrong with a request object, and what to do about it, at each endpoint that takes one. */
+/** Problems of request objects, and their remedies, for each endpoint that accepts them. */
 export const requestObjectFaults = {
   otherKind: 'typ of the request object names another kind of JWT: send oauth-authz-req+jwt',
   ofNoProfile: `the request object is signed with an algorithm that FAPI 2.0 forbids: sign it with ${ALGORITHMS_OF_PROFILE}`,
@@ -33,17 +33,17 @@ export const requestObjectFaults = {
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
-/** What says that RFC 9101 was meant, where OpenID Connect Core §6.1 could be too. */
+/** Type of a JWT for RFC 9101, as opposed to OpenID Connect Core §6.1. */
 export const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
 
-/** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
+/** @throws InvalidRequestObject for a request object without expiry, or one that was made for another purpose. */
 export const createRequestObjectCheck =
   ({ now }: Pick<OidcParts, 'now'>) =>
   (ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void =>
     checkRequestObject(ctx, claims, header, epochSeconds(now()));
 
 function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims, now: number): void {
-  // What was pushed as a form is kept as an unsigned one, and no client can bring that.
+  // A request that was pushed as a form is stored as an unsigned object. No client can send one.
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
   const { aud, sub, exp, nbf, iat } = claims;
   const typ = typeOf(header);
@@ -54,13 +54,13 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(ctx.oidc.issuer));
   const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
-  // Nothing beside it is in an error response either.
+  // An error response must not contain parameters from outside the object either.
   if (isAlone) params[carriedParameter] = carriedNothing;
   const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
   if (missing) throw invalid(requestObjectFaults.missing(missing));
-  // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
+  // Such an object could be, or be used as, a client assertion. @see RFC 9101 §10.8
   if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid(requestObjectFaults.subIsClient);
-  // oidc-provider goes by the node's own clock.
+  // oidc-provider compares with the node's own clock.
   if (isPast(exp, now)) throw invalid(requestObjectFaults.expired);
   if (isFromFuture(nbf, now)) throw invalid(requestObjectFaults.notYet);
   const from = [nbf, iat].find((each) => typeof each === 'number');
@@ -71,19 +71,19 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   afterRequestObject(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside, ctx.oidc.provider)));
 }
 
-/** The media type of a JWT, as {@link types} has it. @see RFC 7515 §4.1.9 */
+/** Returns the media type of a JWT, in the form of {@link types}. @see RFC 7515 §4.1.9 */
 export const typeOf = ({ typ }: Claims): unknown => (typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ);
 
 type Params = Record<string, unknown>;
 
-/** Whether nothing beside the request object counts, however it is typed. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
+/** Whether only the request object counts, whatever its type. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
 function countsAlone({ oidc }: KoaContextWithOIDC): boolean {
   const { route, entities, client } = oidc;
   if (route !== 'authorization' || entities.PushedAuthorizationRequest) return true;
   return client?.requireSignedRequestObject === true || oidc.isFapi('1.0 Final', '2.0') !== undefined;
 }
 
-/** The members of a request object as parameters are sent: what is no string as its JSON text, a list as one that is repeated. */
+/** Returns the members of a request object as parameters: a value that is not a string as JSON text, a list as a repeated parameter. */
 export function parametersIn(claims: Claims): Record<string, string | string[]> {
   const parameters = Object.entries(claims).filter(([name, value]) => value !== null && !registeredClaims.has(name));
   return Object.fromEntries(parameters.map(([name, value]) => [name, Array.isArray(value) ? value.map(textOf) : textOf(value)]));

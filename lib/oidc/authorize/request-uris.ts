@@ -1,4 +1,4 @@
-/** Request objects at a URL that the client registered, fetched and put in the place of the URL. */
+/** Request objects at a URL that the client registered. The service fetches the object, which replaces the URL. */
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -11,18 +11,18 @@ import { perRequest } from '../artifacts/per-request.js';
 import { findCaller, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 
-/** What is wrong with a request that has both parameters, and what to do about it. */
+/** Problem of a request with both parameters, and its remedy. */
 export const BOTH_REQUESTS = 'request and request_uri cannot be used together: send one of them';
 
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
 const LIMITS = { timeoutMs: 2000, maxBytes: 65_536, headers: { accept: mediaTypes.join(', ') } };
 
-/** Milliseconds that the content of a URL with a fragment is kept, and bytes in all. */
+/** Milliseconds for which the content of a URL with a fragment is cached, and maximum bytes of all. */
 const KEPT_MS = 10 * 60_000;
 const MAX_KEPT = 16 * 1024 * 1024;
 
-/** Metadata of a client, registered as any other. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
+/** Checks the metadata of a client. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
 export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
   const isRight =
     Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && canParseUrl(uri));
@@ -31,9 +31,9 @@ export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): v
 }
 
 export interface RequestUris {
-  /** Puts the request object that a registered URL has in the place of the URL. */
+  /** Replaces a registered URL by its request object. */
   resolve(ctx: Context): Promise<void>;
-  /** The request object that a URL of the client has; undefined where it is not registered, or cannot be read. */
+  /** Returns the request object at a URL of the client; undefined if the URL is not registered, or cannot be read. */
   fetch(client: Client, uri: string): Promise<string | undefined>;
   /** @throws InvalidRequest, InvalidRequestUri */
   check(ctx: KoaContextWithOIDC): void;
@@ -48,7 +48,10 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
     sizeCalculation: ({ text }) => text.length + 1,
   });
 
-  /** A fragment names the content: another content has another. Without one the URL may have an object for each who asks. */
+  /**
+   * Reads the object. A URL with a fragment is cached, because the fragment identifies the content. Without a fragment, the content may differ for each
+   * request.
+   */
   async function read(uri: string): Promise<string> {
     if (!uri.includes('#')) return documents.readAnew(uri);
     const known = kept.get(uri);
@@ -58,7 +61,7 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
     return text;
   }
 
-  /** Whoever asks does not learn why it cannot be read: it would tell them about the network. */
+  /** Returns the object. The caller does not learn why it cannot be read, because the reason would reveal the network. */
   async function readable({ id }: Client, uri: string): Promise<string | undefined> {
     try {
       return await read(uri);

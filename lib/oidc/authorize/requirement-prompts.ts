@@ -1,4 +1,4 @@
-/** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
+/** Requirements of extensions as prompts of oidc-provider, one after another, at every authorization request. */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
@@ -9,10 +9,10 @@ import { perRequest } from '../artifacts/per-request.js';
 
 const { Check, Prompt } = interactionPolicy;
 
-/** Names of the prompts; no prompt of a request can be one. */
+/** Prefix of the prompts' names. `prompt` of a request cannot contain it. */
 const PREFIX = 'requirement ';
 
-/** The requirement that a prompt is of. */
+/** Returns the requirement of a prompt. */
 export const requirementOf = (prompt: string): string | undefined => (prompt.startsWith(PREFIX) ? prompt.slice(PREFIX.length) : undefined);
 
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
@@ -22,12 +22,12 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
     const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
     return onceThere(loading, (account) => {
-      // The prompts before this one see to both.
+      // The prompts before this one handle both.
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
         if (found === 'refused')
           throw new errors.AccessDenied(`the requirement ${name} refuses this sign-in: ask the operator of the service what is missing`);
-        // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
+        // An impersonator accepts and proves nothing in the name of the user. A requirement that an impersonation passes returns `met`.
         if (found === 'open' && session.act)
           throw new errors.AccessDenied(
             `the requirement ${name} needs a step of the user, and this sign-in is an impersonation: end the impersonation first`,
@@ -39,7 +39,10 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
   return promptOf(requirement, isOpen);
 }
 
-/** The same before a choice among linked accounts: they are shown to a complete sign-in alone, so what is asked whatever the request comes first. */
+/**
+ * Returns the prompt before a choice among linked accounts. Only a complete sign-in sees them, so requirements that do not depend on the request come
+ * first.
+ */
 export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
   promptOf(requirement, (ctx) =>
     onceThere(isNext(ctx), (next) => {
@@ -58,7 +61,7 @@ const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC
     new Check(name, `${name} is required of the user: send the request without prompt=none`, error, isOpen),
   );
 
-/** Every requirement of a request is asked the same. */
+/** Returns the same value for every requirement of a request. */
 const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
   const { client, params, acr } = settledOf(ctx);
   const { scope } = params;
@@ -67,7 +70,7 @@ const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
     client && {
       client,
       scopes: typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [],
-      /** Few requirements look at them. */
+      /** Computed on use, because few requirements read it. */
       get parameters() {
         parameters ??= Object.fromEntries(Object.entries(params).filter(isText));
         return parameters;

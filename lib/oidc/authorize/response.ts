@@ -1,4 +1,4 @@
-/** The authorization response, and where it goes. oidc-provider's own renderers would make `1,2` of a parameter that is there twice. */
+/** The authorization response and its destination. oidc-provider's own renderers would join the values of a repeated parameter to `1,2`. */
 import { errors } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
 import { answerTo } from '../../http/error-answers.js';
@@ -14,21 +14,21 @@ import type { CompletedRequests } from './completed-requests.js';
 import { carriedOf, customMembers } from './parameters.js';
 import type { SignInRequests } from './sign-in-requests.js';
 
-/** Members of a response; one with a list is sent once for each of its values. */
+/** Members of a response. A member with a list is sent once for each value. */
 type Members = Readonly<Record<string, unknown>>;
 
 type Place = 'query' | 'fragment' | 'form_post';
 
 const places: ReadonlySet<string> = new Set<Place>(['query', 'fragment', 'form_post']);
 
-/** The place of a mode, or undefined for a mode of the host's own. @see JARM §2.3 */
+/** Returns the place of a response mode; undefined for a mode that the host added. @see JARM §2.3 */
 function placeOf(mode: string, responseType: unknown): Place | undefined {
   if (mode === 'jwt') return typeof responseType === 'string' && responseType.includes('token') ? 'fragment' : 'query';
   const place = mode.replace(/\.jwt$/, '');
   return places.has(place) ? (place as Place) : undefined;
 }
 
-/** The redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
+/** Returns the redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
 function withResponse(url: URL, place: 'query' | 'fragment', members: Members): string {
   const pairs = new URLSearchParams(place === 'query' ? url.search : '');
   for (const name of Object.keys(members)) pairs.delete(name);
@@ -37,7 +37,7 @@ function withResponse(url: URL, place: 'query' | 'fragment', members: Members): 
     else pairs.append(name, String(values));
   }
   const isBare = !/[?#]/.test(url.href);
-  // Most redirect URIs are bare, and to set a part of a URL parses it again.
+  // Most redirect URIs have neither, and setting a part of a URL parses it again.
   if (isBare) return `${url.href}${place === 'query' ? '?' : '#'}${pairs}`;
   url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
   return url.href;
@@ -45,13 +45,13 @@ function withResponse(url: URL, place: 'query' | 'fragment', members: Members): 
 
 const withoutScope = ({ scope: _scope, ...others }: Members): Members => others;
 
-/** A response as fields of a form. @see OAuth 2.0 Form Post Response Mode §2 */
+/** Returns a response as fields of a form. @see OAuth 2.0 Form Post Response Mode §2 */
 const formFields = (members: Members): Record<string, string | readonly string[]> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]));
 
 /**
- * Sends an authorization response: what was decided is stored first, so a lost race becomes an error response instead of a code that does
- * not work; then custom parameters join, and protocol parameters win.
+ * Sends an authorization response. Commits first, so that a lost race becomes an error response and not a code that does not work. Then adds custom
+ * parameters, which never replace those of the protocol.
  */
 export const createResponder =
   (
@@ -63,7 +63,7 @@ export const createResponder =
     const isError = 'error' in payload;
     const { oidc } = ctx;
     const { client, params, session } = oidc;
-    // What was checked when the sign-in began is not checked again by oidc-provider.
+    // oidc-provider does not repeat the checks that it made when the sign-in began.
     if (isError && oidc.route === 'resume' && !client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
     const unit = adapters.unitOf(ctx);
     try {
@@ -86,10 +86,10 @@ export const createResponder =
     const target = new URL(redirectUri);
     const custom = carriedOf(ctx, oidc)?.custom ?? [];
     const response = {
-      // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
+      // The granted scope. An error response has no scope (RFC 6749 §4.1.2.1).
       ...(isError || payload.scope === undefined ? withoutScope(payload) : payload),
       session_state: browserState.respond(ctx, target.origin, payload.error),
-      // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
+      // Leaves out names with a meaning at the destination: in a JWT, or in the redirect URI's own query.
       ...(custom.length > 0 ? customMembers(custom, isJwt ? registeredClaims : target.searchParams.keys()) : {}),
     };
     const place = placeOf(mode, params?.response_type);
@@ -98,7 +98,7 @@ export const createResponder =
     if (place !== 'form_post') {
       ctx.status = 303;
       ctx.set('Location', withResponse(target, place, members));
-      // Koa's own redirect reads the URL again, and repeats the code in the body, where a log may find it.
+      // Koa's own redirect parses the URL again, and repeats the code in the body, where a log may find it.
       ctx.body = '';
       return;
     }

@@ -1,4 +1,4 @@
-/** Authorization requests that this service makes for internal clients, and what they are answered with. */
+/** Authorization requests that the service makes for internal clients, and their answers. */
 
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -15,20 +15,20 @@ import { carryParameters } from './parameters.js';
 import { createProvenSignIns, provenParameter } from './proven-sign-ins.js';
 import { urlByReference } from './pushed-requests.js';
 
-/** What waits for the browser. The sign-in is that of its session by then. */
+/** An answer that waits for the browser. The sign-in is that of its session when the browser arrives. */
 interface Answer {
   readonly client: string;
   readonly state: string;
-  /** Where the browser is sent with it. */
+  /** URL to which the browser is redirected. */
   readonly at: string;
-  /** Of a sign-in. */
+  /** Members of a sign-in. */
   readonly oid?: string;
   readonly error?: string;
   readonly description?: string;
 }
 
 export interface SignInRequests {
-  /** Answers a request of an internal client; undefined for any other client's. */
+  /** Answers a request of an internal client. Returns undefined for other clients. */
   answer(
     ctx: KoaContextWithOIDC,
     client: Client,
@@ -93,7 +93,7 @@ export function createSignInRequests(
       if (!answer || answer.at !== options.issuer + ctx.path) return undefined;
       const { client, state, oid, error = 'access_denied', description } = answer;
       if (oid === undefined) return { client, state, error, ...present({ description }) };
-      // Another browser that got the URL has another session; one that was signed out on the way has none.
+      // Another browser that got the URL has another session, and one that was signed out in between has none.
       const here = await signedIn(ctx, client);
       return here?.oid === oid ? { client, state, signedIn: here } : { client, state, error: 'login_required' };
     },

@@ -11,14 +11,14 @@ import type { OidcParts } from '../context.js';
 import { changeSession, isSameSignIn } from '../sessions/sessions.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
 
-/** The accounts of a browser, as the account chooser has them. */
+/** Accounts of a browser, for the account chooser. */
 export function createAccountChoice(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
   const { directory, artifacts } = parts;
   const remembered = createRememberedAccounts(parts);
   const sessionOf = (ctx: Context) => provider().Session.get(ctx) as Promise<OurSession>;
-  /** Those of the sign-in that this request may be answered with, as they were when it came. */
+  /** Returns the accounts of the sign-in that may answer the request, as of the time when it arrived. */
   const offeredBy = ({ prompt }: ProviderInteraction): readonly string[] => (prompt.details.oids as string[] | undefined) ?? [];
-  /** The accounts that the sign-in of a browser may be shown and go on as: until it is complete, its own alone. */
+  /** Returns the accounts that the sign-in of a browser may see and select. Until the sign-in is complete, only its own. */
   async function open(session: OurSession, { client }: Pick<Interaction, 'client'>): Promise<readonly Account[]> {
     const reachable = await reachableAccounts(parts, session);
     const current = reachable.find((account) => idOf(account) === session.accountId);
@@ -30,7 +30,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
     forget: remembered.remove,
     remembered: remembered.read,
 
-    /** Those of the sign-in whose tenants' users may sign in here. */
+    /** Returns the accounts of the sign-in in tenants whose users may sign in here. */
     own: async (ctx: Context, interaction: Interaction): Promise<readonly Account[]> =>
       (await open(await sessionOf(ctx), interaction)).filter(({ tenant }) => interaction.tids?.includes(tenant.id) ?? true),
 
@@ -39,7 +39,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       const reachable = await open(await sessionOf(ctx), interaction);
       const ids = new Set(reachable.map(idOf));
       const offered = offeredBy(details);
-      // An account that the request itself names is not looked for among those.
+      // An account that the request itself names is not searched among the remembered ones.
       const before = details.prompt.reasons.includes('select_account_prompt') ? remembered.read(ctx) : [];
       const others = await Promise.all(before.map((oid) => (ids.has(oid) ? undefined : directory.accounts.findByOid(oid))));
       return [

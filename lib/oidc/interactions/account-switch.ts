@@ -1,6 +1,6 @@
 /**
- * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
- * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
+ * Switch to another account in a signed-in browser. An account of the same person takes over the session, and nothing ends. The account of another person
+ * is a full logout first: until the sign-in is complete, and the session has a new secret, the session belongs to nobody.
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -14,7 +14,7 @@ import type { OidcParts } from '../context.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
 import { changeSession, endWithAside, isSameSignIn } from '../sessions/sessions.js';
 
-/** What the session keeps of the new sign-in. */
+/** Members of the new sign-in for the session. */
 interface Begun {
   readonly loginTs: number;
   readonly owner: string;
@@ -23,7 +23,7 @@ interface Begun {
   readonly heldTo: string | undefined;
 }
 
-/** @param find the sign-in of this browser, which the other account is for */
+/** @param find returns the sign-in of this browser that the other account is for */
 export function createAccountSwitch(
   parts: OidcParts,
   provider: () => Provider,

@@ -1,4 +1,4 @@
-/** The interaction of the browser that asks, as the pages see it. Its path and its cookie can be set by others, its secret cannot. */
+/** The interaction of the request's browser, for its pages. Others can set its path and its cookie, but not its secret. */
 
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -24,7 +24,7 @@ const askedParameter = 'cookies';
 
 type FoundInteraction = ProviderInteraction & Required<BoundInteraction>;
 
-/** Parts that interactions are found by. */
+/** Parts that look interactions up. */
 interface Current {
   readonly parts: OidcParts;
   readonly provider: () => Provider;
@@ -36,7 +36,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
   return { find: (ctx: Context) => find(current, ctx), load: (ctx: Context) => load(current, ctx) };
 }
 
-/** Loads the interaction, or answers in its place if it is over, or another browser's. */
+/** Loads the interaction. Answers the request itself if the interaction is over or belongs to another browser. */
 async function load(current: Current, ctx: Context): Promise<Interaction | undefined> {
   const { parts, provider, restart } = current;
   const { claims, internalClients } = parts;
@@ -76,7 +76,7 @@ async function load(current: Current, ctx: Context): Promise<Interaction | undef
   };
 }
 
-/** Returns the interaction, if it is of the browser that asks. */
+/** Returns the interaction, if it belongs to the browser of the request. */
 async function find({ parts, provider }: Current, ctx: Context): Promise<FoundInteraction | undefined> {
   if (!isInteractionUid(ctx.params?.uid)) return undefined;
   try {
@@ -149,13 +149,13 @@ function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<In
   return idp === undefined ? {} : { idp };
 }
 
-/** What the pages show for a prompt of oidc-provider. */
+/** Returns the page for a prompt of oidc-provider. */
 function promptOf(name: string): Pick<Interaction, 'prompt' | 'requirement'> {
   const requirement = requirementOf(name);
   return requirement === undefined ? { prompt: name as Interaction['prompt'] } : { prompt: 'requirement', requirement };
 }
 
-/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
+/** Returns the scopes on the page. A claim that is requested by name is shown as the scope that would grant it, which has a description. */
 function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
   return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
 }

@@ -1,8 +1,8 @@
 /**
- * Interactions: the steps of a sign-in that wait for a person, as the pages see them.
+ * Interactions: the steps of a sign-in that wait for a person, for the pages.
  *
- * A step belongs to the browser that began it (`current-interaction`). Here are the ways to sign in, the choice among the accounts of a browser, and how a
- * sign-in that ran out or came from another browser begins anew.
+ * A step belongs to the browser that began it (`current-interaction`). Neighbours hold the sign-in methods, the choice among the accounts of a browser, and
+ * the restart of a sign-in that expired or came from another browser.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
@@ -46,7 +46,7 @@ interface Steps {
   readonly switchAccount: ReturnType<typeof createAccountSwitch>;
 }
 
-/** Sign-in steps, as the pages see them. */
+/** Steps of a sign-in, for the pages. */
 export function createInteractions(
   parts: OidcParts,
   provider: () => Provider,
@@ -177,7 +177,7 @@ async function takeProven(steps: Steps, ctx: Context, interaction: Interaction):
   if (reference === undefined) return undefined;
   const signIn = await proven.take(ctx, reference, interaction.uid);
   if (signIn) return completeSignIn(steps, ctx, interaction, signIn);
-  // The browser lost the answer of the page that took the sign-in up, and came again.
+  // The browser lost the answer of the page that took up the sign-in, and sent the request again.
   const uid = await proven.takenBy(ctx, reference);
   const onward = uid === undefined ? undefined : ((await restart.resumeOf(ctx, uid)) ?? (await restart.afterSignIn(ctx, uid)));
   return typeof onward === 'string' ? onward : undefined;
@@ -189,7 +189,7 @@ async function select(steps: Steps, ctx: Context, interaction: Interaction, oid:
   const before = details?.session?.accountId;
   const account = details && (await choice.select(ctx, details, interaction, oid));
   if (!account) return undefined;
-  // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's, with what was proven in it.
+  // The user signed in a moment ago, and is linked to the requested account: the sign-in becomes this account's, with its proofs.
   const { login, proofs } = (details.lastSubmission ?? {}) as { login?: object; proofs?: LaterProofs };
   return finish(steps, ctx, {
     ...chosen(interaction.prompt),
@@ -207,7 +207,7 @@ async function strengthen(
   const { parts, provider, find } = steps;
   const details = await find(ctx);
   const { accountId, loginTs, act } = (await provider().Session.get(ctx)) as OurSession;
-  // Nobody proves anything in the name of somebody else.
+  // An impersonator proves nothing in the name of the user.
   if (!details || accountId === undefined || accountId !== oid || act) return undefined;
   const { proofs } = (details.lastSubmission ?? {}) as { readonly proofs?: LaterProofs };
   const before = proofs?.oid === oid && proofs.loginTs === loginTs ? proofs.provenAt : {};
@@ -223,10 +223,10 @@ async function allow(steps: Steps, ctx: Context, interaction: Interaction): Prom
   const { oid, client, parameters } = interaction;
   const session = (await provider().Session.get(ctx)) as OurSession;
   const { accountId, act } = session;
-  // Nobody allows anything in the name of somebody else: neither who acts, nor who is not signed in here as that user by now.
+  // Only the user may consent: neither an impersonator, nor a person who is no longer signed in as the user.
   if (act || accountId === undefined || accountId !== oid) return abort(steps, ctx, interaction);
   const account = await directory.accounts.findByOid(accountId);
-  // A requirement opened since the page was shown. The person meets it first, and then answers this page again.
+  // A requirement opened after the page was shown. The person completes it first, and then answers this page again.
   if (!account || !(await isComplete(account, ofSession(session), client))) return finish(steps, ctx, {});
   const vouchedBy = await directory.means.ofSignIn({ ...ofSession(session), idp: session.idp ?? 'local' }, account);
   await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims), vouchedBy);

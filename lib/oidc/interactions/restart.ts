@@ -10,19 +10,19 @@ import type { BoundInteraction } from '../upstream/interaction.js';
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** An authorization request, and the browser that it was begun in. */
+/** An authorization request, and the browser in which it began. */
 interface Begun {
   readonly parameters: Parameters;
   readonly browser?: string | undefined;
 }
 
-/** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
+/** Milliseconds in which an expired sign-in can be restarted from its own page: a day. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Seconds that the sign-in of a completed request may be old when the request is restarted, whatever its `max_age`. */
+/** Maximum age of the sign-in, in seconds, when a completed request is restarted, whatever its `max_age`. */
 const COMPLETED_SECONDS = 120;
 
-/** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
+/** Parameter of a restarted request, so that a browser without cookies is not redirected in circles. */
 export const restartedParameter = '__restarted';
 
 /**
@@ -53,12 +53,12 @@ export class Restart {
     this.#cookie.write(ctx, uid, this.#pathOf(uid), { ...begun, parameters: lasting });
   }
 
-  /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
+  /** Whether the sign-in began in this browser, within a day. Other browsers learn nothing of it. */
   wasHere(ctx: Context, uid: string): boolean {
     return this.#begunHere(ctx, uid) !== undefined;
   }
 
-  /** Where the browser begins anew, and for which client; undefined when it cannot. */
+  /** Returns the URL that restarts the sign-in, and its client; undefined if it cannot be restarted. */
   async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
     const begun = await this.#requestOf(ctx, uid);
     if (!begun || !(await this.#mayBegin(ctx, begun))) return undefined;
@@ -111,7 +111,7 @@ export class Restart {
     return this.#begin(ctx, { parameters: parametersOf(found), browser: (found as BoundInteraction).browser });
   }
 
-  /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
+  /** Returns the URL for the request of a sign-in that waits in another browser; undefined if the request was restarted before. */
   async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
     const begun = await this.#waiting(uid);
     return begun && begun.parameters[restartedParameter] === undefined ? this.#begin(ctx, begun) : undefined;
@@ -137,10 +137,10 @@ export class Restart {
     return isForAnyone || this.#browsers.isBoundHere(ctx, begun);
   }
 
-  /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
+  /** Returns the URL of the same request, by reference, with the lifetime of a pushed one. @see RFC 9126 §2.2 */
   async #begin(ctx: Context, begun: Begun, prompt?: string, acrValues?: string): Promise<string | undefined> {
     if (!(await this.#mayBegin(ctx, begun))) return undefined;
-    // Good once, and for minutes.
+    // These can be used once, and are valid for minutes.
     const { login_hint_token: _, sso_token: __, prompt: asked, ...lasting } = begun.parameters;
     const next = prompt === undefined ? asked : withPrompt(asked, prompt);
     return urlByReference(this.#provider(), this.#options, String(lasting.client_id), {
@@ -162,7 +162,7 @@ const withSignIn = (parameters: Parameters): Parameters =>
     ? parameters
     : { ...parameters, max_age: String(Math.max(Number(parameters.max_age), COMPLETED_SECONDS)) };
 
-/** What asks for a sign-in gives way, but not to the choice of an account. What asks for anything else stays. */
+/** Returns `prompt` without the part that asks for a sign-in, unless it asks for the choice of an account. Other parts stay. */
 function withPrompt(asked: string | undefined, prompt: string): string {
   const lasting = prompt === 'select_account' ? ['consent', 'login'] : ['consent'];
   return [...(prompt === 'resume' ? [] : [prompt]), ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');

@@ -6,7 +6,7 @@ import type { OidcParts } from '../context.js';
 import { createLastSignOut } from '../sessions/cookies.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 
-/** A sign-in as the pages leave it behind. */
+/** A sign-in, as the pages recorded it. */
 interface Login {
   readonly accountId: string;
   readonly ts: number;
@@ -25,7 +25,7 @@ export function createResumeCheck({ browsers, directory, options }: Pick<OidcPar
     if (interaction.uid !== (ctx as unknown as Context).params.uid || !browsers.isBoundHere(ctx, interaction)) return false;
     const { login } = (interaction.result ?? {}) as { readonly login?: Login };
     const session = sessionOf(ctx);
-    // Nothing is to be proven: there is no sign-in, or the session has it already, and what voids it ends the session.
+    // Nothing has to be proven: there is no sign-in, or the session has it already, and a revocation ends the session.
     if (!login || (session.accountId === login.accountId && session.loginTs === login.ts)) return true;
     // The user signed out in this browser before the session got the sign-in.
     if (login.after !== lastSignOut.of(ctx as unknown as Context)) return false;

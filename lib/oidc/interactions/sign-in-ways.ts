@@ -5,13 +5,13 @@ import { present } from '../../present.js';
 import type { OidcParts } from '../context.js';
 
 interface Ways extends Pick<Interactions, 'ways' | 'idpOf' | 'begin'> {
-  /** With the name of the method where neither it nor its `idp` says it. */
+  /** Returns the sign-in with the name of its method, if neither the method nor its `idp` names it. */
   named(signIn: SignIn): Promise<SignIn>;
 }
 
-/** How people may sign in in an interaction, and what begins it. */
+/** Methods by which people may sign in in an interaction, and their first steps. */
 export function createSignInWays({ offers, directory }: OidcParts): Ways {
-  /** What the tenant allows, where it is clear which one it is. */
+  /** Returns the methods that the tenant allows, if there is only one tenant. */
   async function allowedBy({ tids }: Interaction): Promise<readonly string[] | undefined> {
     const [only, ...others] = tids ?? [];
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;

@@ -1,8 +1,8 @@
 /**
- * Requests that clients send by themselves, without a browser.
+ * Requests that clients send without a browser.
  *
- * This file hands them to the extension that answers the endpoint, once client, parameters and request object were found good. `client-request-objects`
- * reads what a client signed.
+ * This file passes them to the extension that answers the endpoint, after client, parameters and request object were checked. `client-request-objects`
+ * reads signed requests.
  */
 import { errors } from 'oidc-provider';
 import { parseAcrValues } from '../../../acr-values.js';
@@ -65,7 +65,7 @@ export function createClientEndpoint(
     const { scope, acr_values: acrValues } = parameters;
     checkLengths(parameters);
     if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record, scopes.known(request.ctx));
-    // Whether somebody may act as another here is for the endpoint to say.
+    // The endpoint decides about impersonation itself.
     if (parseAcrValues(acrValues).impersonate === false) await checkAuthenticationRequirements(acrValues, parts.offers);
     return answer(requestOf(request, parameters));
   }

@@ -1,4 +1,4 @@
-/** Requests that a client signed and sends by itself, without a browser. @see CIBA Core §7.1.1 */
+/** Signed requests that a client sends without a browser. @see CIBA Core §7.1.1 */
 import { decodeProtectedHeader } from 'jose';
 import { type Client, errors } from 'oidc-provider';
 import { epochSeconds } from '../../../times/epoch-seconds.js';
@@ -13,18 +13,18 @@ import { BOTH_REQUESTS, type RequestUris } from '../request-uris.js';
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** oidc-provider's name for the registered `backchannel_authentication_request_signing_alg`. */
+/** Returns the registered `backchannel_authentication_request_signing_alg`, under oidc-provider's name. */
 const signingAlgOf = (client: Client): unknown =>
   (client as { backchannelAuthenticationRequestSigningAlg?: unknown }).backchannelAuthenticationRequestSigningAlg;
 
 const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
 
-/** Every refusal is `invalid_request`. @see CIBA Core §13 */
+/** Returns a refusal, which is always `invalid_request`. @see CIBA Core §13 */
 const invalid = (description: string): Error => new errors.InvalidRequest(description);
 
 /**
- * The parameters of a request: those of its request object, and those beside it where the object has none. With an explicit type, and for clients that must
- * sign, the object alone counts.
+ * Returns the parameters of a request: those of its request object, and plain ones that the object lacks. Only the object counts if it has an explicit
+ * type, or if the client must sign.
  */
 export function createClientRequestObjects({ artifacts, options, now, isFapi2 }: OidcParts, requestUris: RequestUris) {
   async function verified({ client, record }: AuthenticatedRequest, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
@@ -62,7 +62,7 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     if (missing) throw invalid(requestObjectFaults.missing(missing));
     if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId))
       throw invalid('iss or client_id of the request object names another client: send the client_id');
-    // It would pass for a client assertion. @see RFC 9101 §10.8
+    // Such an object could be used as a client assertion. @see RFC 9101 §10.8
     if (claims.sub === client.clientId) throw invalid(requestObjectFaults.subIsClient);
     if (!isMeantFor([options.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(options.issuer));
     if (![exp, iat, nbf].every((time) => typeof time === 'number'))
@@ -98,7 +98,7 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
   };
 }
 
-/** Those that are named and not empty. @throws InvalidRequest for one that is there twice */
+/** Returns named parameters with a value. @throws InvalidRequest for a repeated parameter */
 function textsIn(given: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): Parameters {
   const found = Object.entries(given).filter(([name, value]) => names.has(name) && value !== undefined && value !== '');
   const repeated = found.find(([, value]) => typeof value !== 'string');
