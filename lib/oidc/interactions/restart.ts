@@ -26,11 +26,11 @@ const COMPLETED_SECONDS = 120;
 export const restartedParameter = '__restarted';
 
 /**
- * Begins the request of a sign-in anew. A live one is in the store. Of one that ran out the request stays with the browser it came from, encrypted
- * and bound to the sign-in's own path, so an abandoned one costs the service nothing.
+ * Restarts the request of a sign-in. The request of a pending sign-in is in the store. The request of an expired one is in the browser it came from,
+ * encrypted and bound to the sign-in's own path, so that an abandoned sign-in costs the service nothing.
  *
- * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
- * sign its requests there is no such link: there it takes the browser that the client sent here.
+ * The result is a link to the authorization endpoint, which anyone can send, so any browser may follow it. A client that has to push or sign its requests
+ * has no such link. Its sign-in restarts only in the browser that the client sent here.
  */
 export class Restart {
   readonly #options: OidcParts['options'];

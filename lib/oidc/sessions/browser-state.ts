@@ -1,6 +1,6 @@
 /**
- * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
- * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
+ * State of a browser for the frame of the check-session endpoint: a cookie that scripts of this origin may read. It differs for each sign-in and has no
+ * other use. @see OpenID Connect Session Management 1.0 §3
  */
 import { createHmac, hash } from 'node:crypto';
 import type { Account, KoaContextWithOIDC } from 'oidc-provider';
@@ -14,7 +14,7 @@ import { sessionTtl } from './sessions.js';
 
 export const browserStateCookie = (options: CookieNaming): string => cookieName('browser-state', options);
 
-/** Errors that are found once it is known who is signed in. */
+/** Errors that are found after the service knows the signed-in user. */
 const aboutTheSession = new Set([
   'login_required',
   'interaction_required',
@@ -23,12 +23,12 @@ const aboutTheSession = new Set([
   'access_denied',
 ]);
 
-/** Sign-ins whose cookies are remembered; about 200 bytes each. */
+/** Maximum sign-ins whose cookies are in memory; about 200 bytes each. */
 const MAX_REMEMBERED = 10_000;
-/** The share of its life after which a cookie is prolonged, and which it gets on top so that it outlives the session meanwhile. */
+/** Share of its life after which a cookie is prolonged, and by which it is longer than the session, so that it outlives the session in between. */
 const SLACK = 1 / 20;
 
-/** A sign-in's cookie, and until when this process need not prolong it, in milliseconds since the epoch. */
+/** Cookie of a sign-in, and the time until which this process need not prolong it, in milliseconds since the epoch. */
 interface Remembered {
   readonly value: string;
   freshUntil: number;
@@ -37,7 +37,7 @@ interface Remembered {
 export function createBrowserState({ options, sealer, now }: Pick<OidcDependencies, 'options' | 'sealer' | 'now'>): BrowserState {
   const [key] = sealer.derive('browser state');
   const name = browserStateCookie(options);
-  // Applications of other sites embed the frame.
+  // Applications on other sites embed the frame.
   const sameSite = options.secure ? 'none' : 'lax';
   const attributes = { httpOnly: false, signed: false, overwrite: true, secure: options.secure, sameSite } as const;
 
@@ -53,7 +53,7 @@ export function createBrowserState({ options, sealer, now }: Pick<OidcDependenci
     return cookie;
   };
 
-  /** What the cookie has to be after this response; undefined when this request does not know, null for none. */
+  /** Returns the cookie after this response; undefined if this request does not know it, null for none. */
   const cookieNow = (
     ctx: KoaContextWithOIDC,
     account: Account | undefined,
@@ -61,7 +61,7 @@ export function createBrowserState({ options, sealer, now }: Pick<OidcDependenci
     error: unknown,
   ): Remembered | null | undefined => {
     if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
-    // A browser that keeps the session's cookie back in a frame is not signed out.
+    // A browser that does not send the session's cookie from a frame is not signed out.
     if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
     const { uid, accountId, loginTs, signIn } = session;
     return accountId && account ? cookieOf(JSON.stringify([uid, accountId, loginTs, signIn])) : null;

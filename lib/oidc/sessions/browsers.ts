@@ -1,15 +1,15 @@
 /**
- * The browser that a sign-in belongs to. A sibling subdomain can set cookies for any path of this origin, but none whose name begins with
- * `__Host-`: a secret in such a cookie tells browsers apart, and records keep its hash. @see RFC 6265bis §4.1.3.2, §8.6
+ * The browser of a sign-in. A sibling subdomain can set cookies for any path of this origin, but no cookie whose name begins with `__Host-`. A secret in
+ * such a cookie distinguishes browsers, and records store its hash. @see RFC 6265bis §4.1.3.2, §8.6
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Browsers } from '../context.js';
 import { type CookieNaming, cookieName, pathCookieName } from './cookies.js';
 
-/** 400 days, the longest that browsers keep a cookie. @see RFC 6265bis §5.5 */
+/** Seconds for which browsers keep a cookie at most: 400 days. @see RFC 6265bis §5.5 */
 const KEPT_SECONDS = 400 * 24 * 60 * 60;
 
-/** 32 bytes. */
+/** Form of the secret: 32 bytes. */
 const secretPattern = /^[\w-]{43}$/;
 
 const hashOf = (secret: string): string => hash('sha256', secret, 'base64url');
@@ -20,12 +20,12 @@ export function createBrowsers(options: CookieNaming): Browsers {
 
   const ours = [cookieName('', { ...options, mountPath: '' }), pathCookieName('', options)];
 
-  /** Browsers of answers that are under way. */
+  /** Browsers of responses that are not sent yet. */
   const begun = new WeakMap<object, string>();
 
   const browserOf: Browsers['browserOf'] = ({ headers }) => {
     const [secret = '', ...others] = valuesOf(headers.cookie ?? '', name);
-    // Of two, one is not the browser's own; which one cannot be told.
+    // Of two cookies, one is from another origin, and the service cannot tell which.
     return others.length === 0 && secretPattern.test(secret) ? hashOf(secret) : undefined;
   };
   return {
@@ -44,7 +44,7 @@ export function createBrowsers(options: CookieNaming): Browsers {
   };
 }
 
-/** All values that a `Cookie` header has under a name. */
+/** Returns all values of a name in a `Cookie` header. */
 const valuesOf = (header: string, name: string): readonly string[] =>
   header.split(';').flatMap((pair) => {
     const at = pair.indexOf('=');

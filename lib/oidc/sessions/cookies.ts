@@ -5,52 +5,52 @@ import type { ResolvedOptions } from '../../options/defaults.js';
 import { createBounded } from '../../store/caches/bounded.js';
 import type { OidcParts } from '../context.js';
 
-/** The options that name cookies. */
+/** Options that determine the names of cookies. */
 export type CookieNaming = Pick<ResolvedOptions, 'secure' | 'mountPath' | 'cookies'>;
 
 /**
- * The name of a cookie that is sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs
- * another name. Browsers send cookies to every port of a host, so another service on the host needs another `cookies.prefix`. @see RFC 6265bis §4.1.3, §8.5
+ * Returns the name of a cookie for the whole origin, as `__Host-` requires. An identity provider under another path of the origin needs another name.
+ * Browsers send cookies to every port of a host, so another service on the host needs another `cookies.prefix`. @see RFC 6265bis §4.1.3, §8.5
  */
 export function cookieName(name: string, { secure, mountPath, cookies }: CookieNaming): string {
   const full = `${secure ? '__Host-' : ''}${cookies.prefix}idp.${name}`;
   return mountPath === '' ? full : `${full}.${Buffer.from(mountPath).toString('base64url')}`;
 }
 
-/** The name of a cookie that is sent to paths below the issuer's alone. @see RFC 6265bis §4.1.3 */
+/** Returns the name of a cookie that is sent only to paths below the issuer's. @see RFC 6265bis §4.1.3 */
 export const pathCookieName = (name: string, { secure, cookies }: Pick<CookieNaming, 'secure' | 'cookies'>): string =>
   `${secure ? '__Secure-' : ''}${cookies.prefix}idp.${name}`;
 
-/** Sets the cookie of a session outside of a request to oidc-provider; null takes it away. @param exp seconds since the epoch */
+/** Sets the cookie of a session outside a request to oidc-provider. Null removes it. @param exp seconds since the epoch */
 export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>, provider: () => Provider) {
   const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
   return (ctx: Pick<Context, 'cookies'>, value: string | null, exp?: number): void =>
     void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
 }
 
-/** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
+/** Cookie of browsers with a recent impersonation. It proves nothing. Without it, pages do not look for an impersonation. */
 export function createImpersonationHint(options: CookieNaming) {
   const name = cookieName('impersonation', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
   return {
     isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,
-    /** @param expires absent: until the browser is closed. */
+    /** @param expires @default until the browser is closed */
     set: (ctx: Context, expires?: Date): void => void ctx.cookies.set(name, '1', { ...attributes, ...(expires ? { expires } : {}) }),
     clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
   };
 }
 
-/** Least milliseconds that a browser remembers its last sign-out. The service remembers lost answers for less time. */
+/** Minimum milliseconds for which a browser remembers its last sign-out. The service remembers lost answers for less time. */
 const SIGN_OUT_KEPT_MS = 120_000;
 
 /**
- * A cookie that names the last sign-out of a browser. The sign-out ends sign-ins that the session has not got yet, and the lost answers of earlier sign-ins are
- * not repeated. The name is random, because the clocks of two nodes differ.
+ * Cookie that names the last sign-out of a browser. The sign-out ends sign-ins that the session has not got yet, and prevents that lost answers of earlier
+ * sign-ins are repeated. The name is random, because the clocks of two nodes differ.
  */
 export function createLastSignOut(options: CookieNaming & Pick<ResolvedOptions, 'lifetimes'>) {
   const name = cookieName('signed-out', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
-  // A sign-in that no session has got yet waits as long as its interaction.
+  // A sign-in that no session has yet waits as long as its interaction.
   const maxAge = Math.max(SIGN_OUT_KEPT_MS, 2000 * options.lifetimes.interaction);
   return {
     of: (ctx: Pick<Context, 'cookies'>): string | undefined => ctx.cookies.get(name, { signed: false })?.slice(0, SIGN_OUT_LENGTH),
@@ -59,21 +59,21 @@ export function createLastSignOut(options: CookieNaming & Pick<ResolvedOptions, 
   };
 }
 
-/** The length of the name of a sign-out, in bytes and in base64url. */
+/** Length of the name of a sign-out, in bytes and in base64url. */
 const [SIGN_OUT_BYTES, SIGN_OUT_LENGTH] = [12, 16];
 
-/** Cookies whose signatures are remembered; about 200 bytes each. */
+/** Maximum cookies whose signatures are in memory; about 200 bytes each. */
 const MAX_REMEMBERED = 1000;
 
 export interface CookieKeys {
-  /** By the newest key. */
+  /** Signs with the newest key. */
   sign(data: string): string;
-  /** Which key signed it, the newest first; -1 if none did. */
+  /** Returns the index of the key that signed it, newest first; -1 if none did. */
   index(data: string, signature: string): number;
   verify(data: string, signature: string): boolean;
 }
 
-/** @param secrets the newest first. */
+/** @param secrets newest first. */
 export function createCookieKeys(secrets: readonly string[]): CookieKeys {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
   const remembered = createBounded<readonly string[]>({ max: MAX_REMEMBERED });
@@ -96,13 +96,13 @@ export function createCookieKeys(secrets: readonly string[]): CookieKeys {
 const isEqual = (expected: string, given: string): boolean =>
   expected.length === given.length && timingSafeEqual(Buffer.from(expected, 'latin1'), Buffer.from(given, 'latin1'));
 
-/** Browsers keep 4096 bytes of a cookie, its name and attributes included. */
+/** Maximum characters of a value. Browsers keep 4096 bytes of a cookie, with its name and attributes. */
 const MAX_LENGTH = 3800;
 
-/** A cookie that only this service can read, and that holds for the record it was sealed for alone. */
+/** A cookie that only this service can read, and that is valid only for the record for which it was encrypted. */
 export interface SealedCookie<T> {
   read(ctx: Context, record: string): T | undefined;
-  /** Sets nothing when the value is longer than browsers keep; undefined takes the cookie away. */
+  /** Sets the cookie, unless the value is longer than browsers keep. Undefined removes it. */
   write(ctx: Context, record: string, path: string, value: T | undefined): void;
 }
 

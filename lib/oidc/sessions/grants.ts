@@ -12,8 +12,8 @@ import { settledOf } from '../accounts/settled-request.js';
 import type { OidcParts } from '../context.js';
 
 /**
- * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds
- * for life; another sign-in, or scopes it lacks, make another.
+ * Returns the grant of this browser's sign-in for the client. A grant never changes: its statements about the sign-in, and its scopes, stay for its whole
+ * life. Another sign-in, or a scope that it lacks, makes another grant.
  */
 export const createGrantLoader =
   (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
@@ -48,7 +48,7 @@ export const createGrantLoader =
       existing.login.offline === session.offline &&
       isSameProof(existing.login.amr, session.amr ?? []);
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
-    // What was withdrawn must not live on in a grant that holds more than is allowed now.
+    // A withdrawn scope must not stay in a grant that has more than is allowed now.
     const covers =
       scopes.every((scope) => held.includes(scope)) &&
       (!record.requireConsent || held.length === scopes.length) &&
@@ -85,11 +85,13 @@ function dropOffline({ oidc: { params } }: KoaContextWithOIDC): void {
   if (typeof params?.scope === 'string') params.scope = withoutOffline(params.scope.split(' ')).join(' ');
 }
 
-/** A factor that was added makes another grant: the one before never says more than it did. */
+/** Whether the proofs are the same. An added factor makes another grant, because a grant never states more than before. */
 const isSameProof = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((each) => other.includes(each));
 
-/** What was right when the sign-in began need not be so any more when it ends. @throws InvalidRedirectUri, UnauthorizedClient */
+/**
+ * Checks registered values again at the end of the sign-in, because they may have changed since its start. @throws InvalidRedirectUri, UnauthorizedClient
+ */
 function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: ProviderClient): void {
   if (!client.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
   client.responseTypeAllowed(params?.response_type as never);
@@ -97,11 +99,11 @@ function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: Pro
 
 interface ClaimsAsked {
   readonly granted: readonly string[];
-  /** The client may not have them by any scope. */
+  /** Claims that the client may not have by any scope. */
   readonly rejected: readonly string[];
 }
 
-/** What becomes of claims that are asked for one by one; what the user has to be asked is in neither. @see OpenID Connect Core §5.5 */
+/** Sorts claims that the request names. A claim that the user has to be asked about is in neither list. @see OpenID Connect Core §5.5 */
 function claimsOf({ claims }: OidcParts, names: ReadonlySet<string>, client: Client, consent: Consent | undefined): ClaimsAsked {
   const asked = [...names];
   const allowed = claimsAllowed(claims, client, asked);
@@ -114,7 +116,7 @@ function claimsOf({ claims }: OidcParts, names: ReadonlySet<string>, client: Cli
 
 const noClaims: ClaimsAsked = { granted: [], rejected: [] };
 
-/** As with scopes, a client that needs consent has no more claims than were allowed. */
+/** Whether the grant has the claims. As with scopes, a client that needs consent gets only claims that were allowed. */
 function coversClaims(grant: OurGrant | undefined, { granted, rejected }: ClaimsAsked, isExact: boolean): boolean {
   const held = grant?.getOIDCClaims() ?? [];
   const refused = grant?.getRejectedOIDCClaims() ?? [];

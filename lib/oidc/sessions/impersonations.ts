@@ -1,6 +1,7 @@
 /**
- * Sign-ins that act as somebody else, or that end at a time. The session of who acts is set aside with its own grants, and comes back when the impersonation
- * ends: on demand, by time, or because the sign-in was cut off. One browser, two sessions: the cookie names the one in use, its record the other.
+ * Impersonations, and sign-ins that end at a fixed time. The impersonator's session is set aside with its own grants. It continues when the impersonation
+ * ends: on demand, by time, or because the sign-in was cut off. The browser has two sessions: its cookie names the one in use, whose record names the
+ * other.
  */
 
 import type { Context } from 'koa';
@@ -32,7 +33,7 @@ import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { changeSession, endSignIn, isSameSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
-/** A sign-in as somebody else, as it begins. */
+/** An impersonation that begins. */
 type BegunImpersonation = Pick<SignIn, 'impersonation' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;
 
 export interface Impersonations {
@@ -47,16 +48,16 @@ export interface Impersonations {
     signIn: BegunImpersonation,
   ): Promise<{ readonly session: Aside; readonly owner: string; readonly used: string | undefined } | undefined>;
   /**
-   * Ends the impersonation of this browser, tells the clients, and signs in again who acted.
-   * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
+   * Ends the impersonation of this browser, notifies the clients, and signs the impersonator in again.
+   * @returns the URL to continue at: `next`, or a page on the way to it; undefined if nobody is impersonated
    */
   end(ctx: Context, next: string): Promise<string | undefined>;
-  /** Ends the impersonation of this name wherever it is, and tells the clients. */
+  /** Ends the impersonation of this name in every browser, and notifies the clients. */
   endOf(oid: string, name: string): Promise<void>;
   readonly hooks: SessionHooks;
 }
 
-/** Parts that impersonations begin and end by. */
+/** Parts by which impersonations begin and end. */
 interface ImpersonationParts {
   readonly parts: OidcParts;
   readonly provider: () => Provider;
@@ -111,12 +112,12 @@ async function begin(
   for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
   const { lifetimes } = options;
   const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
-  // Nothing prolongs it meanwhile, and it is to be there at the end.
+  // No use prolongs it in between, and it has to exist at the end.
   const keptUntil = (sessionEnd(lifetimes, session.loginTs ?? 0, end + lifetimes.sessionIdle) + secondsAhead(now)) * 1000;
   const setAside = (current: SessionPayload): SessionPayload | undefined =>
     isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
   if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
-  // The sign-in goes on in a session of its own.
+  // The sign-in continues in a session of its own.
   details.session = undefined as never;
   await details.persist();
   setCookie(ctx, null);
@@ -151,7 +152,7 @@ async function endOf(parts: OidcParts, oid: string, name: string): Promise<void>
         (before, of) => notices.enqueue(before, of),
         ({ impersonation }) => impersonation === name,
       );
-    // One that its session does not know of.
+    // A grant that its session does not list.
     else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
       await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
   }
@@ -172,7 +173,7 @@ async function restored(
   return session;
 }
 
-/** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
+/** Ends the sign-in of a session with its grants, notifies its clients, and removes the record. Its cookie has no further use. */
 async function endFor(
   parts: OidcParts,
   { uid, exp }: OurSession,

@@ -16,35 +16,35 @@ import { endedSignIn, participantDeliveries } from './logout-participants.js';
 
 const KIND = 'backchannel-logout';
 
-/** What a logout token says, before the client's own view of `sub`. */
+/** Content of a logout token, before `sub` is made pairwise. */
 interface Notice {
   readonly clientId: string;
   readonly sid: string;
-  /** The grant's. */
+  /** `sub` of the grant. */
   readonly sub: string;
 }
 
-/** Milliseconds a client has to answer, and bytes that are read of it. */
+/** Milliseconds in which a client has to answer, and maximum bytes of its answer. */
 const TIMEOUT_MS = 2_500;
 const MAX_BYTES = 16_384;
 
 type NoticeParts = Pick<OidcParts, 'impersonationRules' | 'directory' | 'participants' | 'logger'>;
 
-/** The end of sign-ins, on its way to the clients that took part. */
+/** Notices to clients and participants about the end of sign-ins. */
 export class LogoutNotices {
-  /** Names what is sent together. */
+  /** Id of the notices that are sent together. */
   readonly batch = randomUUID();
-  /** What the clients were told, one each. */
+  /** Notices to clients, each once. */
   readonly #told = new Map<string, Notice>();
   readonly #enqueued: Enqueued[] = [];
   readonly #parts: NoticeParts;
   readonly #directory: OidcParts['directory'];
-  /** Sign-ins that participants were asked about, one each. */
+  /** Sign-ins for which participants were asked, each once. */
   readonly #ended = new Map<string, EndedSignIn>();
 
   readonly #asked: ImpersonationEnding;
 
-  /** @param asked how acting as somebody else ends, where who acts asks for it */
+  /** @param asked the end of an impersonation that the impersonator asked for */
   constructor(parts: NoticeParts, asked: ImpersonationEnding = { isAsked: false }) {
     this.#parts = parts;
     this.#directory = parts.directory;
@@ -52,11 +52,11 @@ export class LogoutNotices {
   }
 
   /**
-   * Enqueues what the clients of a session have to know, before the change: told twice is harmless, not told is not.
-   * @param key of the session, where its sign-in ends.
+   * Enqueues the notices to clients of a session, before the change. A notice that is sent twice does no harm, but a missing one does.
+   * @param key of the session, if its sign-in ends.
    */
   async enqueue(session: SessionPayload, key?: ArtifactKey): Promise<void> {
-    // On its record before it ends, with what was set aside for it and with what it is set aside for.
+    // Recorded before the end, with the session that is set aside for it, and the one for which it is set aside.
     for (const name of key ? [session.impersonation, session.actsAs] : [])
       if (typeof name === 'string') await this.#parts.impersonationRules.ending(name, this.#asked);
     const fresh = noticesOf(session).filter((notice) => !this.#told.has(JSON.stringify(notice)));
@@ -76,17 +76,17 @@ export class LogoutNotices {
     if (deliveries.length > 0) this.#enqueued.push(await this.#directory.deliveries.enqueue(deliveries));
   }
 
-  /** Whether a client is told over the back channel. */
+  /** Whether any client is notified over the back channel. */
   get isSending(): boolean {
     return this.#enqueued.length > 0;
   }
 
-  /** The change is there. */
+  /** Releases the notices after the change is committed. */
   release(): void {
     for (const { release } of this.#enqueued) release();
   }
 
-  /** Addresses that the browser itself has to call. @see OpenID Connect Front-Channel Logout 1.0 §2 */
+  /** Returns the URLs that the browser has to call. @see OpenID Connect Front-Channel Logout 1.0 §2 */
   async frames(issuer: string): Promise<readonly { readonly clientId: string; readonly uri: string }[]> {
     const frames = [...this.#told.values()].map(async ({ clientId, sid }) => {
       const { frontchannel_logout_uri: uri } = (await this.#directory.clients.get(clientId))?.metadata ?? {};
@@ -100,7 +100,7 @@ export class LogoutNotices {
   }
 }
 
-/** Each client of a session once for every sign-in it knows of. */
+/** Returns one notice for each client and each of its sign-ins. */
 function noticesOf({ grants = [], authorizations = {}, accountId, sub }: SessionPayload): Notice[] {
   const ofGrants = grants.map((grant) => ({ clientId: grant.clientId, sid: grant.sid, sub: grant.sub ?? grant.accountId }));
   const withGrant = new Set(grants.map(({ clientId }) => clientId));
@@ -111,13 +111,13 @@ function noticesOf({ grants = [], authorizations = {}, accountId, sub }: Session
   return [...new Map(notices).values()];
 }
 
-/** Sends logout tokens: each attempt has one of its own, because they live for two minutes. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
+/** Sends logout tokens. Each attempt makes a new one, because a logout token is valid for two minutes. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
 export function sendLogoutTokens(parts: OidcParts, current: () => Provider): void {
   parts.directory.deliveries.handle(KIND, async ({ data }: Delivery) => {
     const { clientId, sid, sub } = data as unknown as Notice;
     const provider = current();
     const client = (await provider.Client.find(clientId)) as (Client & { backchannelLogoutUri?: string }) | undefined;
-    // Who is gone, or wants to hear no more, has nothing to be told.
+    // The client may have been removed, or its logout URI.
     if (!client?.backchannelLogoutUri || !clientOf(client)) return;
     const token = await logoutToken(provider, client, { sub: identifierOf(parts, client, sub), sid });
     const { status } = await parts.fetch(client.backchannelLogoutUri, {

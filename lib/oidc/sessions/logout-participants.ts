@@ -1,4 +1,4 @@
-/** Extensions that hear of the end of sign-ins. What they tell is queued before it; what the browser does for them comes after. */
+/** Extensions that are notified of the end of sign-ins. Their notices are queued before the end. The browser visits their URLs after it. */
 
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
@@ -10,7 +10,7 @@ import type { OidcDependencies } from '../context.js';
 
 type Parts = Pick<OidcDependencies, 'participants' | 'logger' | 'directory'>;
 
-/** What ends with the session; undefined where nobody is signed in. */
+/** Returns the sign-in that ends with the session; undefined if nobody is signed in. */
 export function endedSignIn(session: Pick<SessionPayload, 'accountId'> | OurSession, key: ArtifactKey): EndedSignIn | undefined {
   const { accountId: oid, sub, idp = 'local', act } = session as OurSession;
   return oid === undefined ? undefined : { session: digestOfKey(key), oid, sub: sub ?? oid, idp, ...(act ? { act } : {}) };
@@ -18,7 +18,7 @@ export function endedSignIn(session: Pick<SessionPayload, 'accountId'> | OurSess
 
 const kindOf = (extension: string): string => `logout of ${extension}`;
 
-/** Deliveries that tell the participants. */
+/** Returns the deliveries to participants. */
 export async function participantDeliveries({ participants }: Parts, ended: EndedSignIn) {
   const all = [...participants()].map(async ([extension, { notices }]) =>
     ((await notices?.(ended)) ?? []).map(({ name, notice }) => ({ kind: kindOf(extension), data: { name, notice } })),
@@ -26,13 +26,13 @@ export async function participantDeliveries({ participants }: Parts, ended: Ende
   return (await Promise.all(all)).flat();
 }
 
-/** Sends what was queued; what waits from before the start as well. */
+/** Sends queued notices, including those from before the start. */
 export function sendParticipantNotices({ participants, directory }: Pick<Parts, 'participants' | 'directory'>): void {
   for (const [extension, participant] of participants())
     directory.deliveries.handle(kindOf(extension), async ({ data }) => participant.send?.(data.notice as Record<string, unknown>));
 }
 
-/** What the browser does once the sign-in is over. A participant that fails is left out: there is no way back. */
+/** Steps of the browser after the end of the sign-in. A participant that fails is left out, because the sign-in has ended already. */
 export function createAfterSignOut({ participants, logger }: Parts) {
   async function asked<T>(extension: string, none: T, ask: () => T | Promise<T>): Promise<T> {
     try {
@@ -55,7 +55,7 @@ export function createAfterSignOut({ participants, logger }: Parts) {
       ),
     unanswered: (all: readonly EndedSignIn[]) =>
       ofAll(all, (ended) => fromEach(async (participant) => (await participant.unanswered?.(ended)) ?? [])),
-    /** Where the browser goes on its way to `target`. */
+    /** Returns the URL that the browser visits on its way to `target`. */
     async visits(all: readonly EndedSignIn[], target: string): Promise<string> {
       let next = target;
       for (const ended of [...all].reverse())

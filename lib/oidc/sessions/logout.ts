@@ -26,11 +26,11 @@ interface Logout {
   readonly afterwards: ReturnType<typeof createAfterSignOut>;
   readonly results: ReturnType<typeof createSignOutResults>;
   readonly setCookie: ReturnType<typeof createSessionCookie>;
-  /** What is left to end, by the request that ends it. */
+  /** Ends the rest of a session, by the request that ends it. */
   readonly ending: WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>;
 }
 
-/** What happens at the end-session endpoint, and to who signs out elsewhere. @see OpenID Connect RP-Initiated Logout 1.0 */
+/** Handles the end-session endpoint, and sign-outs at other places. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts, provider: () => Provider) {
   const { options, showPage } = parts;
   const afterwards = createAfterSignOut(parts);
@@ -50,7 +50,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     endGrants: (ctx: KoaContextWithOIDC): void => endGrants(made, ctx),
     skipWithoutSession: (ctx: KoaContextWithOIDC): void => skipWithoutSession(made, ctx),
 
-    /** No question when the ID token is of this very session: who holds it may end it. */
+    /** Asks the user, unless the ID token belongs to this session: whoever has the token may end it. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
       const { secret } = sessionOf(ctx).state as { secret: string };
@@ -67,27 +67,27 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     },
 
     /**
-     * Ends all grants of a session that this request ended, those that other requests added meanwhile included; its clients will be told.
-     * @returns what to do once all is written.
+     * Ends all grants of a session that this request ended, including those that concurrent requests added. Notifies its clients.
+     * @returns a function to call after all is written.
      */
     async endSession(ctx: KoaContextWithOIDC): Promise<() => void> {
       const notices = new LogoutNotices(parts);
       try {
         await ending.get(ctx)?.(ctx, notices);
       } catch (error) {
-        // The session is still there: the browser keeps what belongs to it.
+        // The session still exists, so the browser keeps its cookies.
         forgetUnstored(ctx);
         throw error;
       }
       return () => notices.release();
     },
 
-    /** Whether {@link endSession} has something to do. */
+    /** Whether {@link endSession} has anything to do. */
     isEnding: (ctx: KoaContextWithOIDC): boolean => ending.has(ctx),
   };
 }
 
-/** Ends the client's grants when the user stays signed in; all of them end with the session, with the request. */
+/** Ends the client's grants if the user stays signed in. Otherwise all grants end with the session. */
 function endGrants(made: Logout, ctx: KoaContextWithOIDC): void {
   const { parts, ending } = made;
   if (ctx.oidc.params?.logout !== undefined) {
@@ -95,7 +95,7 @@ function endGrants(made: Logout, ctx: KoaContextWithOIDC): void {
     return;
   }
   const session = sessionOf(ctx);
-  // What the session knew of the request is gone by now.
+  // The session no longer has the members of the request.
   const clientId = ctx.oidc.client?.clientId;
   const { grants = [] } = session;
   const ended = grants.filter((grant) => grant.clientId === clientId);
@@ -139,7 +139,7 @@ async function endAllOf({ parts }: Logout, uid: string, notices: LogoutNotices):
   return sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
 }
 
-/** Returns the URL that the browser goes to after sign-ins have ended. @param target default: the page that says so */
+/** Returns the URL that the browser is redirected to after sign-ins have ended. @param target @default the page that says so */
 async function onward(
   { parts, provider, afterwards, results }: Logout,
   ended: readonly EndedSignIn[],
@@ -148,7 +148,7 @@ async function onward(
 ): Promise<string> {
   const frames = [...(await notices.frames(parts.options.issuer)), ...(await afterwards.frames(ended))];
   const page = provider().urlFor('end_session_success');
-  // Straight on, unless there is something to do or to tell on the way.
+  // Continues immediately, unless the browser or the page has something to do first.
   const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
   const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
   const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
@@ -156,7 +156,7 @@ async function onward(
   return afterwards.visits(ended, next);
 }
 
-/** Without a session there is nothing to confirm: on to where the request wants to go. */
+/** Skips the confirmation without a session, because there is nothing to confirm. */
 function skipWithoutSession({ lastSignOut }: Logout, ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
   lastSignOut.set(ctx);

@@ -3,20 +3,20 @@ import { hashedKey } from '../../store/artifact-key.js';
 import { nodeTime } from '../../times/node-time.js';
 import type { OidcDependencies } from '../context.js';
 
-/** Milliseconds that a browser has to follow a redirect. */
+/** Milliseconds in which a browser has to follow a redirect. */
 const KEPT_MS = 60_000;
 
-/** Something that is kept for a browser that is sent on, sealed under a reference that nobody can guess, and good once. */
+/** Values for a redirected browser, encrypted and stored under a reference that cannot be guessed, for one use. */
 export interface OneTimeRecords<T> {
-  /** @returns the reference. */
+  /** Stores a value. @returns the reference. */
   keep(value: T): Promise<string>;
-  /** @param note stored in place of the value, for a browser that comes again because it lost the answer. */
+  /** Returns the value, once. @param note stored in place of the value, for a browser that lost the answer and sends the request again. */
   take(reference: unknown, note?: string): Promise<T | undefined>;
   /** Returns the note of a record that was taken; undefined for any other record. */
   noteOf(reference: string): Promise<string | undefined>;
 }
 
-/** @param purpose tells records of one use from those of another. */
+/** @param purpose keeps records of different uses apart. */
 export function createOneTimeRecords<T>(
   { artifacts, sealer }: Pick<OidcDependencies, 'artifacts' | 'sealer'>,
   { kind, purpose }: { readonly kind: string; readonly purpose: string },

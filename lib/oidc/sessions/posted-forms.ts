@@ -4,7 +4,10 @@ import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
-/** Forms that other sites have browsers post to extensions: kept, and sent on to a GET, so that `SameSite=Lax` cookies come along. */
+/**
+ * Forms that other sites have browsers post to extensions. They are stored, and the browser is redirected to a GET, with which it sends `SameSite=Lax`
+ * cookies.
+ */
 export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'sealer' | 'readForm' | 'options'>): PostedForms {
   const { issuer } = parts.options;
   const kept = createOneTimeRecords<{ readonly path: string; readonly form: ParsedUrlQuery }>(parts, {

@@ -9,8 +9,8 @@ import { createOneTimeRecords } from './one-time-records.js';
 const parameters = ['id_token_hint', 'logout_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const;
 
 /**
- * Requests to sign out by POST: kept, and sent on to a GET that names what was kept and works once. No ID token is in a URL by it, and cookies come
- * along. All that is wrong with a request is found there.
+ * Sign-out requests by POST. They are stored, and the browser is redirected to a GET with a one-time reference. So no ID token is in a URL, and the browser
+ * sends its cookies. All checks run at the GET.
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function createPostedSignOuts(parts: OidcParts) {
@@ -22,7 +22,7 @@ export function createPostedSignOuts(parts: OidcParts) {
       redirectByGet(ctx, Object.keys(given).length === 0 ? url : `${url}?reference=${await requests.keep(given)}`);
     },
 
-    /** Puts what was posted in the place of its reference. One that is spent stands for a request without parameters, as of who reloads the page. */
+    /** Replaces a reference by the posted parameters. A used reference stands for a request without parameters, such as a reload of the page. */
     async resolve(ctx: Context): Promise<void> {
       const { reference, ui_locales: locales } = ctx.query;
       if (reference === undefined || ctx.method !== 'GET') return;

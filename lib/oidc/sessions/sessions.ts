@@ -1,8 +1,8 @@
 /**
- * Sessions: who is signed in in a browser, the grants that came of it, and how both end.
+ * Sessions: the sign-in of a browser, its grants, and their end.
  *
- * `grants` makes the grant of a sign-in, `logout` is the end-session endpoint, `logout-notices` tells clients, `user-sessions` is the service for
- * administrators, `impersonations` is about sign-ins as somebody else. Cookies, and the secret that tells browsers apart, are here as well.
+ * `grants` makes the grant of a sign-in. `logout` is the end-session endpoint, and `logout-notices` notifies clients. `user-sessions` is the service for
+ * administrators. `impersonations` handles impersonations. Cookies, and the secret that distinguishes browsers, are in this folder too.
  */
 import type { Session } from 'oidc-provider';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
@@ -17,18 +17,18 @@ import { readStored } from '../artifacts/stored-records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import type { OidcParts } from '../context.js';
 
-/** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
+/** Returns the remaining seconds of a session: its idle time, or the time to its absolute end. Before a sign-in, the session only carries the request. */
 export function sessionTtl({ options: { lifetimes }, now }: Pick<OidcParts, 'options' | 'now'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
   const at = epochSeconds(now());
   const left = sessionEnd(lifetimes, session.loginTs) - at;
   const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - at;
-  // One that ends before it is idle is kept beyond its end, because it names the session that was set aside for it.
+  // A session that ends before it is idle is stored beyond its end, because it names the session that was set aside for it.
   const idle = untilEnd <= lifetimes.sessionIdle ? Math.max(0, untilEnd) + lifetimes.sessionIdle : lifetimes.sessionIdle;
   return Math.max(1, Math.min(idle, left));
 }
 
-/** Writes what a request leaves behind. A session that was ended while it ran stays ended. */
+/** Commits the writes of a request. A session that ended during the request stays ended. */
 export async function commitRequest(unit: UnitOfWork): Promise<void> {
   try {
     await unit.commit();
@@ -37,23 +37,23 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
   }
 }
 
-/** What has to be known of a session before it is changed. */
+/** Announces the change of a session before it is made. */
 type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
-/** What comes with a change of a session. */
+/** Writes and steps that belong to the change of a session. */
 interface WithChange {
-  /** What goes with the record as it was, in the same commit. */
+  /** Returns further removals for the same commit, from the record before the change. */
   readonly removing?: (before: SessionPayload) => readonly Remove[];
-  /** Is done before the commit, and again when another request was faster. */
+  /** Runs before the commit, and again if a concurrent request was faster. */
   readonly announce?: Announce;
-  /** Milliseconds since the epoch until which the record is kept at least. */
+  /** Milliseconds since the epoch until which the record is stored at least. */
   readonly keptUntil?: number;
 }
 
 /**
- * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
+ * Changes a session outside a request to oidc-provider, by compare-and-swap. `change` gets the current record, and may run again. If it returns undefined,
  * nothing is changed.
- * @returns the record before; undefined when the session is gone, is damaged, or was not changed.
+ * @returns the record before the change; undefined if the session is gone, is damaged, or was not changed.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
@@ -84,14 +84,14 @@ export async function changeSession(
   }
 }
 
-/** Whether the sign-in of a session is still the one that a request found: another one, or a sign-out, may have come between. */
+/** Whether the session still has the sign-in that a request found. Another sign-in, or a sign-out, may have come between. */
 export const isSameSignIn = (now: SessionPayload, found: Pick<OurSession, 'accountId' | 'loginTs'>): boolean =>
   now.accountId === found.accountId && now.loginTs === found.loginTs;
 
 /**
- * Ends the sign-in of a session and every grant it brought about: those that other requests add meanwhile are ended as well, or not written.
- * @param applies whether the session, as it is by then, is the one that is meant.
- * @returns the session as it was; undefined when there is none to end.
+ * Ends the sign-in of a session and all its grants. Grants that concurrent requests add are ended as well, or not written.
+ * @param applies whether the current session is the one to end.
+ * @returns the session before its end; undefined if there is none to end.
  */
 export const endSignIn = (
   artifacts: ArtifactStore,
@@ -104,14 +104,14 @@ export const endSignIn = (
     announce,
   });
 
-/** The writes that end grants, each until it would have ended by itself. */
+/** Returns the writes that end grants. Each lasts until the grant would have ended by itself. */
 export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =>
   grants.flatMap(({ grantId, exp }) => {
     const key = keyOf('Grant', grantId);
     return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
   });
 
-/** {@link endSignIn}, and that of the session that was set aside for it. @returns those that ended, as they were */
+/** {@link endSignIn}, also for the session that was set aside for it. @returns the sessions that ended, before their end */
 export async function endWithAside(
   artifacts: ArtifactStore,
   uid: string,
@@ -127,7 +127,7 @@ export async function endWithAside(
   return [{ before, key }, ...others];
 }
 
-/** What was set aside stays: it takes the place of what ended. */
+/** The session that was set aside stays, because it replaces the ended one. */
 function signedOut({ accountId: _, loginTs, amr, acr, authorizations, grants, ...rest }: SessionPayload): SessionPayload {
   for (const member of signInMembers) delete rest[member];
   return rest;

@@ -8,24 +8,24 @@ import { nodeTime } from '../../times/node-time.js';
 import type { OidcParts } from '../context.js';
 import type { AfterSignOut } from './logout-participants.js';
 
-/** What a sign-out led to, for the page about it. */
+/** Result of a sign-out, for its page. */
 export interface SignOutResult {
   readonly clientId?: string;
-  /** Names the logout tokens that are on their way. */
+  /** Id of the logout tokens that are being sent. */
   readonly batch: string;
-  /** Of a client, or of what an extension names. */
+  /** Frames of clients and of participants. */
   readonly frames: readonly ({ readonly uri: string } & ({ readonly clientId: string } | { readonly name: string }))[];
-  /** For extensions to say who did not answer. */
+  /** Ended sign-ins, for extensions to name those that did not answer. */
   readonly ended: readonly EndedSignIn[];
-  /** Where the browser goes when the page has done its work. */
+  /** URL at which the browser continues after the page. */
   readonly next?: string;
 }
 
-/** Milliseconds that the page may be looked at, and that it waits for applications. */
+/** Milliseconds for which the page can be loaded, and for which it waits for applications. */
 const KEPT_MS = 300_000;
 const WAIT_MS = 1_000;
 
-/** Keeps results under names that cannot be guessed, and shows them. */
+/** Results under names that cannot be guessed, and their page. */
 export function createSignOutResults({ artifacts, directory, showPage }: OidcParts, afterwards: Pick<AfterSignOut, 'unanswered'>) {
   const keyOf = (id: string) => hashedKey('SignOutResult', id);
 
@@ -36,7 +36,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
     return artifact && (JSON.parse(artifact.value) as SignOutResult);
   }
 
-  /** Names of those that did not take what they were sent yet, after a moment to do so. */
+  /** Returns the names of those that have not accepted their notice yet, after a moment. */
   async function unanswered(batch: string): Promise<readonly string[]> {
     const end = nodeTime() + WAIT_MS;
     for (;;) {
@@ -54,14 +54,14 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
   const nameOf = async (clientId: string): Promise<string> => (await directory.clients.get(clientId))?.name ?? clientId;
 
   return {
-    /** @returns the query of the page. */
+    /** Stores a result. @returns the query of the page. */
     async keep(result: SignOutResult): Promise<string> {
       const id = randomBytes(16).toString('base64url');
       await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: nodeTime() + KEPT_MS }]);
       return `?result=${id}`;
     },
 
-    /** Shows the page that the query names, or goes on to where that page leads. False when it names none. */
+    /** Shows the page of the query, or redirects to its next URL. Returns false if the query names no result. */
     async show(ctx: Context): Promise<boolean> {
       const { result: id, next: onward } = ctx.query;
       const result = await load(id);

@@ -20,7 +20,7 @@ export function createCurrentImpersonation({ options, directory, endImpersonatio
   const hint = createImpersonationHint(options);
   return async (ctx: Context): Promise<CurrentImpersonation | undefined> => {
     if (!hint.isSet(ctx)) return undefined;
-    // A request to oidc-provider has read it already; what it read may have taken the place of one that was over.
+    // A request to oidc-provider has loaded the session already. That session may have replaced one that had ended.
     const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && directory.accounts.findByOid(oid)));

@@ -13,14 +13,14 @@ import type { OidcParts } from '../context.js';
 import { LogoutNotices } from './logout-notices.js';
 import { endSignIn } from './sessions.js';
 
-/** As a session would remember it. */
+/** Returns a grant in the form in which a session remembers it. */
 const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
   sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
 /** An artifact with its end in the time that all nodes share. */
 type Ending = Pick<Artifact, 'key' | 'value' | 'expiresAt'>;
 
-/** A grant that is a sign-in by itself, as a session is described. */
+/** Returns a grant that is a sign-in by itself, in the form of a session. */
 function describedGrant({ key, expiresAt, grant: { isOwn, clientId, login } }: FoundGrant): readonly UserSession[] {
   if (!isOwn || !login) return [];
   const { authTime, amr, idp, act } = login;
@@ -41,7 +41,7 @@ interface Records {
   readonly sessions: readonly Found[];
   readonly grants: readonly FoundGrant[];
   readonly others: readonly Artifact[];
-  /** Damaged sessions and grants, which open nothing. */
+  /** Damaged sessions and grants, which give no access. */
   readonly damaged: readonly Artifact[];
 }
 
@@ -53,12 +53,12 @@ interface Records {
 const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
   !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);
 
-/** Persons of a tenant whose sign-ins are ended in one go. */
+/** Persons of a tenant whose sign-ins are ended in one step. */
 const PAGE = 100;
 
 /**
- * Lists and ends sign-ins. It also hears which sign-ins the directory voided: these are of no use from then on, and their sessions and grants are removed here
- * once the notices to their clients are queued.
+ * Lists and ends sessions. It is also notified of sign-ins that the directory revoked. Their sessions and grants are removed here, after the notices to
+ * their clients are queued.
  */
 export function createUserSessions(parts: OidcParts): Sessions {
   const { directory } = parts;
@@ -111,7 +111,7 @@ async function end(parts: OidcParts, user: UserRef, id: string, by: EndedBy): Pr
   const own = grants.find((artifact) => describedGrant(artifact).some((each) => each.id === id));
   const notices = new LogoutNotices(parts);
   const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
-  // Told first: a node that dies in between leaves a session that can be ended again, and one event.
+  // The event comes first: if the node dies in between, the session can be ended again, and there is one event.
   const data = { AggregateId: user.userId, SessionId: id };
   if (found ?? own) await directory.accountEvents.raise('SessionEnded', account, data, id, by);
   if (own) {
@@ -125,7 +125,7 @@ async function end(parts: OidcParts, user: UserRef, id: string, by: EndedBy): Pr
   return ended !== undefined;
 }
 
-/** Returns what an export of a person says of its sign-ins. */
+/** Returns the sessions of a person for an export. */
 async function exported(parts: OidcParts, userId: string): Promise<object> {
   const shared = <A extends Ending>(artifact: A): A => withSharedTime(parts, artifact);
   const { sessions, grants } = await recordsOf(parts, userId);
@@ -139,7 +139,7 @@ async function exported(parts: OidcParts, userId: string): Promise<object> {
   };
 }
 
-/** {@link endOfAccount}, and of the accounts that its credential signs in to. */
+/** {@link endOfAccount}, also for the accounts that its credential signs in to. */
 async function endOf(parts: OidcParts, oid: string): Promise<void> {
   const account = await endOfAccount(parts, oid);
   if (!account?.person.user.isParent) return;
@@ -147,7 +147,7 @@ async function endOf(parts: OidcParts, oid: string): Promise<void> {
     if (child.person.user.id !== oid) await endOfAccount(parts, child.person.user.id);
 }
 
-/** Ends the sessions and grants of an account that are void, or all when it is gone. Removes those that are damaged. */
+/** Ends the revoked sessions and grants of an account, or all of them if the account is gone. Removes damaged ones. */
 async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | undefined> {
   const { artifacts, directory } = parts;
   const { sessions, grants, others, damaged } = await recordsOf(parts, oid);
@@ -158,7 +158,7 @@ async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | un
     const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
     await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
   }
-  // Grants outlive their session, and may be of one that is another linked account's now.
+  // Grants outlive their session, and may belong to a session that another linked account has now.
   const ended = grants.filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
   await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
   const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
@@ -169,7 +169,7 @@ async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | un
   return account;
 }
 
-/** Ends the sign-ins of a page of users. Returns the page to go on with. */
+/** Ends the sign-ins of a page of users. Returns the next page. */
 async function endOfTenant(parts: OidcParts, tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
   const persons = await parts.directory.forTenant(tid).persons.find({ limit: PAGE, ...present({ after }) });
   for (const { user } of persons) if (user) await endOf(parts, user.id);
@@ -203,7 +203,7 @@ const withSharedTime = <A extends Ending>({ now }: OidcParts, artifact: A): A =>
   expiresAt: inSharedTime(artifact.expiresAt / 1000, now) * 1000,
 });
 
-/** Its id names a session to those who administer it; it opens nothing. */
+/** The id names a session for administrators. It is not a credential. */
 const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [], act, endsAt } }: Found): UserSession => ({
   id: digestOfKey(key),
   signedInAt: new Date(loginTs * 1000),
