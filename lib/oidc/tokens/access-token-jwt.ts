@@ -14,19 +14,19 @@ import { signedJwt } from '../keys/jwt.js';
 import { signingKeyFor } from '../keys/keys.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
 
-/** A person's part in an access token. */
+/** The account in an access token. */
 export interface AboutHolder {
   readonly ctx: object;
   readonly client: Client;
   readonly account: Account;
   readonly login: PinnedLogin | undefined;
   readonly scope: string | undefined;
-  /** API resources that the token is for. */
+  /** API resources in the token's audience. */
   readonly audiences: readonly string[];
 }
 
 /**
- * What an access token says, the same whether it is read by introspection or by a resource server.
+ * Returns the claims of an access token. Introspection and JWT access tokens have the same.
  * @see RFC 9068 §2.2
  */
 export type AccessTokenClaims = (about: AboutHolder) => Promise<Record<string, unknown>>;
@@ -41,13 +41,13 @@ export const createAccessTokenClaims =
     return { ...claims, ...ofSignIn };
   };
 
-/** The key that a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
+/** Returns the key to which a token is bound. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
 export function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenRecord, 'jkt' | 'x5t#S256'>): { cnf?: object } {
   const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
   return Object.keys(cnf).length > 0 ? { cnf } : {};
 }
 
-/** The resource that the token was asked for, else the API resources that own its scopes. */
+/** Returns the resource that the request named, else the API resources that own the token's scopes. */
 export const audiencesOf = (
   scopes: Scopes,
   ctx: object,
@@ -57,10 +57,13 @@ export const audiencesOf = (
 const tokenRoutes = new Set(['introspection', 'revocation']);
 const WRAPPED = 'jwt~';
 
-/** Returns the token in a parameter that has a copied `Authorization` header or white space around the token. No token has white space in it. */
+/** Returns the token in a parameter that has a copied `Authorization` header or white space around the token. A token has no white space. */
 export const tokenIn = (parameter: string): string => parameter.trim().replace(/^(?:bearer|dpop)\s+/i, '') || parameter;
 
-/** Wraps the token, because oidc-provider refuses what looks like a JWT at these endpoints. Ours may be one, and any other is just unknown. */
+/**
+ * Wraps the token, because oidc-provider refuses a text that looks like a JWT at these endpoints. A token of this service may be one, and another JWT is
+ * unknown.
+ */
 export function wrapToken(route: string, parameters: Record<string, string | string[] | undefined>) {
   if (!tokenRoutes.has(route) || typeof parameters.token !== 'string') return parameters;
   const token = tokenIn(parameters.token);
@@ -72,26 +75,26 @@ export const isSigned = (value: string): boolean => value.startsWith(WRAPPED) ||
 const unwrapToken = (value: string): string =>
   value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value;
 
-/** A person's part in a token. */
+/** The account of a token. */
 export interface Holder {
   readonly account: Account;
-  /** How they signed in; absent for a grant that a host made by itself. */
+  /** The sign-in. Absent for a grant that a host made. */
   readonly login?: PinnedLogin | undefined;
   readonly sub: string;
 }
 
-/** What a JWT says about its token. */
+/** Members of a token's record that its JWT needs. */
 export type AccessTokenRecord = {
   readonly [Member in keyof Omit<AccessTokenModel, 'kind'>]: AccessTokenModel[Member] | undefined;
 } & Pick<AccessTokenModel, 'jti' | 'clientId'>;
 
-/** Access tokens as JWTs, for clients that want them. @see RFC 9068 */
+/** Access tokens as JWTs, for clients that are registered for them. @see RFC 9068 */
 export interface AccessTokens {
-  /** @param holder absent for a token of the client itself. */
+  /** Returns the JWT. @param holder absent for a token of the client itself. */
   signed(ctx: object, client: Client, token: AccessTokenRecord, holder?: Holder): Promise<string>;
-  /** The value of a token that oidc-provider makes; undefined, mostly at once, for clients that want no JWT. */
+  /** Returns the value of a token that oidc-provider makes; undefined, mostly immediately, for clients without JWT access tokens. */
   sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
-  /** The id of the token; undefined for a JWT that is none of ours. */
+  /** Returns the id of the token; undefined for a JWT that this service did not issue. */
   idOf(value: string): Promise<string | undefined>;
 }
 
@@ -122,7 +125,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
     async signed(ctx, client, token, holder) {
       const audiences = audiencesOf(scopes, ctx, token);
       const payload = {
-        // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
+        // Members of a host (`extraTokenClaims`) come first, so that they cannot replace those of the service.
         ...token.extra,
         ...(holder ? await claimsOf({ ctx, client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
         iss: options.issuer,

@@ -1,4 +1,4 @@
-/** The record of a token that a caller shows, opaque or signed. */
+/** The record of a token that a caller presents, opaque or signed. */
 import type { AdapterPayload } from 'oidc-provider';
 import { kindOfToken } from '../artifacts/ids.js';
 import type { TokenRecords } from '../artifacts/token-records.js';
@@ -8,12 +8,12 @@ import { type AccessTokenRecord, type AccessTokens, isSigned } from './access-to
 export interface FoundToken {
   readonly kind: NonNullable<ReturnType<typeof kindOfToken>>;
   readonly token: AdapterPayload & AccessTokenRecord;
-  /** Undefined for tokens of a client itself. */
+  /** Undefined for a token of the client itself. */
   readonly grant: AdapterPayload | undefined;
   readonly isSigned: boolean;
 }
 
-/** Undefined for one that is not live; a refresh token that was used is, while a lost answer may be asked for again. */
+/** Returns a live token; undefined for all others. A used refresh token is live during its grace period. */
 export type FindToken = (unit: UnitOfWork, value: string) => Promise<FoundToken | undefined>;
 
 export const createFindToken =
@@ -25,7 +25,7 @@ export const createFindToken =
     if (id === undefined || kind === undefined) return undefined;
     const live = await tokens.find(unit, kind, id);
     const found = live ?? (kind === 'RefreshToken' ? await tokens.findRetried(unit, id) : undefined);
-    // The id of a signed token is public (its `jti`): by itself it finds nothing.
+    // The id of a signed token is public (its `jti`), so the id alone must find nothing.
     if (!found || (found.token.structured === true) !== signed) return undefined;
     return { token: found.token as FoundToken['token'], grant: found.grant, kind, isSigned: signed };
   };

@@ -23,12 +23,12 @@ type Introspected = Omit<AccessTokenModel, 'aud' | 'scope' | 'exp'> & {
 };
 
 /**
- * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
+ * Members of the token that this caller may see, in addition to the standard members. Undefined means: answer `{"active":false}`.
  * @see RFC 7662 §2.2, §4
  */
 export interface TokenDescription {
   readonly aud: readonly string[];
-  /** The scopes that the client may still have. */
+  /** Scopes that the client may still have. */
   readonly scope: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
 }
@@ -55,7 +55,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
     if (!isOwn && !mayRead(asking, audiences)) return undefined;
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
-    // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
+    // For a token of the client itself: the same claims as in its JWT access tokens. @see RFC 9068 §2.2
     if (!accountId) return { aud, scope, members: { sub: clientId, nbf: iat } };
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
@@ -66,7 +66,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
   };
 };
 
-/** Whether access tokens that were issued to others are the caller's to read. */
+/** Whether the caller may read access tokens that were issued to others. */
 const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
   caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
 
@@ -85,22 +85,25 @@ export const createIntrospectionPolicy =
     return true;
   };
 
-/** oidc-provider leaves it out. Not `Bearer`: nobody is to take it for an access token. @see RFC 7662 §2.2, RFC 7009 §2.1 */
+/**
+ * Adds `token_type`, which oidc-provider leaves out. It is not `Bearer`, so that nobody uses the token as an access token. @see RFC 7662 §2.2, RFC 7009
+ * §2.1
+ */
 export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
   const { route, entities } = ctx.oidc;
   const body = ctx.body as { active?: boolean; token_type?: string };
   if (route === 'introspection' && entities.RefreshToken && body.active === true) body.token_type = 'refresh_token';
 }
 
-/** An opaque token's id is the token itself: what may be logged and compared is its digest. */
+/** Returns the digest of an opaque token's id, for logs and comparisons, because the id is the token itself. */
 const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
 
 export interface IntrospectionRequest {
   readonly ctx: object;
   readonly unit: UnitOfWork;
-  /** Who asks, and authenticated. */
+  /** The authenticated caller. */
   readonly caller: Client;
-  /** The token that is asked about. */
+  /** The token in the request. */
   readonly token: string;
 }
 
@@ -132,5 +135,5 @@ export const createIntrospect =
     };
   };
 
-/** One for each answer, because middleware may add to it. */
+/** Returns a new object for each answer, because middleware may add members to it. */
 const inactive = () => ({ active: false });

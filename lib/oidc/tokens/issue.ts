@@ -1,9 +1,8 @@
 /**
  * Tokens: the endpoints that issue, describe and end them.
  *
- * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `doors/plain-door` for the common form of a
- * request, and `doors/provider-door` from within oidc-provider. This file is the mint: what a grant gives its client, in one commit with what it
- * costs.
+ * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `doors/plain-door` for the common form of a request, and
+ * `doors/provider-door` from within oidc-provider. This file issues the tokens of a grant, in one commit with the use of the code or refresh token.
  */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
@@ -22,16 +21,16 @@ import { lifetimesOf } from './lifetimes.js';
 import type { Proof, TokenRequest, TokenResponse } from './token-request.js';
 
 export interface Issuance {
-  /** The code or refresh token that is redeemed, whose sign-in the new tokens speak of. */
+  /** The code or refresh token of the request. The new tokens describe its sign-in. */
   readonly source: AdapterPayload;
   readonly grant: AdapterPayload;
-  /** How the source came about: `authorization_code refresh_token`. */
+  /** Grant types that led to the source: `authorization_code refresh_token`. */
   readonly gty: string;
-  /** Scopes that are asked for, of those granted. */
+  /** Requested scopes, of those granted. */
   readonly asked: string;
   readonly proof: Proof | undefined;
   readonly refreshToken?: { readonly id: string; readonly rotations: number };
-  /** What is left to do once the account was found good. */
+  /** Runs after the account was found usable. */
   readonly settle?: () => void | Promise<void>;
 }
 
@@ -53,7 +52,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { acr, amr, authTime, nonce, sid, claims: asked } = source as Record<string, unknown> & { claims?: AskedClaims };
     const granted = record.idTokenClaims === 'scopes' ? new Set(scope.split(' ')) : none;
     const claims = await accounts.claimsOf(account, 'id_token', granted, { ctx: request.ctx, client, login });
-    // Of a literal that has so many members after a spread, V8 makes a hash table, which takes JSON several times as long.
+    // Object.assign, because V8 makes a hash table of a literal with that many members after a spread, and JSON then takes several times as long.
     const payload = Object.assign({}, claims, {
       sub: identifierOf(parts, client, sub),
       acr: asked?.id_token?.acr === undefined ? undefined : acr,
@@ -118,7 +117,7 @@ interface AskedClaims {
   readonly id_token?: { readonly acr?: unknown };
 }
 
-/** A refresh token of a client without credentials is bound to the client's key. @see RFC 9449 §5 */
+/** Returns the key to which a refresh token is bound: that of a client without credentials. @see RFC 9449 §5 */
 const boundTo = ({ clientAuthMethod }: Client, proof: Proof | undefined): string | undefined =>
   clientAuthMethod === 'none' ? proof?.jkt : undefined;
 

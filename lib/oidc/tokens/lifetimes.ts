@@ -1,4 +1,4 @@
-/** How long tokens live, by client, instance, and the grant that they depend on. */
+/** Lifetimes of tokens, by client, by instance, and by the grant that they depend on. */
 import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../times/node-time.js';
@@ -17,11 +17,11 @@ type Ttl = (
   ctx: KoaContextWithOIDC | undefined,
   token: TokenModel,
   client: ProviderClient | undefined,
-  /** The grant it depends on; absent: the request's. */
+  /** The grant of the token. @default the request's grant */
   grant?: { readonly exp?: number; readonly login?: { readonly endsAt?: number } | undefined },
 ) => number;
 
-/** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
+/** Returns the lifetime of each artifact in seconds: that of the client, else that of the instance, and never longer than the grant's. */
 export function lifetimesOf({
   options: { lifetimes },
   now,
@@ -53,11 +53,11 @@ export function lifetimesOf({
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const at = epochSeconds(now());
       const left = (token.iiat ?? at) + absolute - at;
-      // A token that does not rotate cannot be given a later end when it is used.
+      // A token that does not rotate cannot get a later end when it is used.
       const idle = isFapi2(record) ? absolute : (own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle);
       return withinGrant(Math.max(1, Math.min(idle, left)), ctx, grant);
     },
-    // Set by whoever makes the grant: it knows the session and whether the grant outlives it.
+    // The code that makes the grant sets it, because it knows the session and whether the grant outlives it.
     Grant: () => lifetimes.refreshTokenAbsolute,
   };
 }

@@ -1,4 +1,4 @@
-/** Proof that the caller has the key or the certificate that an access token is bound to. */
+/** Proof of possession of the key or the certificate to which an access token is bound. */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
@@ -10,7 +10,7 @@ import type { AccessTokenRecord } from './access-token-jwt.js';
 
 type Bound = Pick<AccessTokenRecord, 'clientId' | 'jkt' | 'x5t#S256'>;
 
-/** Returns why the request does not prove possession; undefined if it does, or the token is bound to nothing. */
+/** Returns the reason if the request does not prove possession; undefined if it does, or if the token is not bound. */
 export type CheckPossession = (ctx: Context, shown: ShownToken, token: Bound) => Promise<TokenRefusal | undefined>;
 
 export const refusedFor = (cause: string): TokenRefusal => ({ refused: 'invalid_token', cause });

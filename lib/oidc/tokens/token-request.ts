@@ -1,15 +1,15 @@
-/** A token request whose client authenticated, and the answer: the same whichever door it came by. */
+/** A token request whose client authenticated, and its answer, independent of the door. */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import type { Awaitable } from '../../awaitable.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
-/** The key that a DPoP proof shows. @see RFC 9449 §4 */
+/** Key of a DPoP proof. @see RFC 9449 §4 */
 export interface Proof {
-  /** Its thumbprint. @see RFC 7638 */
+  /** Thumbprint of the key. @see RFC 7638 */
   readonly jkt: string;
-  /** Counts the proof as used. @throws InvalidGrant when it was used before. */
+  /** Records the use of the proof. @throws InvalidGrant if it was used before. */
   use(): Promise<void>;
 }
 
@@ -18,9 +18,9 @@ export interface TokenRequest {
   readonly unit: UnitOfWork;
   readonly client: Client;
   readonly record: ClientRecord;
-  /** Parameters of the grant type; each occurs once. */
+  /** Parameters of the grant type. Each occurs once. */
   readonly parameters: Readonly<Record<string, string | undefined>>;
-  /** The DPoP proof of the request. @throws InvalidDpopProof, UseDpopNonce */
+  /** Returns the DPoP proof of the request. @throws InvalidDpopProof, UseDpopNonce */
   proof(): Awaitable<Proof | undefined>;
 }
 
@@ -35,7 +35,7 @@ export interface TokenResponse {
 }
 
 /**
- * A grant type: puts into the unit of work what it mints, and spends what it takes; the door commits both before it answers.
+ * A grant type: puts new tokens into the unit of work, and marks the grant as used. The door commits both before it answers.
  * @throws errors of oidc-provider: InvalidRequest, InvalidGrant, InvalidScope
  */
 export type GrantType = (request: TokenRequest) => Promise<TokenResponse>;

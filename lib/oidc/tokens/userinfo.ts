@@ -15,7 +15,7 @@ export interface UserinfoRequest {
   readonly grant: Pick<GrantRecord, 'login' | 'openid'>;
 }
 
-/** Undefined when the account may not be told about any more. @see OpenID Connect Core §5.3.2 */
+/** Returns undefined if nothing may be told about the account any more. @see OpenID Connect Core §5.3.2 */
 export type AnswerUserinfo = (request: UserinfoRequest) => Promise<object | undefined>;
 
 export const createUserinfo =

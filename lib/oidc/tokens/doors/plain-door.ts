@@ -1,9 +1,9 @@
 /**
- * The doors to the handlers of the token endpoints.
+ * Two doors to the handlers of the token endpoints.
  *
- * Nearly all requests come by the one in this file: a form with a client's secret, a GET with a bearer token. The endpoint's handler answers them
- * without oidc-provider, for a fraction of the work, and its refusal is the answer. Every request that is in any way unusual, and every client that does
- * not authenticate, goes through `provider-door` to the same handler.
+ * Nearly all requests come by the door in this file: a form with a client's secret, or a GET with a bearer token. The endpoint's handler answers them
+ * without oidc-provider, for a fraction of the work, and its refusal is the answer. Requests that are unusual in any way, and clients that do not
+ * authenticate, go through `provider-door` to the same handler.
  */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
@@ -28,7 +28,7 @@ import { isScope, type PlainForm, plainBearer, plainForm } from './plain-request
 import type { Handlers } from './provider-door.js';
 import type { Redeem } from './redeem.js';
 
-/** Answers a request. False: the request is left to the other door, and nothing was done. */
+/** Answers a request. Returns false if the request is left to the other door. Then nothing was done. */
 type Answer = (ctx: Context) => Promise<boolean>;
 
 /** Endpoints that the door answers. */
@@ -48,12 +48,12 @@ export interface PlainDoorParts {
   readonly findClient: FindClient;
   readonly admit: SpentTokenRules['admit'];
   readonly redeem: Redeem;
-  /** Answers the backchannel authentication endpoint, where an extension does. */
+  /** Answers the backchannel authentication endpoint, if an extension does. */
   readonly answerClient: AnswerClient | undefined;
   readonly settleFailure: SettleFailure;
 }
 
-/** By endpoint. */
+/** Answers by endpoint. */
 export type PlainDoor = Readonly<Record<Endpoint, Answer>>;
 
 export const createPlainDoor = (door: PlainDoorParts): PlainDoor => ({
@@ -159,12 +159,12 @@ const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_po
 const isAuthenticated = (client: Client | undefined, { secret }: PlainForm, now: number): client is Client =>
   client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret, now);
 
-/** Whether oidc-provider would let the parameters of a token request pass to the handler. It refuses all others by itself. */
+/** Whether oidc-provider would pass the parameters of a token request to the handler. It refuses all others itself. */
 const hasPlainValues = ({ scope, redirect_uri: redirectUri = '' }: PlainForm['fields']): boolean =>
   isScope(scope) && redirectUri.length <= LONGEST_URI;
 
 /**
- * Answers a request with the error of its handler, as oidc-provider does, and writes what the request leaves behind.
+ * Answers a request with the error of its handler, as oidc-provider does, and commits the writes of the request.
  * @throws every error that is not for callers
  * @see RFC 6749 §5.2
  */
@@ -197,11 +197,11 @@ function challengeCaller(
   ctx.set('WWW-Authenticate', challenge(scheme, present({ realm, error, error_description })));
 }
 
-/** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
+/** Whether the token is a plain bearer token: not signed, and not bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
-/** As an object, as at the other door: middleware of extensions about an endpoint may look into it. */
+/** Sends the body as an object, as the other door does, because middleware of extensions may read it. */
 function send(ctx: Context, body: object, headers: Headers = readable): true {
   setHeaders(ctx, headers);
   ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -211,7 +211,7 @@ function send(ctx: Context, body: object, headers: Headers = readable): true {
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** By Node's own method, because every answer has them and Koa's looks at each twice. */
+/** Sets headers by Node's own method, because every answer has them and Koa's method reads each twice. */
 function setHeaders({ res }: Context, headers: Headers): void {
   for (const [name, value] of headers) res.setHeader(name, value);
 }
@@ -220,7 +220,7 @@ function setHeaders({ res }: Context, headers: Headers): void {
 export const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 const uncached: Headers = Object.entries(notCached);
 
-/** Scripts of every origin may read it. */
+/** Headers of answers that scripts of every origin may read. */
 const readable: Headers = [
   ['Vary', 'Origin'],
   ['Access-Control-Allow-Origin', '*'],

@@ -1,11 +1,11 @@
-/** The common forms of requests: a form with a client's secret, a GET with a bearer token. Undefined for any other. */
+/** Readers for the common forms of requests: a form with a client's secret, a GET with a bearer token. They return undefined for all others. */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
 import { basicCredentials } from '../../../http/clients/basic-credentials.js';
 import { decodeForm } from '../../../text/decode.js';
 
-/** Headers of browsers, and of authentication by other means. */
+/** Headers of browsers, and of other kinds of authentication. */
 const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
 
 const hasPlainHeaders = (ctx: Context): boolean => unusualHeaders.every((name) => ctx.req.headers[name] === undefined) && !asksForPage(ctx);
@@ -15,7 +15,7 @@ const usualAccepts: ReadonlySet<string | undefined> = new Set([undefined, '*/*',
 /** Whether a refusal would be a page, which oidc-provider shows. */
 const asksForPage = (ctx: Context): boolean => !usualAccepts.has(ctx.req.headers.accept) && ctx.accepts('json', 'html') === 'html';
 
-/** The bearer token of a GET without parameters. @see RFC 6750 §2.1 */
+/** Returns the bearer token of a GET without parameters. @see RFC 6750 §2.1 */
 export function plainBearer(ctx: Context): string | undefined {
   const { req, querystring } = ctx;
   if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(ctx)) return undefined;
@@ -32,12 +32,12 @@ export interface PlainForm {
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
-/** The most that oidc-provider takes. */
+/** Maximum bytes that oidc-provider accepts. */
 const LIMIT = 56 * 1024;
 
 /**
- * The fields of a form, and the secret it came with. The body came in one piece, which forms do. What was read is put back within the same tick: a request
- * that is read to its end and left so is over, and nobody could read it again.
+ * Returns the fields of a form, and its secret. Reads only a body that arrived in one piece, as forms do. The body is put back in the same tick, because a
+ * request that was read to its end could not be read again.
  */
 export function plainForm(ctx: Context): PlainForm | undefined | Promise<PlainForm | undefined> {
   const { req } = ctx;
@@ -55,12 +55,12 @@ function formOf(req: IncomingMessage, body: Buffer | null, length: number): Plai
   return credentials && { clientId: credentials.clientId, secret: credentials.secret, fields };
 }
 
-/** Fields that each occur once, of which none is another way to authenticate. */
+/** Returns the fields if each occurs once, and none is another kind of authentication. */
 function singleFields(text: string): Fields | undefined {
   const fields = parse(text);
   for (const name in fields) {
     if (typeof fields[name] !== 'string') return undefined;
-    // As if it were not there. @see RFC 6749 §3.2
+    // An empty parameter counts as absent. @see RFC 6749 §3.2
     if (fields[name] === '') delete fields[name];
   }
   return fields.client_assertion === undefined ? (fields as Fields) : undefined;
@@ -85,7 +85,7 @@ const firstPiece = (req: IncomingMessage, length: number): Promise<PlainForm | u
     req.on('readable', answer).on('close', answer);
   });
 
-/** Of exactly one mechanism. @see RFC 6749 §2.3.1 */
+/** Returns the credentials, if there is exactly one mechanism. @see RFC 6749 §2.3.1 */
 function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
   const { client_id: clientId, client_secret: secret } = fields;
   if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
@@ -93,10 +93,10 @@ function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<Plain
   return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
 }
 
-/** Text in application/x-www-form-urlencoded of which nothing can be taken for anything else: escapes are whole, and no other byte stands for itself. */
+/** Text in application/x-www-form-urlencoded that has only one reading: escapes are complete, and no other byte needs one. */
 const formEncoded = /^(?:[\w.~-]|%[\da-f]{2})+$/i;
 
-/** Undefined where it is for oidc-provider to say what was meant. @see RFC 6749 §2.3.1, Appendix B */
+/** Returns the decoded text; undefined if oidc-provider has to decide what it means. @see RFC 6749 §2.3.1, Appendix B */
 function decoded(text: string): string | undefined {
   if (!formEncoded.test(text)) return undefined;
   if (!text.includes('%')) return text;
@@ -108,7 +108,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** VSCHAR. @see RFC 6749 Appendix A */
+/** Characters VSCHAR. @see RFC 6749 Appendix A */
 const visible = /^[ -~]+$/;
 
 function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {

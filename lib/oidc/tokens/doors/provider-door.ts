@@ -1,4 +1,4 @@
-/** The door by which every request can come: oidc-provider authenticates the client and checks the form; then the endpoint's handler answers. */
+/** The door for every request: oidc-provider authenticates the client and checks the form, and then the endpoint's handler answers. */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../../store/records/records.js';
 import type { Scopes } from '../../accounts/scopes.js';
@@ -15,7 +15,7 @@ import type { TokenRequest } from '../token-request.js';
 import type { AnswerUserinfo } from '../userinfo.js';
 import type { Redeem } from './redeem.js';
 
-/** What answers in place of oidc-provider. */
+/** Handlers that answer in place of oidc-provider's. */
 export interface Handlers {
   readonly grantTypes: GrantTypes;
   readonly introspect: Introspect;
@@ -26,11 +26,11 @@ export interface Handlers {
 type Step = (ctx: KoaContextWithOIDC) => Promise<void>;
 
 export interface ProviderDoor {
-  /** Looks at a token request as soon as its client authenticated. */
+  /** Checks a token request as soon as its client has authenticated. */
   readonly admit: Step;
-  /** Redeems a grant; `theirs` is oidc-provider's own handler. */
+  /** Exchanges a grant. `theirs` is oidc-provider's own handler. */
   grant(name: string, ctx: KoaContextWithOIDC, theirs: () => Promise<void>): Promise<void>;
-  /** The last steps of endpoints, in place of oidc-provider's; without any, its own answer. */
+  /** The last step of endpoints, in place of oidc-provider's. An endpoint without one has oidc-provider's own answer. */
   readonly lastSteps: Readonly<Partial<Record<'introspection' | 'revocation' | 'userinfo', Step>>>;
 }
 
@@ -39,7 +39,7 @@ export interface ProviderDoorParts {
   readonly scopes: Scopes;
   readonly admit: SpentTokenRules['admit'];
   readonly redeem: Redeem;
-  /** Undefined where oidc-provider answers by itself. */
+  /** Undefined if oidc-provider answers by itself. */
   readonly handlers: Handlers | undefined;
 }
 
@@ -79,7 +79,7 @@ function requestOf({ adapters }: OidcParts, ctx: KoaContextWithOIDC): TokenReque
   };
 }
 
-/** Checks the scope, and the code, of a request that oidc-provider answers by itself. */
+/** Checks the scope, and the code, of a request that oidc-provider answers. */
 async function checkForProvider(
   { parts, scopes }: ProviderDoorParts,
   name: string,
@@ -95,13 +95,13 @@ async function checkForProvider(
   if (name === 'authorization_code') await checkCode(parts, request);
 }
 
-/** The request reads the code once: oidc-provider finds what was read here. */
+/** Reads the code. oidc-provider gets it from the unit of work, so that the request reads it once. */
 async function checkCode({ adapters }: OidcParts, { ctx, unit, client, record, parameters: { code } }: TokenRequest): Promise<void> {
   const found = code === undefined ? undefined : await adapters.tokens.find(unit, 'AuthorizationCode', code);
   if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
 }
 
-/** Answers with the refresh token to go on with, where oidc-provider answers with the one that was sent. */
+/** Returns the refresh token to use next, if oidc-provider would return the one that was sent. */
 async function keepRefreshToken(keep: KeepRefreshToken, request: TokenRequest): Promise<void> {
   const { ctx, parameters } = request;
   const refreshToken = await keep(request, parameters.refresh_token as string);

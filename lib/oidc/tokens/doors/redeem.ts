@@ -1,19 +1,19 @@
-/** How a grant is redeemed: the same at each door. */
+/** The exchange of a grant, which is the same at both doors. */
 import { errors } from 'oidc-provider';
 import { LostWrite, lateRefusals } from '../../artifacts/lost-writes.js';
 import type { SpentTokenRules } from '../grants/refresh-token.js';
 import type { TokenRequest } from '../token-request.js';
 
 /**
- * Runs a grant type and stores what it minted before the answer exists, so that of two uses of one credential one is refused.
- * @param mint puts what it mints into the unit of work of the request
+ * Runs a grant type and commits its tokens before the answer is made, so that of two uses of one credential one is refused.
+ * @param mint puts the new tokens into the unit of work of the request
  * @throws InvalidGrant
  */
 export type Redeem = <T>(name: string, request: TokenRequest, mint: () => Promise<T>) => Promise<T>;
 
 /**
- * Grants that are minted once more after another request was faster. The second of two refreshes finds the successor that the first one wrote, within the
- * grace. The second use of a code finds that the code was used, and ends what it bought where that is no retry. An exchange of an extension runs once.
+ * Grant types that run again after a concurrent request wrote first. The second of two refreshes finds the successor that the first one wrote, within the
+ * grace period. The second use of a code finds that the code was used, and ends its grant if it is no retry. An exchange of an extension runs once.
  */
 const mintedAgain: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
 
@@ -27,7 +27,7 @@ export const createRedeem =
         await unit.commit();
         return answer;
       } catch (error) {
-        // It may have been used since the request began.
+        // The token may have been used since the request began.
         if (error instanceof errors.InvalidGrant) await refuseReplay(request);
         if (!(error instanceof LostWrite)) throw error;
         if (attempt > 0 || !mintedAgain.has(name)) throw lateRefusals.redeem();

@@ -1,4 +1,4 @@
-/** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
+/** Grant types of extensions. Each exchange makes its own grant, and `issue` makes the tokens. */
 
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels, reachedLevel } from '../../../acr-values.js';
@@ -24,16 +24,16 @@ import { type GrantType, requireProof, type TokenRequest } from '../token-reques
 import { checkScopeBeside } from './asked-scope.js';
 import { firstRefreshToken } from './refresh-token.js';
 
-/** A grant that is about to be made, and what its tokens are made from. */
+/** A new grant, and the input of its tokens. */
 interface Made {
   readonly grant: { readonly exp: number; readonly login: PinnedLogin; readonly sid: string; readonly isOwn: true; readonly scope: string };
   readonly source: AdapterPayload & { readonly accountId: string; readonly scope: string };
 }
 
 export interface ExtensionGrants {
-  /** The handler of a grant type, where tokens are minted here. */
+  /** Returns the handler of a grant type, if the service issues tokens itself. */
   handler(name: string, type: () => OurGrantType, issue: Issue): GrantType;
-  /** The same where oidc-provider mints. @param levels those that `acr` names there. */
+  /** Returns the handler of a grant type, if oidc-provider issues tokens. @param levels that `acr` names there. */
   handlerOfProvider(name: string, type: () => OurGrantType, levels: readonly string[]): (ctx: KoaContextWithOIDC) => Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
 type Asked = Pick<TokenRequest, 'ctx' | 'client' | 'record' | 'parameters'>;
 
-/** Parts that a grant is made by. */
+/** Parts that make a grant. */
 interface Maker {
   readonly parts: OidcParts;
   readonly accounts: Accounts;
@@ -98,7 +98,7 @@ async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked):
   return outcome;
 }
 
-/** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
+/** @throws InvalidGrant if the user may not sign in to the client, or no scope is left. */
 async function made(
   { parts, accounts, scopes }: Maker,
   { ctx, client, record }: Asked,

@@ -1,7 +1,7 @@
 /**
- * Grant types: a handler each, and the list of them.
+ * Grant types, with a handler for each.
  *
- * `refresh-token` has all of rotation, grace and replay. `extension-grants` runs the grant types that extensions bring.
+ * `refresh-token` holds rotation, the grace period and replays. `extension-grants` runs the grant types of extensions.
  */
 import type { Accounts } from '../../accounts/account.js';
 import type { Scopes } from '../../accounts/scopes.js';

@@ -1,4 +1,4 @@
-/** Refresh tokens: rotation, the grace in which a lost answer is asked for again, and what a replay ends. */
+/** Refresh tokens: rotation, the grace period for lost answers, and the effects of a replay. */
 
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
@@ -18,24 +18,24 @@ import { lifetimesOf } from '../lifetimes.js';
 import { type GrantType, requirePresent, requireProof, type TokenRequest } from '../token-request.js';
 import { checkScopeBeside } from './asked-scope.js';
 
-/** Uses of one refresh token that are answered as retries. */
+/** Maximum uses of one refresh token that count as retries. */
 const MAX_RETRIES = 5;
-/** Longer than any grace, in milliseconds. */
+/** Milliseconds, longer than any grace period. */
 const COUNTED_MS = 120_000;
 
 /** A token request whose client authenticated. */
 type Use = Pick<TokenRequest, 'ctx' | 'unit' | 'client' | 'parameters'>;
 
-/** What becomes of a refresh token that its own client used before. */
+/** Rules for a refresh token that its own client used before. */
 export interface SpentTokenRules {
   /**
-   * Unless its use is a retry, it is in two hands: the grant is ended, and `RefreshTokenReplayed` raised, whatever else the request says. The
-   * event is written before the grant is ended: where either fails, the caller is told to try again, and the next attempt does what is left.
+   * Ends the grant of a replayed refresh token, and raises `RefreshTokenReplayed`, whatever else the request contains. A retry is no replay. The event is
+   * written before the grant ends. If either write fails, the caller is told to retry, and the next attempt does the rest.
    * @throws InvalidGrant
    * @see RFC 9700 §4.14.2
    */
   refuseReplay(use: Use): Promise<void>;
-  /** {@link refuseReplay}; a retry is counted. @throws InvalidGrant for one too many, which ends nothing. */
+  /** {@link refuseReplay}, and counts a retry. @throws InvalidGrant for one retry too many, which ends nothing. */
   admit(use: Use): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createSpentTokenRules({ adapters: { tokens }, artifacts, directo
     const { unit } = use;
     const { grantId } = spent.token;
     const key = grantId ? keyOf('Grant', grantId) : undefined;
-    // It was read along with the token.
+    // The grant was read with the token.
     const grant = key && unit.peek(key);
     if (grantId && key && grant) {
       await report(use, 'RefreshTokenReplayed', spent, grantId);
@@ -95,13 +95,13 @@ export function createSpentTokenRules({ adapters: { tokens }, artifacts, directo
 
 type Sender = Pick<Context, 'ip' | 'get'>;
 
-/** @param client the record of the client that the token is of. */
+/** @param client record of the token's client. */
 export function refreshUseOf(ctx: Sender, token: string, client: ClientRecord | undefined): RefreshUse {
   const grace = client?.lifetimes.refreshTokenGrace;
   return { sender: senderOf(ctx, token), ...present({ grace }) };
 }
 
-/** Whether a token comes from another address and from another agent than before: a phone that changes networks keeps its agent. */
+/** Whether a token comes from another address and another user agent than before. A phone that changes networks keeps its user agent. */
 function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<RefreshUse>): boolean {
   if (sender === undefined) return false;
   const before = sender.split('.');
@@ -113,11 +113,11 @@ function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<Refresh
 const senderOf = (ctx: Sender, token: string): string =>
   [ctx.ip, ctx.get('user-agent')].map((text) => hash('sha256', `${token} ${text}`, 'base64url').slice(0, 8)).join('.');
 
-/** The refresh token that a grant begins with, for the mint; nothing where the client gets none. */
+/** Returns the first refresh token of a grant, for `issue`; nothing if the client gets none. */
 export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
   getsRefreshToken(client, scope.split(' ')) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
-/** Returns the refresh token that a client goes on with that gets no new one. */
+/** Returns the refresh token to use next, for a client whose tokens do not rotate. */
 export type KeepRefreshToken = (request: Pick<TokenRequest, 'unit' | 'client'>, value: string) => Promise<string>;
 
 /**
@@ -143,7 +143,7 @@ export function createRefreshToken(parts: OidcParts, scopes: Scopes, issue: Issu
   const { adapters, isFapi2 } = parts;
   const { tokens } = adapters;
   const keep = createKeepRefreshToken(parts);
-  /** A token that was used before is a retry: its door admitted it. */
+  /** Returns a live token. A used token is a retry, because its door admitted it. */
   const find = async ({ unit }: TokenRequest, value: string): Promise<LiveToken | undefined> =>
     (await tokens.find(unit, 'RefreshToken', value)) ?? tokens.findRetried(unit, value);
 
