@@ -1,7 +1,7 @@
 import { epochSeconds } from '../../times/epoch-seconds.js';
 import { type Class, membersOf, type Payload } from './base-model.js';
 
-/** What the hooks need of an access token or a client credentials token. */
+/** Members of an access token or a client credentials token that the hooks need. */
 export interface AccessTokenModel {
   readonly kind: 'AccessToken' | 'ClientCredentials';
   readonly jti: string;
@@ -14,19 +14,19 @@ export interface AccessTokenModel {
   readonly sid?: string;
   readonly jkt?: string;
   readonly 'x5t#S256'?: string;
-  /** The resource that it was asked for. @see RFC 8707 §2.2 */
+  /** The resource that the request named. @see RFC 8707 §2.2 */
   readonly aud?: string | readonly string[];
   readonly resourceServer?: { readonly accessTokenTTL?: number; readonly accessTokenFormat?: 'opaque' | 'jwt' };
   extra?: Record<string, unknown>;
 }
 
-/** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
+/** Values of access tokens that are not opaque, and their ids. The id of a token that this service did not issue is undefined. */
 export interface StructuredTokens {
   sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
   idOf(value: string): Promise<string | undefined>;
 }
 
-/** Signed access tokens are recorded like opaque ones: they can be introspected, revoked and used at userinfo. */
+/** Records signed access tokens like opaque ones, so that they can be introspected, revoked and used at userinfo. */
 export function accessTokenClass(Base: Class, structured: StructuredTokens, now: () => number): Class {
   return class extends Base {
     static get IN_PAYLOAD(): readonly string[] {
@@ -34,7 +34,7 @@ export function accessTokenClass(Base: Class, structured: StructuredTokens, now:
     }
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
-      // models/formats/opaque.js would stamp the token with the node's own clock.
+      // models/formats/opaque.js would use the node's own clock.
       this.iat ||= epochSeconds(now());
       const { value, payload } = await super.getValueAndPayload();
       const signing = structured.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
@@ -42,7 +42,7 @@ export function accessTokenClass(Base: Class, structured: StructuredTokens, now:
       return signed === undefined ? { value, payload } : { value: signed, payload: { ...payload, structured: true } };
     }
 
-    /** The id of a signed token is public (its `jti`): by itself it finds nothing. */
+    /** The id of a signed token is public (its `jti`), so the id alone must find nothing. */
     static override async find(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined> {
       const id = typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await structured.idOf(value) : value;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class

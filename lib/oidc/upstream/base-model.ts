@@ -27,7 +27,7 @@ async function valueAndPayload(model: PayloadModel, now: () => number): Promise<
   return { value: model.jti, payload };
 }
 
-/** A class that oidc-provider makes, or one of ours that extends it. */
+/** A class of oidc-provider, or a subclass of the service. */
 export type Class = {
   // biome-ignore lint/suspicious/noExplicitAny: a mixin's base
   new (...args: any[]): any;
@@ -35,19 +35,19 @@ export type Class = {
   find?(value: string, ...rest: unknown[]): Promise<any>;
 };
 
-/** Names of the members that a class keeps: a static getter, read once per class, on first use. models/payload.js */
+/** Returns the names of the members that a class stores: a static getter, read once per class, on first use. models/payload.js */
 export const membersOf = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
 
 const payloads = new WeakMap<object, readonly string[]>();
 
-/** The list is put together anew by each class of the chain, so it is asked for once. */
+/** Reads the list once, because each class of the chain builds it again at each call. */
 function inPayload(model: object): readonly string[] {
   const members = payloads.get(model) ?? membersOf(model);
   payloads.set(model, members);
   return members;
 }
 
-/** Ids of ours in place of those of models/base_model.js, and records that are written as opaque ones are. */
+/** Replaces the ids of models/base_model.js by those of the service, and writes records as opaque ones are written. */
 export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: () => number): void {
   for (const kind of taggedKinds) {
     Object.assign(provider[kind].prototype, {
@@ -66,8 +66,8 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: 
 }
 
 /**
- * Refresh tokens that oidc-provider issues say when the first of their line was issued in the time that all nodes share. The constructor of
- * models/refresh_token.js takes the time of this node's clock only where `iiat` is absent.
+ * Stamps refresh tokens of oidc-provider with the time at which the first of their line was issued, in the time that all nodes share. The constructor of
+ * models/refresh_token.js takes the time of this node's clock only if `iiat` is absent.
  */
 export function stampFirstIssue({ RefreshToken: { prototype } }: Provider, now: () => number): void {
   type Stamped = { readonly iat?: number; iiat?: number };
@@ -86,13 +86,13 @@ export function stampFirstIssue({ RefreshToken: { prototype } }: Provider, now: 
   });
 }
 
-/** The id of the refresh token that follows another. */
+/** Returns the id of the refresh token that follows another. */
 export type SuccessorOf = (refreshToken: string) => string;
 
 function mintId(kind: TaggedKind, model: { grantId?: string }, successorOf: SuccessorOf): string {
   const ctx = Provider.ctx;
   if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken) return successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
-  // Pairwise clients could compare their tokens by the slot they share, and so their users.
+  // Pairwise clients could compare their users by a slot that their tokens share.
   if (kind === 'Grant') return createId(kind, ctx?.oidc.client && isPairwise(ctx.oidc.client) ? undefined : ctx?.oidc.session?.uid);
   return createId(kind, model.grantId);
 }

@@ -4,12 +4,12 @@ import { isLoopback } from '../../fetch/loopback.js';
 import { nodeTime } from '../../times/node-time.js';
 
 export interface ClientHooks {
-  /** The record a client was built from; a new object when it changed. */
+  /** Returns the record of a client: a new object after each change. */
   record(id: string): object | undefined | Promise<object | undefined>;
   compareSecret(client: Client, secret: string): boolean;
-  /** The key set at a `jwks_uri`; `freshUntil` in milliseconds since the epoch. */
+  /** Returns the key set at a `jwks_uri`. `freshUntil` is in milliseconds since the epoch. */
   keysAt(uri: string): Promise<{ readonly keys: readonly object[]; readonly freshUntil: number }>;
-  /** Whether implicit clients may be sent to this machine by http. */
+  /** Whether implicit clients may have http URIs on this machine. */
   readonly mayBeLocal: boolean;
 }
 
@@ -19,14 +19,14 @@ type FindClient = (id: string) => Client | undefined | Promise<Client | undefine
 
 const finders = new WeakMap<Provider, FindClient>();
 
-/** `Client.find`, whose promise costs more than the look-up: a promise only if the client is not at hand. */
+/** `Client.find`. Returns a promise only if the client is not in memory, because the promise costs more than the look-up. */
 export const findClient = (provider: Provider, id: string): ReturnType<FindClient> =>
   (finders.get(provider) ?? provider.Client.find.bind(provider.Client))(id);
 
-/** The record that a client was built from. */
+/** Returns the record of which a client was built. */
 export const recordOf = (client: Client): object | undefined => records.get(client);
 
-/** What was registered, before every client became pairwise to oidc-provider. */
+/** Whether the client registered as pairwise. For oidc-provider, every client is pairwise. */
 export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
 
 /**
@@ -57,7 +57,7 @@ export function judgeMetadata(provider: Provider, metadata: object): { readonly 
 
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
-/** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */
+/** Allows http URIs in development, if all http URIs of the client are on this machine. `invalidate` of helpers/client_schema.js, and its codes. */
 function allowLocalClients(Client: unknown): void {
   const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
   const { invalidate } = prototype;
@@ -71,7 +71,7 @@ function allowLocalClients(Client: unknown): void {
   };
 }
 
-/** Members of the ClientKeyStore of models/client.js, whose own refresh would let a set that is no good displace the last one that was. */
+/** Members of the ClientKeyStore of models/client.js. Its own refresh would let an invalid key set replace the last valid one. */
 interface ClientKeyStore {
   readonly jwksUri: string | undefined;
   /** Seconds since the epoch. */
@@ -105,7 +105,7 @@ interface ClientSchema {
 
 export function customiseClient(provider: Provider, hooks: ClientHooks): void {
   const { Client } = provider;
-  // `sub` goes through `pairwiseIdentifier` for every client, so that one hook answers it; what was registered is kept beside it.
+  // `sub` passes through `pairwiseIdentifier` for every client, so that one hook answers it. The registered type is stored separately.
   Object.defineProperty(Client.prototype, 'subjectType', {
     get: () => 'pairwise',
     set(this: object, value: unknown) {
@@ -116,7 +116,7 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
   if (hooks.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
-    /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */
+    /** oidc-provider would answer that the request is malformed. @see RFC 6749 §5.2, `unauthorized_client` */
     grantTypeAllowed(this: Client, grantType: string) {
       const isAllowed = grantTypeAllowed.call(this, grantType);
       const { route, params } = Provider.ctx?.oidc ?? {};
@@ -124,21 +124,21 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
     },
-    /** As {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
+    /** Like {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
     responseTypeAllowed(this: Client, responseType: ResponseType) {
       const isAllowed = responseTypeAllowed.call(this, responseType);
-      // To all but internal clients there is no such type.
+      // For all other clients than internal ones, the type does not exist.
       if (!isAllowed && responseType === 'none') throw new errors.UnsupportedResponseType('unsupported response_type requested');
       if (!isAllowed) throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
       return true;
     },
-    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    // Clients are notified by the queue of deliveries. actions/end_session.js would wait for each.
     backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.compareSecret(this, secret);
     },
   });
-  // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
+  // Client.find parses and hashes the metadata at each request, and caches 100 clients. Here, a client is built once for each version of its record.
   const find = Client.find.bind(Client);
   const built = new WeakMap<object, Client | Promise<Client | undefined>>();
   const build = (id: string, record: object): Promise<Client | undefined> => {

@@ -1,6 +1,6 @@
 import errOut from 'oidc-provider/lib/helpers/err_out.js';
 
-/** An error as oidc-provider answers it. */
+/** An error in the form that oidc-provider answers. */
 export interface AnsweredError extends Error {
   readonly status?: number | undefined;
   readonly statusCode?: number | undefined;

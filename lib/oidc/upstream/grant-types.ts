@@ -1,4 +1,4 @@
-/** Steps of oidc-provider's grant types, and of the proofs that its tokens are bound to. */
+/** Steps of oidc-provider's grant types, and of the proofs to which its tokens are bound. */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type AdapterPayload, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -8,56 +8,56 @@ import * as helpers from 'oidc-provider/lib/helpers/grants.js';
 import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
-/** The DPoP proof of a token request; undefined when it brings none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
+/** Returns the DPoP proof of a token request; undefined without one. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
 export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
   const { provider, client } = ctx.oidc;
   const proof = await validateDpop(provider, ctx);
   return proof && { jkt: proof.thumbprint, use: () => checkDpopReplay(provider, ctx, proof, (client as Client).clientId) };
 }
 
-/** A DPoP proof that was shown with an access token. */
+/** A DPoP proof that came with an access token. */
 interface TokenProof {
   readonly jkt: string;
-  /** Counts the proof as used. @throws InvalidDpopProof where it was before */
+  /** Records the use of the proof. @throws InvalidDpopProof if it was used before */
   use(clientId: string): Promise<void>;
 }
 
 /**
- * The DPoP proof with which a route of the service that is none of oidc-provider's is asked; undefined when there is none, or DPoP is off.
+ * Returns the DPoP proof of a request to a route of the service that oidc-provider does not have; undefined without one, or if DPoP is off.
  * helpers/validate_dpop.js, as shared/access_token.js uses it.
  * @param url of the route, without a query
  * @throws InvalidDpopProof, UseDpopNonce
  */
 export async function tokenProof(provider: Provider, ctx: Context, url: string, accessToken: string): Promise<TokenProof | undefined> {
-  // oidc-provider makes its own context at its own routes alone.
+  // oidc-provider makes its context only at its own routes.
   const asked: Context = Object.create(ctx, { oidc: { value: { provider, urlFor: () => url } } });
   const proof = await validateDpop(provider, asked, accessToken);
   return proof && { jkt: proof.thumbprint, use: (clientId) => checkDpopReplay(provider, asked, proof, clientId, errors.InvalidDpopProof) };
 }
 
-/** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+/** Returns the algorithms of DPoP proofs; none if DPoP is off. */
 export function proofAlgorithms(provider: Provider): readonly string[] {
   const { features, dPoPSigningAlgValues } = insideOf(provider).configuration;
   return features.dPoP.enabled ? dPoPSigningAlgValues : [];
 }
 
-/** The thumbprint of the certificate of a request; undefined without one, or where mutual TLS is off. @see RFC 8705 §3.1 */
+/** Returns the thumbprint of the certificate of a request; undefined without one, or if mutual TLS is off. @see RFC 8705 §3.1 */
 export function certificateThumbprint(provider: Provider, ctx: Context): string | undefined {
   const { mTLS } = insideOf(provider).configuration.features;
   const certificate = mTLS.enabled ? mTLS.getCertificate(ctx) : undefined;
   return certificate ? thumbprintOf(certificate) : undefined;
 }
 
-/** What oidc-provider mints from: a grant that is not stored yet, and the source that was redeemed. */
+/** Input of oidc-provider's tokens: a grant that is not stored yet, and the source of the exchange. */
 export interface Redeemed {
   readonly grant: { readonly scope: string; readonly exp: number; readonly [member: string]: unknown };
   readonly source: AdapterPayload & { readonly accountId: string; readonly scope: string };
 }
 
 /**
- * A grant type by the steps that oidc-provider's own have: actions/grants/ciba.js, helpers/grant_common.js. So DPoP, certificates, resources, encryption
- * and what a host configured hold for it too.
- * @param redeem is called once the request's proofs are found good.
+ * Runs a grant type by the steps of oidc-provider's own: actions/grants/ciba.js, helpers/grant_common.js. So DPoP, certificates, resources, encryption and
+ * the host's configuration apply to it too.
+ * @param redeem is called after the request's proofs were checked.
  */
 export async function issueFor(ctx: KoaContextWithOIDC, name: string, redeem: () => Promise<Redeemed>): Promise<void> {
   const { provider, client } = ctx.oidc;

@@ -1,12 +1,12 @@
 import Provider, { type Client, type KoaContextWithOIDC } from 'oidc-provider';
 import { membersOf } from './base-model.js';
 
-/** Of a grant's scopes, those that the request's client may still have. */
+/** Returns the scopes of a grant that the request's client may still have. */
 export type Held = (ctx: KoaContextWithOIDC, client: Client, scopes: readonly string[]) => readonly string[];
 
-/** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
+/** Limits a grant to the scopes that its client may have now. The scope of every token, and the claims of userinfo, are read here. */
 export function customiseGrant({ Grant }: Provider, held: Held): void {
-  // Fields of our own that oidc-provider keeps.
+  // Members of the service that oidc-provider stores.
   Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid', 'isOwn'] });
   const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
   const narrowed = (granted: string): string => {

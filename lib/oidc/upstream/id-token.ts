@@ -6,7 +6,7 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { secondsAhead } from '../../times/node-time.js';
 import type { Payload } from './base-model.js';
 
-/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+/** Returns a logout token, signed and encrypted like the client's ID tokens. `Client.prototype.backchannelLogout` sends the same, without a given `sub`. */
 export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
   const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
     set(claim: string, value: unknown): void;
@@ -18,8 +18,8 @@ export async function logoutToken(provider: Provider, client: Client, { sub, sid
 }
 
 /**
- * Every JWT that the class issues (ID tokens, logout tokens, signed userinfo, introspection and authorization responses) has the time that all nodes share.
- * `sign` of helpers/jwt.js keeps an `iat` that is there, and assigns `exp` by the node's own clock.
+ * Stamps every JWT of the class (ID tokens, logout tokens, signed userinfo, introspection and authorization responses) with the time that all nodes share.
+ * `sign` of helpers/jwt.js keeps an existing `iat`, and assigns `exp` by the node's own clock.
  */
 export function stampSharedTime(provider: Provider, now: () => number): void {
   const { prototype } = provider.IdToken as unknown as { prototype: StampedToken };
@@ -50,8 +50,8 @@ interface StampedToken {
 }
 
 /**
- * An ID token has `sub` and `sid`, and no `typ`. Every other JWT we mint has a `typ`, but for signed userinfo, which has no `sid`, and signed
- * authorization responses, in which anybody can place what they like, but for `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
+ * Refuses other JWTs as `id_token_hint`. An ID token has `sub` and `sid`, and no `typ`. Every other JWT of the service has a `typ`, except signed userinfo,
+ * which has no `sid`, and signed authorization responses, which may contain any custom parameter except `sub`. @see RFC 8725 §3.11
  */
 export function refuseForeignHints(provider: Provider): void {
   const model = provider.IdToken as unknown as HintModel;
@@ -66,7 +66,7 @@ export function refuseForeignHints(provider: Provider): void {
   };
 }
 
-/** The claims of the request's `id_token_hint`; on the way back from the pages, where checkIdTokenHint does not run, as well. */
+/** Returns the claims of the request's `id_token_hint`, also when the request is resumed, where checkIdTokenHint does not run. */
 export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | undefined> {
   const { entities, params, client, provider } = ctx.oidc;
   if (entities.IdTokenHint || typeof params?.id_token_hint !== 'string' || !client) return entities.IdTokenHint?.payload;
@@ -75,7 +75,7 @@ export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | un
   return hint.payload;
 }
 
-/** The claims of an ID token that was issued to the client, expired or not; undefined for anything else. */
+/** Returns the claims of an ID token that was issued to the client, expired or not; undefined for any other token. */
 export async function claimsOfIdToken({ IdToken }: Pick<Provider, 'IdToken'>, client: Client, jwt: string): Promise<Payload | undefined> {
   try {
     return (await (IdToken as unknown as HintModel).validate(jwt, client)).payload as Payload;
@@ -88,10 +88,10 @@ interface HintModel {
   validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown; sid?: unknown } }>;
 }
 
-/** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
+/** Returns an authorization response as a JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
 export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
   const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
-  // By itself it leaves out names that helpers/_/merge.js does not copy.
+  // The class leaves out names that helpers/_/merge.js does not copy.
   return Object.assign(new IdToken({}, { ctx }), { payload: async () => ({ ...payload }) }).issue({ use: 'authorization' });
 }
 

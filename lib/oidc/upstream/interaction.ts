@@ -2,7 +2,7 @@ import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import { get as insideOf, type ReadCheck, type ReadPrompt } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { type Class, membersOf } from './base-model.js';
 
-/** An interaction and the browser that it is bound to. */
+/** An interaction, and the browser to which it is bound. */
 export interface BoundInteraction {
   readonly uid: string;
   readonly browser?: string;
@@ -11,9 +11,9 @@ export interface BoundInteraction {
 }
 
 export interface InteractionHooks {
-  /** The browser that an interaction is bound to, when this response begins it. */
+  /** Returns the browser to which this response binds a new interaction. */
   browserOf(ctx: KoaContextWithOIDC): string;
-  /** Whether the request may take up this interaction. */
+  /** Whether the request may resume this interaction. */
   mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ const isOfEndedSignIn = (payload: object | undefined): boolean =>
   (payload as { readonly prompt?: { readonly reasons?: readonly string[] } } | undefined)?.prompt?.reasons?.includes(SIGN_IN_ENDED) ===
   true;
 
-/** An interaction belongs to the browser that it began in; actions/authorization/resume.js takes the word of a cookie for which one it is. */
+/** Binds an interaction to the browser in which it began. actions/authorization/resume.js trusts a cookie. */
 export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
   return class extends Base {
     constructor(uid: string, payload?: object) {
@@ -48,7 +48,7 @@ export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
       try {
         return (await hooks.mayResume(ctx, interaction)) ? interaction : undefined;
       } catch (error) {
-        // The failure is the application's to know: shared/authorization_error_handler.js looks here for where to tell it.
+        // The application gets the error: shared/authorization_error_handler.js reads its redirect URI here.
         Object.assign(ctx.oidc, { params: interaction.params });
         throw error;
       }
@@ -57,8 +57,8 @@ export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
 }
 
 /**
- * Leaves out of each authorization request what asks for nothing. actions/authorization/interactions.js iterates over the prompts of the policy and over the
- * checks of each, and makes some five promises for each check; nearly all of them know at once that they ask for nothing.
+ * Skips prompts and checks that ask for nothing. actions/authorization/interactions.js iterates over the prompts of the policy and the checks of each, and
+ * makes about five promises for each check. Nearly all checks know immediately that they ask for nothing.
  */
 export function skipWhatAsksNothing(provider: Provider): void {
   const { interactions } = insideOf(provider).configuration;
@@ -68,7 +68,7 @@ export function skipWhatAsksNothing(provider: Provider): void {
   };
 }
 
-/** The prompts with those of their checks that did not say no at once, each with its answer. */
+/** Yields the prompts with those of their checks that did not return false immediately, each with its answer. */
 function* askingPrompts(policy: Iterable<ReadPrompt>, ctx: KoaContextWithOIDC): Generator<ReadPrompt> {
   for (const { name, details: ofPrompt, checks: all } of policy) {
     const checks: ReadCheck[] = [];
@@ -79,7 +79,7 @@ function* askingPrompts(policy: Iterable<ReadPrompt>, ctx: KoaContextWithOIDC): 
         if (answer === false) continue;
         again = () => answer;
       } catch (thrown) {
-        // For the one that waits for all checks of the prompt.
+        // For the reader that waits for all checks of the prompt.
         again = () => {
           throw thrown;
         };

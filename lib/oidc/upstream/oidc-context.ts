@@ -5,26 +5,26 @@ import { createShapes } from './request-parameters.js';
 export type Query = Record<string, string | string[] | undefined>;
 
 /**
- * Changes the parameters once those in the request object have taken the place of those beside it, before anything reads them. The last that
- * actions/authorization/process_request_object.js does, in one go, begins with taking `request` away.
+ * Changes the parameters after those of the request object have replaced plain ones, and before anything reads them. The last step of
+ * actions/authorization/process_request_object.js begins by removing `request`.
  */
 export const afterRequestObject = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
   (ctx.oidc as unknown as { afterRequestObject(rewrite: (params: Payload) => void): void }).afterRequestObject(rewrite);
 
 export interface ContextHooks {
-  /** Parameters of an endpoint, before oidc-provider sees them. @param provider the one that answers the request */
+  /** Returns the parameters of an endpoint, before oidc-provider reads them. @param provider instance that answers the request */
   parameters(route: string, parameters: Query, provider: object): Query;
-  /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
+  /** Checks a request before anything of it is processed. An error becomes the endpoint's error. */
   check(ctx: KoaContextWithOIDC): void;
-  /** The level of the session's sign-in. */
+  /** Returns the level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
-  /** Audiences of client assertions. */
+  /** Returns the audiences of client assertions. */
   assertionAudiences(oidc: Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>): readonly string[];
-  /** Identity and API scopes that exist now. */
+  /** Returns the current identity and API scopes. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
 }
 
-/** Parameters are rewritten before the first check reads them; API scopes count as known. */
+/** Rewrites parameters before the first check reads them, and makes API scopes known. */
 export function contextClass(Base: Class, hooks: ContextHooks): Class {
   const shaped = createShapes();
   return class extends Base {
@@ -39,7 +39,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query, this.provider) });
     }
 
-    /** Those of the request's context, which `provider.createContext` made too: a second one would be made for them alone. */
+    /** Reuses the cookie jar of the Koa context. Otherwise oidc-provider would create a second one. */
     get cookies(): unknown {
       return (this.ctx as KoaContextWithOIDC).cookies;
     }
@@ -60,20 +60,20 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       }
       return this.#params;
     }
-    /** The first step of an endpoint whose errors are answered. */
+    /** Called by the first step of an endpoint whose errors are answered. */
     set params(params: Payload) {
       this.#params = shaped(params);
       hooks.check(this.ctx);
       this.#settle();
     }
 
-    /** An authorization request reads its parameters some sixty times, and sets them once: from here on they are a plain member. */
+    /** Makes the parameters a plain member, because an authorization request reads them about sixty times after it sets them once. */
     #settle(): void {
       if (this.route === 'authorization' && !this.#rewrite)
         Object.defineProperty(this, 'params', { value: this.#params, configurable: true, enumerable: true, writable: true });
     }
 
-    /** An error may come before the parameters are put together, and be answered by the query all the same. */
+    /** Sets the parameters from the query, for an error that comes before they are set. */
     assume(params: Payload): void {
       this.#params ??= params;
     }
@@ -83,7 +83,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       Reflect.deleteProperty(this, 'params');
     }
 
-    /** Many ask, and none changes it. */
+    /** Cached, because many steps read it and none changes it. */
     get requestParamOIDCScopes(): Set<string> {
       const asked: unknown = this.params?.scope;
       if (this.#scopes?.asked !== asked) this.#scopes = { asked, known: knownScopes(asked, hooks.scopes(this.ctx)) };
@@ -94,19 +94,19 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Codes and ID tokens read it, and the check of what was asked for. It is looked for only if it was asked for. */
+    /** Read by codes and ID tokens, and by the check of the requested level. Computed only if a level was requested. */
     get acr(): string | undefined {
       return super.acr ?? (asksForAcr(this.claims) ? hooks.acr(this.ctx) : undefined);
     }
 
-    /** Never the URL that was asked. */
+    /** Does not depend on the URL of the request. */
     clientJwtAuthExpectedAudience(): Set<string> {
       return new Set(hooks.assertionAudiences(this as unknown as KoaContextWithOIDC['oidc']));
     }
   };
 }
 
-/** Resuming takes no parameters, so that its errors are not answered by the parameters of a query. */
+/** Returns the query. Resuming has none, so that its errors are not answered by parameters of a query. */
 function queryOf(route: string, { method, query }: KoaContextWithOIDC): Query | undefined {
   if (route === 'resume') return {};
   const takesQuery = route === 'authorization' || route === 'userinfo';

@@ -1,4 +1,4 @@
-/** The deep imports; their package has no types of them. */
+/** Deep imports, for which their package has no types. */
 declare module 'oidc-provider/lib/actions/end_session.js' {
   export const confirm: readonly ((...args: never[]) => unknown)[];
 }
@@ -7,7 +7,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type { X509Certificate } from 'node:crypto';
   import type { interactionPolicy } from 'oidc-provider';
 
-  /** All that is read of a check, and of a prompt. */
+  /** Members of a check, and of a prompt, that the service reads. */
   export type ReadCheck = Pick<interactionPolicy.Check, 'reason' | 'description' | 'error' | 'details' | 'check'>;
   export type ReadPrompt = Pick<interactionPolicy.Prompt, 'name' | 'details'> & { readonly checks: Iterable<ReadCheck> };
 

@@ -1,7 +1,7 @@
 /**
- * Upstream: the only room that leans on what oidc-provider does not document. One file for each of its classes that we touch, named after it;
- * each entry names what it relies on, and a test of the same name in `test/oidc/upstream` pins it, so that an upgrade that changes it fails
- * there and not in production. This file puts them together: an oidc-provider whose extension points are ours.
+ * Upstream: the only room that depends on undocumented parts of oidc-provider. Each class of oidc-provider that the service changes has a file of its name,
+ * and each entry names the parts that it depends on. A test of the same name in `test/oidc/upstream` pins them, so that an upgrade that changes them fails
+ * there and not in production. This file creates an oidc-provider with all extension points filled in.
  */
 import Provider, { type Configuration, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
@@ -20,9 +20,9 @@ import { type SessionHooks, sessionClass } from './session.js';
 
 type Names = string | readonly string[] | ReadonlySet<string>;
 
-/** What each class of oidc-provider asks of the rest of the service. */
+/** Hooks of oidc-provider's classes into the rest of the service. */
 export interface ProviderHooks extends ContextHooks, StepHooks {
-  /** Runs the handler of a grant type; what it throws becomes the token endpoint's error. */
+  /** Runs the handler of a grant type. An error becomes the token endpoint's error. */
   grant(name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void>;
   /** Sends an authorization response, success or error. */
   respond(
@@ -35,7 +35,7 @@ export interface ProviderHooks extends ContextHooks, StepHooks {
   readonly held: Held;
   readonly structuredToken: StructuredTokens;
   readonly successorOf: SuccessorOf;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly interactions: InteractionHooks;
   readonly sessions: SessionHooks;
@@ -43,13 +43,13 @@ export interface ProviderHooks extends ContextHooks, StepHooks {
   readonly addressOf: AddressOf;
 }
 
-/** An oidc-provider whose extension points are ours. */
+/** Creates an oidc-provider whose extension points call the hooks. */
 export function createHookedProvider(issuer: string, configuration: Configuration, hooks: ProviderHooks): Provider {
   class HookedProvider extends Provider {
-    // Called from the constructor of Provider, for the modes and grants it brings.
+    // Called from the constructor of Provider, for its own modes and grants.
     override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
       super.registerResponseMode(name, (ctx, redirectUri, payload) => {
-        // response_modes/jwt.js takes them for granted.
+        // response_modes/jwt.js requires the parameters.
         (ctx.oidc as unknown as { assume(params: Payload): void }).assume(ctx.query);
         return hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out));
       });
@@ -84,7 +84,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   return provider;
 }
 
-/** What would be forgotten when keys rotate, and change who answers. */
+/** Methods whose effect would be lost when keys rotate, or that change which handlers answer. */
 const changes = [
   'use',
   'on',
@@ -96,7 +96,7 @@ const changes = [
   'registerResponseMode',
 ] as const;
 
-/** Ends the time in which a host may change the instance: from now on each attempt throws IdpError `provider_started`. */
+/** Ends the time in which a host may change the instance. Each later attempt throws IdpError `provider_started`. */
 export function seal(provider: Provider): void {
   for (const name of changes)
     Object.defineProperty(provider, name, {
@@ -106,7 +106,9 @@ export function seal(provider: Provider): void {
     });
 }
 
-/** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
+/**
+ * Calls a function for each response of the authorization endpoint. Members that it adds to `out` are sent. The second argument of `authorization.success`.
+ */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
   (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
     'authorization.success',
@@ -114,7 +116,7 @@ export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContex
   );
 };
 
-/** Replaces a class that Provider makes lazily behind a getter of its prototype. */
+/** Replaces a class that Provider creates on first use, behind a getter of its prototype. */
 function override(target: typeof Provider, name: string, make: (base: Class) => Class): void {
   const { get } = Object.getOwnPropertyDescriptor(Provider.prototype, name) as { get: () => Class };
   Object.defineProperty(target.prototype, name, {
@@ -123,7 +125,7 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
       const replaced = make(get.call(this));
       // oidc-provider names records after their class.
       Object.defineProperty(replaced, 'name', { value: name });
-      // Each request asks several times.
+      // Each request reads it several times.
       Object.defineProperty(this, name, { value: replaced });
       return replaced;
     },
@@ -142,8 +144,8 @@ function tolerateOwnClock(provider: Provider, now: () => number): void {
 }
 
 /**
- * Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. `none` is for internal clients, and
- * has no handler: the response says how it went.
+ * Allows two more response types. `token`: the constructor refuses it, but its handler still exists, in helpers/process_response_types.js. `none` is for
+ * internal clients and has no handler, because the response is only success or error.
  */
 function allowMoreTypes(provider: Provider): void {
   const { responseTypes } = insideOf(provider).configuration;

@@ -4,27 +4,27 @@ import type { AdapterPayload, Client } from 'oidc-provider';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Seconds that a pushed request holds: actions/authorization/pushed_authorization_requests.js. */
+/** Seconds for which a pushed request is valid: actions/authorization/pushed_authorization_requests.js. */
 export const PUSHED_LIFETIME_SECONDS = 60;
 
-/** Of a request that is kept: who asks whom, and when, in seconds since the epoch. */
+/** Issuer, client and time of a stored request. `iat` is in seconds since the epoch. */
 interface Envelope {
   readonly issuer: string;
   readonly clientId: string;
   readonly iat: number;
-  /** Whether the parameters are those of a request object whose signature was verified. */
+  /** Whether the parameters come from a request object whose signature was verified. */
   readonly isSigned?: boolean;
 }
 
-/** Parameters as oidc-provider keeps those that a client pushed: as the claims of a request object. */
+/** Returns parameters in the form in which oidc-provider stores a pushed request: as the claims of a request object. */
 function claimsOf(parameters: Parameters, { issuer, clientId, iat }: Envelope): Record<string, unknown> {
   const claims: Record<string, unknown> = {};
-  // Most of those that a request may have it has not.
+  // Most of the possible parameters are absent.
   for (const name in parameters) if (parameters[name] !== undefined) claims[name] = parameters[name];
   return Object.assign(claims, { iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME_SECONDS, nbf: iat });
 }
 
-/** What oidc-provider saves of a pushed request, but for its JWT, in whose place are the claims: models/pushed_authorization_request.js. */
+/** Returns the record of a pushed request as oidc-provider saves it, with the claims in place of its JWT: models/pushed_authorization_request.js. */
 export const pushedRecord = (client: Client, parameters: Parameters, envelope: Envelope): AdapterPayload =>
   ({
     iat: envelope.iat,
@@ -33,7 +33,7 @@ export const pushedRecord = (client: Client, parameters: Parameters, envelope: E
     trusted: client.clientAuthMethod !== 'none' || envelope.isSigned === true,
   }) as unknown as AdapterPayload;
 
-/** Keeps a request as one that its client pushed, without its having been trusted. @returns its id. */
+/** Stores a request as if its client had pushed it, but not as trusted. @returns its id. */
 export function keepAsPushed(provider: Provider, parameters: Parameters, envelope: Envelope): Promise<string> {
   const request = new UnsecuredJWT(claimsOf(parameters, envelope)).encode();
   const { PushedAuthorizationRequest } = provider as unknown as { PushedAuthorizationRequest: PushedConstructor };

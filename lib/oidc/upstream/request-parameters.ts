@@ -1,15 +1,15 @@
 import type { Payload } from './base-model.js';
 
-/** Below as many members V8 keeps an object's shape, however it came to them. */
+/** Number of members below which V8 keeps an object's shape in every case. */
 const FEW = 20;
 
 /**
- * The parameters of a request, in an object that is fast to read. helpers/params.js adds one member after another. An authorization request has so many,
- * most of them undefined, that V8 turns the object into a hash table, and each of the many steps that list them takes several times as long. A copy of
- * an object that has all the members keeps its shape.
+ * Returns the parameters of a request in an object that is fast to read. helpers/params.js adds one member after another. An authorization request has so
+ * many members, most of them undefined, that V8 turns the object into a hash table. Each of the many steps that list them would take several times as long.
+ * A copy of an object that has all the members keeps its shape.
  */
 export function createShapes(): (params: Payload) => Payload {
-  /** By how many members they have: an instance has few lists of parameters. */
+  /** Shapes by number of members, because an instance has few lists of parameters. */
   const shapes = new Map<number, { readonly names: readonly string[]; readonly empty: Payload }>();
   return (params) => {
     const names = Object.keys(params);
@@ -25,5 +25,5 @@ export function createShapes(): (params: Payload) => Payload {
   };
 }
 
-/** The parser of JSON gives an object its shape at once. */
+/** Returns an object from the JSON parser, which gives it its shape immediately. */
 const emptyWith = (names: readonly string[]): Payload => JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`);

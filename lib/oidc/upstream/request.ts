@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
 import { decodeForm } from '../../text/decode.js';
 
-/** Where the client's address comes from. */
+/** Returns the client's address. */
 export type AddressOf = (req: IncomingMessage) => string;
 
-/** Whatever `Host` or a forwarded header says, URLs and the cookies' `Secure` follow the issuer. */
+/** Makes URLs and the cookies' `Secure` follow the issuer, whatever `Host` or a forwarded header says. */
 export function pinUrlsToIssuer(provider: Provider, addressOf: AddressOf): void {
   const { protocol, host, hostname, origin } = new URL(provider.issuer);
   const fixed = { protocol: protocol.slice(0, -1), secure: protocol === 'https:', host, hostname, origin };

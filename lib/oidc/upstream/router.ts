@@ -3,15 +3,15 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
 export interface StepHooks {
-  /** Takes note of the client of a request, once it authenticated. */
+  /** Notes the client of a request after it authenticated. */
   authenticated(ctx: KoaContextWithOIDC): void;
-  /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
+  /** Checks a token request after its client authenticated, before everything else. An error becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
-  /** The last steps of endpoints, in place of oidc-provider's own, which is `theirs`; absent: its own. */
+  /** Last steps of endpoints, in place of oidc-provider's own, which is `theirs`. An endpoint without one keeps its own. */
   readonly lastSteps: Readonly<
     Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC, theirs: () => Promise<void>) => Promise<void>>>
   >;
-  /** Answers a backchannel authentication request once its client authenticated; absent: oidc-provider does. */
+  /** Answers a backchannel authentication request after its client authenticated. Absent: oidc-provider answers. */
   readonly backchannel?: ((ctx: KoaContextWithOIDC) => Promise<void>) | undefined;
 }
 
@@ -21,7 +21,7 @@ type Register = (name: string, path: string, ...steps: Step[]) => unknown;
 const stepped = new WeakSet<object>();
 
 /**
- * The names of what answers at the end of an endpoint: actions/introspection.js, actions/revocation.js, actions/userinfo.js,
+ * Names of the functions at the end of an endpoint: actions/introspection.js, actions/revocation.js, actions/userinfo.js,
  * actions/authorization/pushed_authorization_requests.js.
  */
 const lastSteps = {
@@ -33,7 +33,7 @@ const lastSteps = {
 
 const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
 
-/** A bundler that renames functions does this as well as another version of oidc-provider. */
+/** Returns the error for an unexpected function. A bundler that renames functions causes it, as well as another version of oidc-provider. */
 const otherwise = (what: string): TypeError =>
   new TypeError(
     `In oidc-provider ${what} in another way than this was written for. A bundler has to leave it out, or to keep the names of functions.`,
@@ -49,9 +49,9 @@ export const authenticated: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a step after the one that authenticates the client, and puts ours in place of the last ones of other endpoints, and of all that come after
- * authentication at the backchannel authentication endpoint (actions/authorization/index.js). The constructor of Provider registers grants before it
- * registers routes, by the router: helpers/initialize_app.js, actions/token.js.
+ * Adds a step after the one that authenticates the client. Replaces the last steps of other endpoints, and all steps after authentication at the
+ * backchannel authentication endpoint (actions/authorization/index.js). The constructor of Provider registers grants before it registers routes, by the
+ * router: helpers/initialize_app.js, actions/token.js.
  */
 export function placeSteps(provider: Provider, hooks: StepHooks): void {
   const { router } = insideOf(provider);

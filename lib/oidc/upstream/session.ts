@@ -11,15 +11,15 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
 }
 
 export interface SessionHooks {
-  /** The time that sign-ins are dated by, in milliseconds since the epoch. */
+  /** Returns the time by which sign-ins are dated, in milliseconds since the epoch. */
   now(): number;
-  /** Whether the sign-in of a session is over, although its record is there. */
+  /** Whether the sign-in of a session has ended, although its record exists. */
   isOver(session: object): boolean | Promise<boolean>;
-  /** The session that takes its place, under a new identifier, in a request to oidc-provider. */
+  /** Returns the session that replaces it, under a new identifier, in a request to oidc-provider. */
   instead(ctx: KoaContextWithOIDC, session: object): Promise<object | undefined>;
 }
 
-/** Sessions are kept under their uid; the cookie carries a secret beside it that changes with every authentication. */
+/** Stores sessions under their uid. The cookie also has a secret, which changes with every authentication. */
 export function sessionClass(Base: Class, hooks: SessionHooks): Class {
   return class Session extends Base {
     constructor(payload?: { uid?: string; jti?: string }) {
@@ -32,7 +32,7 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return [...membersOf(Base), ...sessionMembers];
     }
 
-    /** Only shared/session.js sets the cookie of what is found: outside of its requests, a sign-in that is over is none. */
+    /** Only shared/session.js sets the cookie of the result. Outside its requests, a sign-in that has ended is absent. */
     static override async find(value: string, ...rest: unknown[]): Promise<object | undefined> {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const session: object | undefined = await super.find?.(value, ...rest);
@@ -43,7 +43,7 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return ctx && hooks.instead(ctx, session);
     }
 
-    /** The base goes by the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age */
+    /** The base class uses the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age */
     past(age: number | string): boolean {
       return !this.loginTs || Math.floor(hooks.now() / 1000) - (this.loginTs as number) > Number(age);
     }
@@ -55,12 +55,12 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
   };
 }
 
-/** Writes the session into the unit of work now, not after the response, where shared/session.js would do it. */
+/** Writes the session into the unit of work now. shared/session.js would do it after the response. */
 export async function saveSession(given: Session | undefined, ttl: number): Promise<void> {
   const session = given as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
   if (!session || session.destroyed || (session.new && !session.touched)) return;
   await session.save(ttl);
-  // Saving takes the mark off that makes shared/session.js set the cookie of a new session.
+  // Saving removes the mark by which shared/session.js sets the cookie of a new session.
   session.touched = true;
   const { jti } = session;
   Object.defineProperty(session, 'save', { value: async () => jti });
