@@ -1,6 +1,6 @@
 import { present } from '../../present.js';
 import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
-import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
+import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, userNameKey } from '../identifiers.js';
 import { accountEmailOf, provenEmailOf } from '../persons/email-addresses.js';
@@ -11,127 +11,155 @@ import type { Tenants } from '../tenants/tenants.js';
 import { type Account, type Accounts, isUsable } from './accounts.js';
 import { createCandidates } from './candidates.js';
 
-export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
-  const { persons, groups: allGroups } = collections;
-  const groups = caches.rows<Group>('groups');
-  const { permissions } = collections;
-  /** Ids of all permissions, unreadable ones included. */
-  const catalogue = caches.over<ReadonlySet<string>>(['permissions'], async () => {
-    const all = await permissions.withUnreadable().find({});
-    return new Set(all.map(({ id }) => id));
-  });
-  const storedMemberships = caches.over<readonly Group[]>(['groups'], async (key) => {
-    const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
-    const found = await readMany(ids, { one: groups.get, all: () => allGroups.find({ byTenant: [tid] }), keyOf: ({ id }) => id });
-    return found.flatMap((group) => (group?.tid === tid ? group : []));
-  });
-  const memberships = caches.over<readonly Group[]>(['groups', 'permissions'], async (key) => {
-    const [stored = [], known] = await Promise.all([storedMemberships.get(key), catalogue.get('all')]);
-    return stored.map((group) => {
-      const permissionIds = group.permissionIds.filter((id) => known?.has(id));
-      return permissionIds.length === group.permissionIds.length ? group : { ...group, permissionIds };
-    });
-  });
-  const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
+export function createAccounts(context: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
+  const { persons } = context.collections;
+  const stored = new StoredAccounts({ persons, tenants, policies, means: context.means });
+  const findByOid: Accounts['findByOid'] = (oid) => stored.findByOid(oid);
+  const subsidiary = createSubsidiaryLookup(context.caches);
+  return {
+    ...createCandidates({ persons, accounts: (rows) => stored.ofRows(rows), findByOid, subsidiary }),
+    findByOid,
+    family: (person) => stored.family(person),
+    ofIdentity: (identity) => stored.ofIdentity(identity),
+    isIdentityHidden: (identity) => stored.isIdentityHidden(identity),
+    named: (id) => stored.named(id),
+    nameKey: userNameKey,
+    subsidiary,
+    ...createGroupLookups(context),
+    emailOf: accountEmailOf,
+    provenEmailOf,
+  };
+}
 
-  const accountOf = (person: PersonWithUser, tenant: Tenant): Account | Promise<Account> => {
+interface Parts extends Pick<DirectoryContext, 'means'> {
+  readonly persons: DirectoryContext['collections']['persons'];
+  readonly tenants: Tenants;
+  readonly policies: PolicyWatch;
+}
+
+/** Rows of persons, some of which a look-up did not find. */
+type Rows = readonly (PersonWithUser | undefined)[];
+
+class StoredAccounts {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  #accountOf(person: PersonWithUser, tenant: Tenant): Account | Promise<Account> {
     if (tenant.signIn === undefined) return { person, tenant };
+    const { policies, means } = this.#parts;
     const judged = (reason: string | undefined): Account => {
       policies.wanted(tenant, reason);
       return { person, tenant, ...present({ unmetPolicy: reason }) };
     };
     const reason = unmetPolicy(tenant, means);
     return reason instanceof Promise ? reason.then(judged) : judged(reason);
-  };
-  /** Without the owner. */
-  const ownAccounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
-    const found = await Promise.all(
+  }
+
+  /** Returns the accounts of the rows without their owners. */
+  async #withoutOwners(rows: Rows): Promise<readonly Account[]> {
+    const accounts = await Promise.all(
       rows.map(async (person) => {
-        const tenant = person && (await tenants.get(person.tid));
-        return tenant ? [await accountOf(person, tenant)] : [];
+        const tenant = person && (await this.#parts.tenants.get(person.tid));
+        return tenant ? [await this.#accountOf(person, tenant)] : [];
       }),
     );
-    return found.flat();
-  };
-  const byOid = (oid: string) => persons.find({ byUser: [oid] }).then((found) => found.filter(hasUser));
+    return accounts.flat();
+  }
 
-  /** Reads each parent that is not among the rows once, and nothing where no row is of a linked account. */
-  const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
-    const found = await ownAccounts(rows);
-    const parents = new Set(found.flatMap(({ person: { user } }) => user.parentUserId ?? []));
-    if (parents.size === 0) return found;
-    const known = new Map(found.map((account) => [account.person.user.id, account]));
-    const others = await Promise.all([...parents].filter((id) => !known.has(id)).map(byOid));
-    for (const account of await ownAccounts(others.flat())) known.set(account.person.user.id, account);
-    return found.map((account) => {
+  async #rowsOfUser(userId: string): Promise<readonly PersonWithUser[]> {
+    return (await this.#parts.persons.find({ byUser: [userId] })).filter(hasUser);
+  }
+
+  /** Returns the accounts of the rows. Each parent that is not among the rows is read once. Without linked accounts, nothing else is read. */
+  async ofRows(rows: Rows): Promise<readonly Account[]> {
+    const accounts = await this.#withoutOwners(rows);
+    const parentIds = new Set(accounts.flatMap(({ person: { user } }) => user.parentUserId ?? []));
+    if (parentIds.size === 0) return accounts;
+    const byUserId = new Map(accounts.map((account) => [account.person.user.id, account]));
+    const parents = await Promise.all([...parentIds].filter((id) => !byUserId.has(id)).map((id) => this.#rowsOfUser(id)));
+    for (const account of await this.#withoutOwners(parents.flat())) byUserId.set(account.person.user.id, account);
+    return accounts.map((account) => {
       const { parentUserId } = account.person.user;
-      const owner = parentUserId === undefined ? undefined : known.get(parentUserId);
+      const owner = parentUserId === undefined ? undefined : byUserId.get(parentUserId);
       return owner ? { ...account, owner } : account;
     });
-  };
+  }
 
-  const findByOid: Accounts['findByOid'] = async (oid) => {
+  async findByOid(oid: string): Promise<Account | undefined> {
+    const { persons, tenants } = this.#parts;
     const person = isId(oid) ? (await persons.find({ byUser: [oid] })).find(hasUser) : undefined;
-    if (person?.user.parentUserId !== undefined) return (await accounts([person]))[0];
+    if (person?.user.parentUserId !== undefined) return (await this.ofRows([person]))[0];
     const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
-    return tenant && accountOf(person, tenant);
-  };
+    return tenant && this.#accountOf(person, tenant);
+  }
 
-  const family: Accounts['family'] = async (person) => {
+  async family(person: PersonWithUser): Promise<readonly Account[]> {
     const { id, parentUserId, isParent } = person.user;
-    if (parentUserId === undefined && !isParent) return accounts([person]);
-    const root = parentUserId ?? id;
+    if (parentUserId === undefined && !isParent) return this.ofRows([person]);
     const [parent, children] = await Promise.all([
-      parentUserId === undefined ? [person] : byOid(parentUserId),
-      persons.find({ byParent: [root] }),
+      parentUserId === undefined ? [person] : this.#rowsOfUser(parentUserId),
+      this.#parts.persons.find({ byParent: [parentUserId ?? id] }),
     ]);
     const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
-    return withLeftOut(await accounts([person, ...others]), leftOutOf(children));
-  };
+    return withLeftOut(await this.ofRows([person, ...others]), leftOutOf(children));
+  }
 
-  const subsidiary: Accounts['subsidiary'] = ({ tid, subsidiaryId }) => {
+  async ofIdentity(identity: ExternalIdentity): Promise<readonly Account[]> {
+    const rows = await this.#parts.persons.find({ byExternalIdentity: [externalIdentityKey(identity)] });
+    return this.ofRows(rows.filter(hasUser));
+  }
+
+  async isIdentityHidden(identity: ExternalIdentity): Promise<boolean> {
+    const persons = this.#parts.persons.withUnreadable();
+    const rows = await persons.find({ byExternalIdentity: [externalIdentityKey(identity)] });
+    return !rows.every(persons.isReadable);
+  }
+
+  async named(id: string): Promise<readonly Account[]> {
+    const account = await this.findByOid(id);
+    if (!account) return [];
+    const accounts = account.person.user.isParent ? await this.family(account.person) : [account];
+    return accounts.filter((each) => isUsable(each));
+  }
+}
+
+function createSubsidiaryLookup(caches: DirectoryContext['caches']): Accounts['subsidiary'] {
+  const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
+  return ({ tid, subsidiaryId }) => {
     if (subsidiaryId === undefined) return undefined;
-    const own = (found: Subsidiary | undefined) => (found?.tid === tid ? found : undefined);
-    const kept = subsidiaries.peek(subsidiaryId);
-    return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
+    const ofTenant = (row: Subsidiary | undefined) => (row?.tid === tid ? row : undefined);
+    const cached = subsidiaries.peek(subsidiaryId);
+    return cached ? ofTenant(cached) : subsidiaries.get(subsidiaryId).then(ofTenant);
   };
+}
 
-  const groupsBy =
-    (cache: typeof memberships): Accounts['groups'] =>
+/** Caches the groups of users by the tenant and the ids, so that users with the same groups share one array. */
+function createGroupLookups({ collections, caches }: DirectoryContext): Pick<Accounts, 'groups' | 'storedGroups'> {
+  const groups = caches.rows<Group>('groups');
+  const permissionIds = caches.over<ReadonlySet<string>>(['permissions'], async () => {
+    const permissions = await collections.permissions.withUnreadable().find({});
+    return new Set(permissions.map(({ id }) => id));
+  });
+  const stored = caches.over<readonly Group[]>(['groups'], async (key) => {
+    const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
+    const rows = await readMany(ids, { one: groups.get, all: () => collections.groups.find({ byTenant: [tid] }), keyOf: ({ id }) => id });
+    return rows.flatMap((group) => (group?.tid === tid ? group : []));
+  });
+  const withExistingPermissions = caches.over<readonly Group[]>(['groups', 'permissions'], async (key) => {
+    const [rows = [], existing] = await Promise.all([stored.get(key), permissionIds.get('all')]);
+    return rows.map((group) => {
+      const left = group.permissionIds.filter((id) => existing?.has(id));
+      return left.length === group.permissionIds.length ? group : { ...group, permissionIds: left };
+    });
+  });
+  const lookupIn =
+    (cache: typeof stored): Accounts['groups'] =>
     ({ tid, user: { groupIds } }) => {
       const key = JSON.stringify([tid, ...groupIds]);
-      return cache.peek(key) ?? cache.get(key).then((groups) => groups ?? []);
+      return cache.peek(key) ?? cache.get(key).then((rows) => rows ?? []);
     };
-
-  return {
-    ...createCandidates({ persons, accounts, findByOid, subsidiary }),
-    findByOid,
-    family,
-
-    async ofIdentity(identity) {
-      return accounts((await persons.find({ byExternalIdentity: [externalIdentityKey(identity)] })).filter(hasUser));
-    },
-
-    async isIdentityHidden(identity) {
-      const all = persons.withUnreadable();
-      const found = await all.find({ byExternalIdentity: [externalIdentityKey(identity)] });
-      return !found.every(all.isReadable);
-    },
-
-    async named(id) {
-      const account = await findByOid(id);
-      if (!account) return [];
-      const all = account.person.user.isParent ? await family(account.person) : [account];
-      return all.filter((one) => isUsable(one));
-    },
-
-    nameKey: userNameKey,
-
-    subsidiary,
-
-    groups: groupsBy(memberships),
-    storedGroups: groupsBy(storedMemberships),
-    emailOf: accountEmailOf,
-    provenEmailOf,
-  };
+  return { groups: lookupIn(withExistingPermissions), storedGroups: lookupIn(stored) };
 }
