@@ -40,7 +40,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/saml/slo/incoming.ts createIncoming': 102,
   'extensions/saml/sso/answer.ts createAnswer': 93,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
-  'lib/directory/accounts/linking.ts createLinks': 132,
   'lib/directory/create-directory.ts createDirectory': 172,
   'lib/directory/invitations/inviting.ts createInviting': 120,
   'lib/directory/invitations/open-invitations.ts createOpenInvitations': 85,

@@ -73,137 +73,52 @@ export interface Links {
   judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
-export function createLinks(context: DirectoryContext): Links {
-  const {
-    collections: { persons, tenants },
-    now,
-    withCutoff,
-  } = context;
-  const all = persons.withUnreadable();
-  const requireUser = async ({ tid, userId }: ParentRef) => {
-    const person = await byUser(persons, userId);
-    if (person?.tid !== tid) throw new IdpError('not_found');
-    return person;
-  };
+export const createLinks = (context: DirectoryContext): Links => ({
+  link: (child, parent, rules) => link(context, child, parent, rules),
+  unlink: (child, parentUserId, check) => unlink(context, child, parentUserId, check),
+  endAll: (person, judge) => endAll(context, person, judge),
+  async judgeChildren({ user }, judge) {
+    for (const child of user ? await childrenOf(context, user) : []) await judge(child);
+  },
+});
 
-  async function link(childRef: ParentRef, parentRef: ParentRef, rules: LinkRules = {}): Promise<PersonWithUser> {
-    const { joined = same, judge, vouchedBy = await voucherFor(context, childRef.tid) } = rules;
-    let entered = false;
-    try {
-      for (let swept = false; ; ) {
-        const child = await requireUser(childRef);
-        const changed = joined(child);
-        const parent = await requireUser(parentRef);
-        if (child.user.parentUserId === parent.user.id) {
-          const row = changed === child ? child : await writeAt(child, changed);
-          if (row) return row;
-          continue;
-        }
-        if (child.user.isParent && !swept) {
-          swept = true;
-          await removeChildEntries(persons, now, child.user.id);
-          continue;
-        }
-        checkLink(child, parent);
-        for (const { tid } of [child, parent]) await checkPolicy(tid);
-        await judge?.(child);
-        entered = true;
-        await enter(parent, child.user.id);
-        const linked = await giveParent(changed, parent, vouchedBy);
-        if (linked) return linked;
-      }
-    } catch (error) {
-      // If this fails too, the entry means nothing: the next link or unlink removes it.
-      if (entered) await removeChildEntries(persons, now, parentRef.userId).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /** Reads the store, because another node may have changed the tenant a moment ago. Only new links are judged. */
-  async function checkPolicy(tid: string): Promise<void> {
-    if (!mayLinkAccounts(await tenants.get(tid))) throw new IdpError('link_not_allowed');
-  }
-
-  /** Writes the child's next form; undefined when the child was written since it was read. */
-  async function writeAt(child: PersonWithUser, next: PersonWithUser): Promise<PersonWithUser | undefined> {
-    let isOurs = false;
-    const row = await persons.update(child.id, (current) => {
-      isOurs = current.version === child.version;
-      return isOurs ? next : current;
-    });
-    return isOurs && hasUser(row) ? row : undefined;
-  }
-
-  /** First step. */
-  async function enter({ id, user: { id: userId } }: PersonWithUser, childUserId: string): Promise<void> {
-    const parent = await persons.update(id, (row) => {
-      if (!hasUser(row) || row.user.id !== userId) return row;
-      if (row.user.parentUserId !== undefined) throw new IdpError('link_chain');
-      return withChildren(row, [...new Set([...(row.user.childUserIds ?? []), childUserId])], new Date(now()));
-    });
-    if (parent?.user?.id !== userId) throw new IdpError('not_found');
-  }
-
-  /** Second step; undefined when the child was written since it was read. */
-  async function giveParent(child: PersonWithUser, parent: PersonWithUser, parentVouchedBy: Voucher): Promise<PersonWithUser | undefined> {
-    const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
-    const user: User = { ...child.user, parentUserId: parent.user.id, parentVouchedBy };
-    const linked = withEvents({ ...child, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserClaimAdded', child.tid, event));
-    const row = await persons
-      .update(child.id, (current) => (current.version === child.version ? linked : current))
-      .catch((error: unknown) => {
-        throw IdpError.is(error, 'conflict') ? new IdpError('link_same_tenant') : error;
-      });
-    return hasUser(row) && row.user.parentUserId === parent.user.id ? row : undefined;
-  }
-
-  async function unlink(childRef: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser> {
-    const { id } = await requireUser(childRef);
-    const child = await withCutoff({ oid: childRef.userId }, (nextNotBefore) =>
-      persons.update(id, (row) => {
-        if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
-        check?.(row as PersonWithUser);
-        const { parentUserId: _, parentVouchedBy: __, ...rest } = row.user;
-        const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
-        return withEvents(
-          { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: new Date(now()) },
-          pendingEvent(now, 'UserClaimRemoved', row.tid, event),
-        );
-      }),
-    );
-    if (!hasUser(child)) throw new IdpError('not_found');
-    await removeChildEntries(persons, now, parentUserId);
-    return child;
-  }
-
-  /** The children, including unreadable ones. A damaged child may be missing from the look-up by parent, but not from the parent's list. */
-  async function childrenOf({ id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
-    const children = await all.find({ byParent: [id] });
-    const others = childUserIds.filter((userId) => !children.some(({ user }) => user?.id === userId));
-    const listed = await Promise.all(others.map((userId) => all.find({ byUser: [userId] })));
-    return [...children, ...listed.flat().filter((row) => !all.isReadable(row))] as readonly PersonWithUser[];
-  }
-
-  async function endAll({ tid, user }: Person, judge: JudgeChild = async () => undefined): Promise<void> {
-    if (user === undefined) return;
-    if (user.parentUserId !== undefined)
-      await unlink({ tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
-    for (const child of await childrenOf(user)) {
-      if (!all.isReadable(child)) {
-        await judge(child);
+async function link(context: DirectoryContext, childRef: ParentRef, parentRef: ParentRef, rules: LinkRules = {}): Promise<PersonWithUser> {
+  const { joined = same, judge, vouchedBy = await voucherFor(context, childRef.tid) } = rules;
+  let isEntered = false;
+  try {
+    for (let isSwept = false; ; ) {
+      const child = await requireUser(context, childRef);
+      const changed = joined(child);
+      const parent = await requireUser(context, parentRef);
+      if (child.user.parentUserId === parent.user.id) {
+        const row = changed === child ? child : await writeAt(context, child, changed);
+        if (row) return row;
         continue;
       }
-      const childRef = { tid: child.tid, userId: child.user.id };
-      await writeJudged(child, judge, (check) => unlink(childRef, user.id, check)).catch(IdpError.unless('not_linked', 'not_found'));
+      if (child.user.isParent && !isSwept) {
+        isSwept = true;
+        await removeChildEntries(context, child.user.id);
+        continue;
+      }
+      checkLink(child, parent);
+      for (const { tid } of [child, parent]) await checkPolicy(context, tid);
+      await judge?.(child);
+      isEntered = true;
+      await enter(context, parent, child.user.id);
+      const linked = await giveParent(context, changed, parent, vouchedBy);
+      if (linked) return linked;
     }
-    if (user.isParent) await removeChildEntries(persons, now, user.id, { keepsUnreadable: false });
+  } catch (error) {
+    // If this fails too, the entry means nothing: the next link or unlink removes it.
+    if (isEntered) await removeChildEntries(context, parentRef.userId).catch(() => undefined);
+    throw error;
   }
+}
 
-  async function judgeChildren({ user }: Person, judge: JudgeChild): Promise<void> {
-    for (const child of user ? await childrenOf(user) : []) await judge(child);
-  }
-
-  return { link, unlink, endAll, judgeChildren };
+async function requireUser({ collections }: DirectoryContext, { tid, userId }: ParentRef): Promise<PersonWithUser> {
+  const person = await byUser(collections.persons, userId);
+  if (person?.tid !== tid) throw new IdpError('not_found');
+  return person;
 }
 
 function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
@@ -213,13 +128,113 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
   if (child.tid === parent.tid) throw new IdpError('link_same_tenant');
 }
 
+/** Reads the store, because another node may have changed the tenant a moment ago. Only new links are judged. */
+async function checkPolicy({ collections }: DirectoryContext, tid: string): Promise<void> {
+  if (!mayLinkAccounts(await collections.tenants.get(tid))) throw new IdpError('link_not_allowed');
+}
+
+/** Writes the child's next form; undefined when the child was written since it was read. */
+async function writeAt(
+  { collections: { persons } }: DirectoryContext,
+  child: PersonWithUser,
+  next: PersonWithUser,
+): Promise<PersonWithUser | undefined> {
+  let isOurs = false;
+  const row = await persons.update(child.id, (current) => {
+    isOurs = current.version === child.version;
+    return isOurs ? next : current;
+  });
+  return isOurs && hasUser(row) ? row : undefined;
+}
+
+/** First step. */
+async function enter(
+  { collections: { persons }, now }: DirectoryContext,
+  { id, user: { id: userId } }: PersonWithUser,
+  childUserId: string,
+): Promise<void> {
+  const parent = await persons.update(id, (row) => {
+    if (!hasUser(row) || row.user.id !== userId) return row;
+    if (row.user.parentUserId !== undefined) throw new IdpError('link_chain');
+    return withChildren(row, [...new Set([...(row.user.childUserIds ?? []), childUserId])], new Date(now()));
+  });
+  if (parent?.user?.id !== userId) throw new IdpError('not_found');
+}
+
+/** Second step; undefined when the child was written since it was read. */
+async function giveParent(
+  { collections: { persons }, now }: DirectoryContext,
+  child: PersonWithUser,
+  parent: PersonWithUser,
+  parentVouchedBy: Voucher,
+): Promise<PersonWithUser | undefined> {
+  const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
+  const user: User = { ...child.user, parentUserId: parent.user.id, parentVouchedBy };
+  const linked = withEvents({ ...child, user, updatedAt: new Date(now()) }, pendingEvent(now, 'UserClaimAdded', child.tid, event));
+  const row = await persons
+    .update(child.id, (current) => (current.version === child.version ? linked : current))
+    .catch((error: unknown) => {
+      throw IdpError.is(error, 'conflict') ? new IdpError('link_same_tenant') : error;
+    });
+  return hasUser(row) && row.user.parentUserId === parent.user.id ? row : undefined;
+}
+
+async function unlink(
+  context: DirectoryContext,
+  childRef: ParentRef,
+  parentUserId: string,
+  check?: CheckCurrent<PersonWithUser>,
+): Promise<PersonWithUser> {
+  const { collections, now, withCutoff } = context;
+  const { id } = await requireUser(context, childRef);
+  const child = await withCutoff({ oid: childRef.userId }, (nextNotBefore) =>
+    collections.persons.update(id, (row) => {
+      if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
+      check?.(row as PersonWithUser);
+      const { parentUserId: _, parentVouchedBy: __, ...rest } = row.user;
+      const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
+      return withEvents(
+        { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: new Date(now()) },
+        pendingEvent(now, 'UserClaimRemoved', row.tid, event),
+      );
+    }),
+  );
+  if (!hasUser(child)) throw new IdpError('not_found');
+  await removeChildEntries(context, parentUserId);
+  return child;
+}
+
+/** The children, including unreadable ones. A damaged child may be missing from the look-up by parent, but not from the parent's list. */
+async function childrenOf({ collections }: DirectoryContext, { id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
+  const persons = collections.persons.withUnreadable();
+  const children = await persons.find({ byParent: [id] });
+  const others = childUserIds.filter((userId) => !children.some(({ user }) => user?.id === userId));
+  const listed = await Promise.all(others.map((userId) => persons.find({ byUser: [userId] })));
+  return [...children, ...listed.flat().filter((row) => !persons.isReadable(row))] as readonly PersonWithUser[];
+}
+
+async function endAll(context: DirectoryContext, { tid, user }: Person, judge: JudgeChild = async () => undefined): Promise<void> {
+  if (user === undefined) return;
+  const { isReadable } = context.collections.persons.withUnreadable();
+  if (user.parentUserId !== undefined)
+    await unlink(context, { tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
+  for (const child of await childrenOf(context, user)) {
+    if (!isReadable(child)) {
+      await judge(child);
+      continue;
+    }
+    const childRef = { tid: child.tid, userId: child.user.id };
+    await writeJudged(child, judge, (check) => unlink(context, childRef, user.id, check)).catch(IdpError.unless('not_linked', 'not_found'));
+  }
+  if (user.isParent) await removeChildEntries(context, user.id, { keepsUnreadable: false });
+}
+
 /**
  * Removes from the parent's list each child that does not have it as a parent.
  * @param options `keepsUnreadable`: whether the list keeps a child that cannot be read, because the child may still have this parent
  */
 async function removeChildEntries(
-  persons: CheckedCollection<Person>,
-  now: () => number,
+  { collections: { persons }, now }: DirectoryContext,
   parentUserId: string,
   { keepsUnreadable = true }: { readonly keepsUnreadable?: boolean } = {},
 ): Promise<void> {
@@ -232,12 +247,12 @@ async function removeChildEntries(
       if (isListed === 'unreadable' ? keepsUnreadable : isListed) children.push(userId);
     }
     if (parent === undefined || children.length === listed.length) return;
-    let struck = false;
+    let isStruck = false;
     await persons.update(parent.id, (row) => {
-      struck = row.version === parent.version && hasUser(row);
-      return struck ? withChildren(row as PersonWithUser, children, new Date(now())) : row;
+      isStruck = row.version === parent.version && hasUser(row);
+      return isStruck ? withChildren(row as PersonWithUser, children, new Date(now())) : row;
     });
-    if (struck) return;
+    if (isStruck) return;
   }
 }
 
