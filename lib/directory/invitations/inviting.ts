@@ -5,7 +5,7 @@ import { idFor } from '../identifiers.js';
 import { checkInput, newRecord } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { mailable } from '../persons/email-addresses.js';
-import { createPersonRows } from '../persons/person-rows.js';
+import { createPersonRows, type PersonRows } from '../persons/person-rows.js';
 import type { PersonInput } from '../persons/persons.js';
 import { mayLinkAccounts } from '../tenants/sign-in-policy.js';
 import type { TenantScope } from '../tenants/tenant-scope.js';
@@ -17,123 +17,139 @@ import { onBehalf } from './metadata.js';
 /** Makes invitations: checks all that can be known, then writes the row, then the person's document. */
 export function createInviting(
   context: DirectoryContext,
-  { personsOf, clients, settling, rules }: InvitationParts,
+  parts: InvitationParts,
   rows: TenantScope<Invitation>,
   tid: string,
 ): Pick<Invitations, 'create' | 'createPerson'> {
-  const { now } = context;
-  const personRows = createPersonRows(context, tid);
-
-  async function clientFor(clientId: string | undefined): Promise<Client | undefined> {
-    if (clientId === undefined) return undefined;
-    const client = await clients.get(clientId);
-    if (client?.status !== 'active' || !(client.allowedTenants?.includes(tid) ?? true)) throw new IdpError('client_unknown');
-    return client;
-  }
-
-  /** What can be known before anything is written. */
-  async function checked(input: InvitationInput, person: { readonly email?: string | undefined }): Promise<Client | undefined> {
-    if (input.send) checkSending(rules, person);
-    if (input.link) {
-      if (rules.personalTenant === undefined) throw new IdpError('personal_tenant_missing');
-      if (rules.personalTenant === tid) throw new IdpError('link_same_tenant');
-      for (const id of [tid, rules.personalTenant])
-        if (!mayLinkAccounts(await context.collections.tenants.get(id))) throw new IdpError('link_not_allowed');
-    }
-    return clientFor(input.clientId);
-  }
-
-  function rowFor(input: InvitationInput, client: Client | undefined, { personId, userId }: { personId: string; userId: string }) {
-    const { id, send, link = false, locale } = input;
-    return newRecord(now, idFor(id), {
-      personId,
-      userId,
-      ...(client && { clientId: client.id, clientName: client.name }),
-      link,
-      ...(locale !== undefined && { locale }),
-      send,
-      status: 'pending' as const,
-      expiresAt: expiryOf(rules, now()),
-    });
-  }
-
-  /** The row of the same call that a crash cut short is taken over. */
-  async function insert(row: ReturnType<typeof rowFor>): Promise<Invitation> {
-    return rows.insert(row).catch(async (error: unknown) => {
-      const known = IdpError.is(error, 'conflict') ? await rows.get(row.id) : undefined;
-      if (known?.personId !== row.personId || known.userId !== row.userId) throw error;
-      return rows.update(row.id, () => row as Invitation);
-    });
-  }
-
-  const announce = (id: string, { send }: InvitationInput) =>
-    settling.announce({ id, isNew: true, ...(send && { serial: 1, by: context.by }) });
-
-  async function isNamed(personId: string, invitationId: string): Promise<boolean> {
-    const person = await personRows.get(personId);
-    return person?.user?.invitation?.id === invitationId;
-  }
-
+  const scope: Scope = { ...parts, context, rows, personRows: createPersonRows(context, tid), tid };
   return {
-    async create(userId: string, input: InvitationInput): Promise<InvitationView> {
-      checkInput(invitationInput, input);
-      const person = await personRows.requireByUser(userId);
-      if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
-      const client = await checked(input, { email: mailable(person.email) });
-      const row = rowFor(input, client, { personId: person.id, userId });
-      const vouchedBy = await voucherFor(context, tid, person);
-      const { release, withdraw, mailing } = await announce(row.id, input);
-      const invitation = await insert(row).catch(refusedWith(withdraw));
-      let replaced: string | undefined;
-      try {
-        await createPersonRows(onBehalf(context, invitation), tid).updateByUser(userId, (current) => {
-          const { user } = current;
-          if (user.status !== 'invited') throw new IdpError('user_not_invited');
-          if (user.invitation?.id === invitation.id) return current;
-          replaced = user.invitation?.id;
-          const next = {
-            ...current,
-            user: { ...user, invitation: openInvitation(invitation, vouchedBy, mailing) },
-            updatedAt: new Date(now()),
-          };
-          const invited = pendingEvent(now, 'UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
-          const ended =
-            replaced === undefined ? [] : [pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
-          return withEvents(next, ...ended, invited);
-        });
-      } catch (error) {
-        await rows.remove(invitation.id).catch(() => undefined);
-        return refusedWith(withdraw)(error);
-      }
-      release();
-      if (replaced !== undefined) await settling.settle(replaced);
-      return viewOf(invitation, now());
-    },
-
-    async createPerson(personInput: PersonInput, input: InvitationInput) {
-      checkInput(invitationInput, input);
-      if (personInput.user === undefined) throw new IdpError('user_required');
-      if ((personInput.user.status ?? 'invited') !== 'invited') throw new IdpError('user_not_invited');
-      const client = await checked(input, personInput);
-      const personId = idFor(personInput.id);
-      const userId = idFor(personInput.user.id);
-      const row = rowFor(input, client, { personId, userId });
-      const vouchedBy = await voucherFor(context, tid);
-      const { release, withdraw, mailing } = await announce(row.id, input);
-      const invitation = await insert(row).catch(refusedWith(withdraw));
-      try {
-        const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
-        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy, mailing));
-        release();
-        return { person: person as PersonWithUser, invitation: viewOf(invitation, now()) };
-      } catch (error) {
-        // Of a person that is there after all, it is the one that counts.
-        if (await isNamed(personId, invitation.id)) throw error;
-        await rows.remove(invitation.id).catch(() => undefined);
-        return refusedWith(withdraw)(error);
-      }
-    },
+    create: (userId, input) => create(scope, userId, input),
+    createPerson: (personInput, input) => createPerson(scope, personInput, input),
   };
+}
+
+/** The invitations of one tenant. */
+interface Scope extends InvitationParts {
+  readonly context: DirectoryContext;
+  readonly rows: TenantScope<Invitation>;
+  readonly personRows: PersonRows;
+  readonly tid: string;
+}
+
+async function create(scope: Scope, userId: string, input: InvitationInput): Promise<InvitationView> {
+  const { context, settling, rows, personRows, tid } = scope;
+  const { now } = context;
+  checkInput(invitationInput, input);
+  const person = await personRows.requireByUser(userId);
+  if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
+  const client = await checked(scope, input, { email: mailable(person.email) });
+  const row = rowFor(scope, input, client, { personId: person.id, userId });
+  const vouchedBy = await voucherFor(context, tid, person);
+  const { release, withdraw, mailing } = await announce(scope, row.id, input);
+  const invitation = await insert(scope, row).catch(refusedWith(withdraw));
+  let replaced: string | undefined;
+  try {
+    await createPersonRows(onBehalf(context, invitation), tid).updateByUser(userId, (current) => {
+      const { user } = current;
+      if (user.status !== 'invited') throw new IdpError('user_not_invited');
+      if (user.invitation?.id === invitation.id) return current;
+      replaced = user.invitation?.id;
+      const next = {
+        ...current,
+        user: { ...user, invitation: openInvitation(invitation, vouchedBy, mailing) },
+        updatedAt: new Date(now()),
+      };
+      const invited = pendingEvent(now, 'UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
+      const ended = replaced === undefined ? [] : [pendingEvent(now, 'InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
+      return withEvents(next, ...ended, invited);
+    });
+  } catch (error) {
+    await rows.remove(invitation.id).catch(() => undefined);
+    return refusedWith(withdraw)(error);
+  }
+  release();
+  if (replaced !== undefined) await settling.settle(replaced);
+  return viewOf(invitation, now());
+}
+
+async function createPerson(scope: Scope, personInput: PersonInput, input: InvitationInput): ReturnType<Invitations['createPerson']> {
+  const { context, personsOf, rows, tid } = scope;
+  checkInput(invitationInput, input);
+  if (personInput.user === undefined) throw new IdpError('user_required');
+  if ((personInput.user.status ?? 'invited') !== 'invited') throw new IdpError('user_not_invited');
+  const client = await checked(scope, input, personInput);
+  const personId = idFor(personInput.id);
+  const userId = idFor(personInput.user.id);
+  const row = rowFor(scope, input, client, { personId, userId });
+  const vouchedBy = await voucherFor(context, tid);
+  const { release, withdraw, mailing } = await announce(scope, row.id, input);
+  const invitation = await insert(scope, row).catch(refusedWith(withdraw));
+  try {
+    const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
+    const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation, vouchedBy, mailing));
+    release();
+    return { person: person as PersonWithUser, invitation: viewOf(invitation, context.now()) };
+  } catch (error) {
+    // Of a person that is there after all, it is the one that counts.
+    if (await isNamed(scope, personId, invitation.id)) throw error;
+    await rows.remove(invitation.id).catch(() => undefined);
+    return refusedWith(withdraw)(error);
+  }
+}
+
+/** What can be known before anything is written. */
+async function checked(scope: Scope, input: InvitationInput, person: { readonly email?: string | undefined }): Promise<Client | undefined> {
+  const { context, rules, tid } = scope;
+  if (input.send) checkSending(rules, person);
+  if (input.link) {
+    if (rules.personalTenant === undefined) throw new IdpError('personal_tenant_missing');
+    if (rules.personalTenant === tid) throw new IdpError('link_same_tenant');
+    for (const id of [tid, rules.personalTenant])
+      if (!mayLinkAccounts(await context.collections.tenants.get(id))) throw new IdpError('link_not_allowed');
+  }
+  return clientFor(scope, input.clientId);
+}
+
+async function clientFor({ clients, tid }: Scope, clientId: string | undefined): Promise<Client | undefined> {
+  if (clientId === undefined) return undefined;
+  const client = await clients.get(clientId);
+  if (client?.status !== 'active' || !(client.allowedTenants?.includes(tid) ?? true)) throw new IdpError('client_unknown');
+  return client;
+}
+
+function rowFor(
+  { context: { now }, rules }: Scope,
+  { id, send, link = false, locale }: InvitationInput,
+  client: Client | undefined,
+  { personId, userId }: { readonly personId: string; readonly userId: string },
+) {
+  return newRecord(now, idFor(id), {
+    personId,
+    userId,
+    ...(client && { clientId: client.id, clientName: client.name }),
+    link,
+    ...(locale !== undefined && { locale }),
+    send,
+    status: 'pending' as const,
+    expiresAt: expiryOf(rules, now()),
+  });
+}
+
+/** The row of the same call that a crash cut short is taken over. */
+async function insert({ rows }: Scope, row: ReturnType<typeof rowFor>): Promise<Invitation> {
+  return rows.insert(row).catch(async (error: unknown) => {
+    const stored = IdpError.is(error, 'conflict') ? await rows.get(row.id) : undefined;
+    if (stored?.personId !== row.personId || stored.userId !== row.userId) throw error;
+    return rows.update(row.id, () => row as Invitation);
+  });
+}
+
+const announce = ({ context, settling }: Scope, id: string, { send }: InvitationInput) =>
+  settling.announce({ id, isNew: true, ...(send && { serial: 1, by: context.by }) });
+
+async function isNamed({ personRows }: Scope, personId: string, invitationId: string): Promise<boolean> {
+  const person = await personRows.get(personId);
+  return person?.user?.invitation?.id === invitationId;
 }
 
 /** Withdraws what was announced of a write that was refused. A write that failed otherwise may be there, or come yet. */
