@@ -41,8 +41,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/saml/sso/answer.ts createAnswer': 93,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
   'lib/directory/create-directory.ts createDirectory': 172,
-  'lib/directory/recovery/email-proofs.ts createEmailProofs': 119,
-  'lib/directory/recovery/password-resets.ts createPasswordResets': 91,
   'lib/directory/removal/person-removal.ts createPersonRemovals': 86,
   'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
   'lib/store/records/checked-directory.ts checked': 151,

@@ -95,124 +95,124 @@ interface Parts {
   readonly stopUrlOf: (token: string) => string;
 }
 
-export function createEmailProofs(parts: Parts): EmailProofs {
-  const { context, accounts, credentials, links, stopLinks, lifetimeSeconds, urlOf, stopUrlOf } = parts;
-  const { now } = context;
-  const { persons } = context.collections;
+export const createEmailProofs = (parts: Parts): EmailProofs => ({
+  begin: (userId, request) => begin(parts, userId, request),
+  read: parts.links.read,
+  open: (ref) => open(parts, ref),
+  accept: (ref, vouchedBy) => accept(parts, ref, vouchedBy),
+  readStop: parts.stopLinks.read,
 
-  /** Whether the name of the user would be another's. */
-  async function isTaken(person: PersonWithUser, address: string): Promise<boolean> {
-    if (!isUserName(person) || isSameAddress(address, person.email)) return false;
-    const [holder] = await persons.find({ byUserName: [person.tid, userNameKey(address)] });
-    return holder !== undefined && holder.id !== person.id;
-  }
+  stop({ id: userId, serial }) {
+    const { now } = parts.context;
+    return changeUser(parts, userId, (row) => {
+      const { emailProof: proof } = row.user;
+      if (proof?.serial !== serial || proof.usedAt !== undefined || proof.stoppedAt !== undefined) return row;
+      return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date(now()) } }, updatedAt: new Date(now()) };
+    });
+  },
 
-  async function stateOf(ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
-    const { askedWith } = proof;
-    const state = stateByRecord(ref, proof, account, now());
-    // A user who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
-    const isLive = state === 'pending' || state === 'unavailable';
-    if (isLive && askedWith && !(await credentials.holds(account, askedWith))) return 'stopped';
-    return state === 'pending' && (await isTaken(account.person, proof.address)) ? 'taken' : state;
-  }
+  told(userId, addresses) {
+    const { now } = parts.context;
+    return changeUser(parts, userId, (row) => {
+      const { formerEmails = [], ...user } = row.user;
+      const left = formerEmails.filter((address) => !addresses.includes(address));
+      if (left.length === formerEmails.length) return row;
+      return { ...row, user: { ...user, ...(left.length > 0 && { formerEmails: left }) }, updatedAt: new Date(now()) };
+    });
+  },
+});
 
-  async function open(ref: LinkRef): Promise<(OpenedEmailProof & Pick<Account, 'owner'>) | undefined> {
-    const account = await accounts.findByOid(ref.id);
-    const proof = account?.person.user.emailProof;
-    if (!account || !proof || ref.serial > proof.serial) return undefined;
-    const { person, tenant } = account;
-    const { address, clientId, requestId } = proof;
-    return {
-      ref,
-      requestId,
-      state: await stateOf(ref, proof, account),
-      address,
-      person,
-      tenant,
-      ...(account.owner && { owner: account.owner }),
-      ...present({ clientId }),
-    };
-  }
+/** Changes the row of the user, if there is one. */
+async function changeUser({ context, accounts }: Parts, userId: string, change: (row: PersonWithUser) => PersonWithUser): Promise<void> {
+  const account = await accounts.findByOid(userId);
+  if (!account) return;
+  await context.collections.persons.update(account.person.id, (row) => (hasUser(row) && row.user.id === userId ? change(row) : row));
+}
 
+async function begin(parts: Parts, userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined> {
+  const { context, accounts, credentials, links, stopLinks } = parts;
+  const { requestId, address: given, askedWith, clientId } = request;
+  if (given !== undefined) checkInput(email(), given);
+  const account = await accounts.findByOid(userId);
+  if (!account || !isUsable(account) || (askedWith && !(await credentials.holds(account, askedWith)))) return undefined;
+  const person = await context.collections.persons.update(account.person.id, (row) =>
+    hasUser(row) && row.user.id === userId ? withProof(parts, row, request) : row,
+  );
+  const proof = person?.user?.emailProof;
+  if (!hasUser(person) || !proof || proof.requestId !== requestId) return undefined;
+  const ref = { id: userId, serial: proof.serial };
+  const state = await stateOf(parts, ref, proof, { ...account, person });
+  if (state !== 'pending' && state !== 'taken') return undefined;
+  const { address: to, expiresAt, former } = proof;
   return {
-    read: links.read,
-    open,
-
-    async begin(userId, { requestId, address: given, askedWith, vouchedBy, clientId }) {
-      if (given !== undefined) checkInput(email(), given);
-      const account = await accounts.findByOid(userId);
-      if (!account || !isUsable(account) || (askedWith && !(await credentials.holds(account, askedWith)))) return undefined;
-      const person = await persons.update(account.person.id, (row) => {
-        const address = given ?? row.email;
-        if (!hasUser(row) || row.user.id !== userId || row.user.emailProof?.requestId === requestId || address === undefined) return row;
-        if (!isEmailAddress(address)) return row;
-        const former = provenEmailOf(row);
-        const emailProof: EmailProof = {
-          serial: (row.user.emailProof?.serial ?? 0) + 1,
-          requestId,
-          address,
-          expiresAt: new Date(now() + lifetimeSeconds * 1000),
-          ...present({ clientId }),
-          ...(askedWith && { askedWith }),
-          ...(vouchedBy && { vouchedBy }),
-          ...(former !== undefined && former !== address && { former }),
-        };
-        return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date(now()) };
-      });
-      const proof = person?.user?.emailProof;
-      if (!hasUser(person) || !proof || proof.requestId !== requestId) return undefined;
-      const ref = { id: userId, serial: proof.serial };
-      const state = await stateOf(ref, proof, { ...account, person });
-      if (state !== 'pending' && state !== 'taken') return undefined;
-      const { address: to, expiresAt, former } = proof;
-      const { tenant } = account;
-      const look = clientId === undefined ? {} : { clientId };
-      const stop = askedWith && former !== undefined && { to: former, url: stopUrlOf(stopLinks.tokenOf(ref)) };
-      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, isTaken: state === 'taken', ...look, ...(stop && { stop }) };
-    },
-
-    async accept(ref, vouchedBy) {
-      const opened = await open(ref);
-      if (opened?.state !== 'pending') throw new IdpError('proof_over');
-      const { tenant, owner, person: judged } = opened;
-      let isOurs = false;
-      await createPersonRows(context, tenant.id)
-        .update(opened.person.id, (row) => {
-          const proof = row.user?.emailProof;
-          const isSame = hasUser(row) && isJudged(judged, row) && proof !== undefined;
-          isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...(owner && { owner }) }, now()) === 'pending';
-          return isOurs ? proven(now, row as PersonWithUser, proof as EmailProof, vouchedBy) : row;
-        })
-        .catch((error: unknown) => {
-          throw IdpError.is(error, 'user_name_taken', 'not_found') ? new IdpError('proof_over') : error;
-        });
-      if (!isOurs) throw new IdpError('proof_over');
-    },
-
-    readStop: stopLinks.read,
-
-    async stop({ id: userId, serial }) {
-      const account = await accounts.findByOid(userId);
-      if (!account) return;
-      await persons.update(account.person.id, (row) => {
-        const proof = row.user?.emailProof;
-        const isWaiting = proof?.serial === serial && proof.usedAt === undefined && proof.stoppedAt === undefined;
-        if (!hasUser(row) || row.user.id !== userId || !isWaiting) return row;
-        return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date(now()) } }, updatedAt: new Date(now()) };
-      });
-    },
-
-    async told(userId, addresses) {
-      const account = await accounts.findByOid(userId);
-      if (!account) return;
-      await persons.update(account.person.id, (row) => {
-        const { formerEmails = [], ...user } = row.user ?? ({} as PersonWithUser['user']);
-        const left = formerEmails.filter((address) => !addresses.includes(address));
-        if (user.id !== userId || left.length === formerEmails.length) return row;
-        return { ...row, user: { ...user, ...(left.length > 0 && { formerEmails: left }) }, updatedAt: new Date(now()) };
-      });
-    },
+    ...{ to, url: parts.urlOf(links.tokenOf(ref)), expiresAt, person, tenant: account.tenant },
+    isTaken: state === 'taken',
+    ...present({ clientId }),
+    ...(askedWith && former !== undefined && { stop: { to: former, url: parts.stopUrlOf(stopLinks.tokenOf(ref)) } }),
   };
+}
+
+/** Returns the row with a new link for the request; the same row where the request has a link already, or there is no address to prove. */
+function withProof({ context: { now }, lifetimeSeconds }: Parts, row: PersonWithUser, request: EmailProofRequest): PersonWithUser {
+  const { requestId, address = row.email, askedWith, vouchedBy, clientId } = request;
+  const { emailProof: last } = row.user;
+  if (last?.requestId === requestId || address === undefined || !isEmailAddress(address)) return row;
+  const former = provenEmailOf(row);
+  const emailProof: EmailProof = {
+    serial: (last?.serial ?? 0) + 1,
+    requestId,
+    address,
+    expiresAt: new Date(now() + lifetimeSeconds * 1000),
+    ...present({ clientId, askedWith, vouchedBy }),
+    ...(former !== undefined && former !== address && { former }),
+  };
+  return { ...row, user: { ...row.user, emailProof }, updatedAt: new Date(now()) };
+}
+
+async function open(parts: Parts, ref: LinkRef): Promise<(OpenedEmailProof & Pick<Account, 'owner'>) | undefined> {
+  const account = await parts.accounts.findByOid(ref.id);
+  const proof = account?.person.user.emailProof;
+  if (!account || !proof || ref.serial > proof.serial) return undefined;
+  const { person, tenant, owner } = account;
+  const { address, clientId, requestId } = proof;
+  const state = await stateOf(parts, ref, proof, account);
+  return { ref, requestId, state, address, person, tenant, ...present({ owner, clientId }) };
+}
+
+async function accept(parts: Parts, ref: LinkRef, vouchedBy?: Voucher): Promise<void> {
+  const { context } = parts;
+  const { now } = context;
+  const opened = await open(parts, ref);
+  if (opened?.state !== 'pending') throw new IdpError('proof_over');
+  const { tenant, owner, person: judged } = opened;
+  let isOurs = false;
+  await createPersonRows(context, tenant.id)
+    .update(judged.id, (row) => {
+      const proof = row.user?.emailProof;
+      const isSame = hasUser(row) && isJudged(judged, row) && proof !== undefined;
+      isOurs = isSame && stateByRecord(ref, proof, { person: row, tenant, ...present({ owner }) }, now()) === 'pending';
+      return isOurs ? proven(now, row as PersonWithUser, proof as EmailProof, vouchedBy) : row;
+    })
+    .catch((error: unknown) => {
+      throw IdpError.is(error, 'user_name_taken', 'not_found') ? new IdpError('proof_over') : error;
+    });
+  if (!isOurs) throw new IdpError('proof_over');
+}
+
+async function stateOf(parts: Parts, ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
+  const { askedWith } = proof;
+  const state = stateByRecord(ref, proof, account, parts.context.now());
+  // A user who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
+  const isLive = state === 'pending' || state === 'unavailable';
+  if (isLive && askedWith && !(await parts.credentials.holds(account, askedWith))) return 'stopped';
+  return state === 'pending' && (await isTaken(parts, account.person, proof.address)) ? 'taken' : state;
+}
+
+/** Whether the name of the user would be another's. */
+async function isTaken({ context }: Parts, person: PersonWithUser, address: string): Promise<boolean> {
+  if (!isUserName(person) || isSameAddress(address, person.email)) return false;
+  const [holder] = await context.collections.persons.find({ byUserName: [person.tid, userNameKey(address)] });
+  return holder !== undefined && holder.id !== person.id;
 }
 
 /** Whether people sign in by the address of the record. */

@@ -103,96 +103,93 @@ export interface RecoveryParts {
   readonly urlOf: (token: string) => string;
 }
 
-export function createPasswordResets({
-  context,
-  accounts,
-  credentials,
-  change,
-  means,
-  links,
-  lifetimeSeconds,
-  urlOf,
-}: RecoveryParts): PasswordResets {
-  const { now } = context;
-  const { persons } = context.collections;
+export const createPasswordResets = (parts: RecoveryParts): PasswordResets => ({
+  isPossible: canHavePassword,
+  begin: (userId, request) => begin(parts, userId, request),
+  read: parts.links.read,
+  open: (ref) => open(parts, ref),
+  accept: (ref, password, from) => accept(parts, ref, password, from),
+});
 
-  async function open(ref: LinkRef): Promise<OpenedReset | undefined> {
-    const account = await accounts.findByOid(ref.id);
-    const reset = account?.person.user.passwordReset;
-    if (!account || !reset || ref.serial > reset.serial) return undefined;
-    const { person, tenant } = account;
-    const { clientId, uid } = reset;
-    const state = stateOf(ref, reset, account, now());
-    return {
-      ref,
-      state: state === 'pending' && !(await means.open(reset.vouchedBy, person)) ? 'unconfirmed' : state,
-      person,
-      tenant,
-      ...present({ clientId, uid }),
-      passwordLength: PASSWORD_MINIMUM,
-    };
-  }
+async function begin(parts: RecoveryParts, userId: string, request: ResetRequest): ReturnType<PasswordResets['begin']> {
+  const { context, accounts, credentials, means, links } = parts;
+  const { requestId, mailing, clientId, by } = request;
+  const account = await accounts.findByOid(userId);
+  if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
+  if (!by && !(await credentials.isSet(userId))) return undefined;
+  if (!by && !(await means.open(accountEmailVoucherOf(account.person), account.person))) return 'unconfirmed';
+  const person = await context.collections.persons.update(account.person.id, (row) =>
+    hasUser(row) && row.user.id === userId ? withReset(parts, row, request) : row,
+  );
+  const reset = person?.user?.passwordReset;
+  if (!hasUser(person) || !reset || reset.requestId !== requestId || reset.mailing !== mailing) return undefined;
+  const to = accountEmailOf(person);
+  const ref = { id: userId, serial: reset.serial };
+  if (to === undefined || stateOf(ref, reset, { ...account, person }, context.now()) !== 'pending') return undefined;
+  const { expiresAt } = reset;
+  return { to, url: parts.urlOf(links.tokenOf(ref)), expiresAt, person, tenant: account.tenant, ...present({ clientId }) };
+}
 
-  return {
-    isPossible: canHavePassword,
-    read: links.read,
-    open,
-
-    async begin(userId, { requestId, mailing, clientId, uid, by, vouchedBy, address }) {
-      const account = await accounts.findByOid(userId);
-      if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
-      if (!by && !(await credentials.isSet(userId))) return undefined;
-      if (!by && !(await means.open(accountEmailVoucherOf(account.person), account.person))) return 'unconfirmed';
-      const person = await persons.update(account.person.id, (row) => {
-        if (!hasUser(row) || row.user.id !== userId || row.user.passwordReset?.requestId === requestId) return row;
-        if (address !== undefined && accountEmailOf(row) !== address) return row;
-        const voucher = by ? vouchedBy : accountEmailVoucherOf(row);
-        const passwordReset: PasswordReset = {
-          serial: (row.user.passwordReset?.serial ?? 0) + 1,
-          requestId,
-          ...present({ mailing }),
-          expiresAt: new Date(now() + lifetimeSeconds * 1000),
-          ...present({ clientId, uid }),
-          ...(voucher && { vouchedBy: voucher }),
-        };
-        const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date(now()) };
-        return by
-          ? withEvents(next, attributedEvent(pendingEvent(now, 'UserPasswordResetRequested', row.tid, { AggregateId: userId }), by))
-          : next;
-      });
-      const reset = person?.user?.passwordReset;
-      if (!hasUser(person) || !reset || reset.requestId !== requestId || reset.mailing !== mailing) return undefined;
-      const to = accountEmailOf(person);
-      const ref = { id: userId, serial: reset.serial };
-      if (to === undefined || stateOf(ref, reset, { ...account, person }, now()) !== 'pending') return undefined;
-      const { expiresAt } = reset;
-      const { tenant } = account;
-      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, ...present({ clientId }) };
-    },
-
-    async accept(ref, password, from = []) {
-      const opened = await open(ref);
-      if (opened?.state !== 'pending') throw new IdpError('reset_over');
-      const { tenant, person: judged } = opened;
-      const passwordHash = await credentials.hashFor(opened.person.user, password, from);
-      const isMade = await change({
-        userId: ref.id,
-        passwordHash,
-        endsSignIns: true,
-        // An administrator may have the mailbox, so the password counts for no more than the link and the address.
-        vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
-        decide: (row) => {
-          const { passwordReset } = row.user;
-          if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
-          // The user may have joined a group since, with privileges that the link does not open.
-          if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
-          const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
-          return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));
-        },
-      });
-      if (!isMade) throw new IdpError('reset_over');
-    },
+/** Returns the row with a new link for the request; the same row where the request has a link already, or the address is another one by now. */
+function withReset({ context: { now }, lifetimeSeconds }: RecoveryParts, row: PersonWithUser, request: ResetRequest): PersonWithUser {
+  const { requestId, mailing, clientId, uid, by, address } = request;
+  const { passwordReset: last } = row.user;
+  if (last?.requestId === requestId) return row;
+  if (address !== undefined && accountEmailOf(row) !== address) return row;
+  const vouchedBy = by ? request.vouchedBy : accountEmailVoucherOf(row);
+  const passwordReset: PasswordReset = {
+    serial: (last?.serial ?? 0) + 1,
+    requestId,
+    ...present({ mailing }),
+    expiresAt: new Date(now() + lifetimeSeconds * 1000),
+    ...present({ clientId, uid }),
+    ...(vouchedBy && { vouchedBy }),
   };
+  const next = { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date(now()) };
+  if (!by) return next;
+  return withEvents(next, attributedEvent(pendingEvent(now, 'UserPasswordResetRequested', row.tid, { AggregateId: row.user.id }), by));
+}
+
+async function open({ context, accounts, means }: RecoveryParts, ref: LinkRef): Promise<OpenedReset | undefined> {
+  const account = await accounts.findByOid(ref.id);
+  const reset = account?.person.user.passwordReset;
+  if (!account || !reset || ref.serial > reset.serial) return undefined;
+  const { person, tenant } = account;
+  const { clientId, uid } = reset;
+  const state = stateOf(ref, reset, account, context.now());
+  return {
+    ref,
+    state: state === 'pending' && !(await means.open(reset.vouchedBy, person)) ? 'unconfirmed' : state,
+    person,
+    tenant,
+    ...present({ clientId, uid }),
+    passwordLength: PASSWORD_MINIMUM,
+  };
+}
+
+async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from: readonly string[] = []): Promise<void> {
+  const { credentials, change } = parts;
+  const { now } = parts.context;
+  const opened = await open(parts, ref);
+  if (opened?.state !== 'pending') throw new IdpError('reset_over');
+  const { tenant, person: judged } = opened;
+  const passwordHash = await credentials.hashFor(opened.person.user, password, from);
+  const isMade = await change({
+    userId: ref.id,
+    passwordHash,
+    endsSignIns: true,
+    // An administrator may have the mailbox, so the password counts for no more than the link and the address.
+    vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
+    decide: (row) => {
+      const { passwordReset } = row.user;
+      if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
+      // The user may have joined a group since, with privileges that the link does not open.
+      if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
+      const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
+      return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));
+    },
+  });
+  if (!isMade) throw new IdpError('reset_over');
 }
 
 /** While it is linked, a user signs in by the password of its parent. */
