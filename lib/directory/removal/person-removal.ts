@@ -59,91 +59,101 @@ interface Parts {
 }
 
 /** @returns the service over collections that say who makes a change */
-export function createPersonRemovals({ context: shared, deliveries, forget, erase }: Parts): (context: DirectoryContext) => PersonRemoval {
-  /** @param underWay the removal that is enqueued already */
-  function removalOver({ collections, withCutoff, by, ...context }: DirectoryContext, underWay?: Announced): PersonRemoval {
-    const { now } = context;
-    const { persons } = collections;
-    const { endAll, judgeChildren } = createLinks({ collections, withCutoff, by, ...context });
+export function createPersonRemovals(parts: Parts): (context: DirectoryContext) => PersonRemoval {
+  parts.deliveries.handle(KIND, ({ data }: Delivery) => finish(parts, data as unknown as Announced));
+  return (context) => removalOver({ ...parts, context });
+}
 
-    /** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
-    async function tryOnce(person: Person, announced: Announced, { next, judge }: Removing): Promise<Person | undefined> {
-      await endAll(person, judge);
-      if (person.user) await context.removedUserIds.note(person.user.id);
-      for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
-        await forgetSeeded(collections, id, now);
-      let isDone = false;
-      const write = () =>
-        persons.update(person.id, (row) => {
-          isDone = isAsAnnounced(row, announced) && row.user?.parentUserId === undefined && !row.user?.isParent;
-          return isDone ? next(row) : row;
-        });
-      const left = await (person.user ? withCutoff({ oid: person.user.id }, write) : write());
-      return isDone ? left : undefined;
+interface Scope extends Pick<Parts, 'context' | 'deliveries' | 'forget'> {
+  /** The removal that is enqueued already. */
+  readonly underWay?: Announced;
+}
+
+const removalOver = (scope: Scope): PersonRemoval => {
+  const { now, collections } = scope.context;
+  return {
+    async erase(tid, personId, judge) {
+      const read = async () => ofTenant(tid, await collections.persons.get(personId));
+      await remove(scope, { read, keepsPerson: false, next: (row) => remainderOf(row, now), judge });
+    },
+    async removeUser(tid, userId, judge) {
+      const read = async () => ofTenant(tid, (await collections.persons.find({ byUser: [userId] }))[0]);
+      const next = ({ user: _, ...row }: Person) =>
+        withEvents(
+          { ...row, updatedAt: new Date(now()) },
+          pendingEvent(now, 'UserRemoved', tid, { AggregateId: userId, PersonId: row.id }),
+        );
+      return remove(scope, { read, keepsPerson: true, next, judge });
+    },
+  };
+};
+
+async function remove(scope: Scope, removing: Removing): Promise<Person> {
+  const { context, deliveries, forget, underWay } = scope;
+  const { read, keepsPerson, judge } = removing;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const person = await read();
+    if (person === undefined) throw new IdpError('not_found');
+    // Before the removal is enqueued, because the delivery that finishes it does not judge.
+    if (judge) await createLinks(context).judgeChildren(person, judge);
+    const announced = announcementOf(person, keepsPerson, context.by);
+    // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
+    const isEnqueued = underWay !== undefined && isAsAnnounced(person, underWay);
+    const entry = isEnqueued ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
+    const left = await tryOnce(context, person, announced, removing).catch(async (error: unknown) => {
+      // Where the store is away, nobody knows what was written.
+      if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
+      throw error;
+    });
+    if (left === undefined) {
+      await entry?.withdraw();
+      continue;
     }
-
-    async function remove(removing: Removing): Promise<Person> {
-      const { read, keepsPerson, judge } = removing;
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const person = await read();
-        if (person === undefined) throw new IdpError('not_found');
-        // Before the removal is enqueued, because the delivery that finishes it does not judge.
-        if (judge) await judgeChildren(person, judge);
-        const announced = announcementOf(person, keepsPerson, by);
-        // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
-        const isEnqueued = underWay !== undefined && isAsAnnounced(person, underWay);
-        const entry = isEnqueued ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
-        const left = await tryOnce(person, announced, removing).catch(async (error: unknown) => {
-          // Where the store is away, nobody knows what was written.
-          if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
-          throw error;
-        });
-        if (left === undefined) {
-          await entry?.withdraw();
-          continue;
-        }
-        await forget(announced);
-        entry?.release();
-        return left;
-      }
-      throw new IdpError('busy');
-    }
-
-    return {
-      async erase(tid, personId, judge) {
-        const read = async () => ofTenant(tid, await persons.get(personId));
-        await remove({ read, keepsPerson: false, next: (row) => remainderOf(row, now), judge });
-      },
-      async removeUser(tid, userId, judge) {
-        const read = async () => ofTenant(tid, (await persons.find({ byUser: [userId] }))[0]);
-        const next = ({ user: _, ...row }: Person) =>
-          withEvents(
-            { ...row, updatedAt: new Date(now()) },
-            pendingEvent(now, 'UserRemoved', tid, { AggregateId: userId, PersonId: row.id }),
-          );
-        return remove({ read, keepsPerson: true, next, judge });
-      },
-    };
+    await forget(announced);
+    entry?.release();
+    return left;
   }
+  throw new IdpError('busy');
+}
 
-  deliveries.handle(KIND, async ({ data }: Delivery) => {
-    const underWay = data as unknown as Announced;
-    const { createdAt, by = {}, ...person } = underWay;
-    const { tid, personId, userId, keepsPerson = false } = person;
-    const kept = ofTenant(tid, await shared.collections.persons.get(personId));
-    // Somebody else has the id by now.
-    if (kept && createdAt !== undefined && kept.createdAt.getTime() !== createdAt.getTime()) return;
-    const isThere = keepsPerson ? userId !== undefined && kept?.user?.id === userId : kept !== undefined;
-    if (isThere) {
-      const removal = removalOver({ ...shared, by, collections: attributedCollections(shared.collections, by) }, underWay);
-      const removing = keepsPerson ? removal.removeUser(tid, userId as string) : removal.erase(tid, personId);
-      await removing.catch(IdpError.unless('not_found'));
-    }
-    await forget(person);
-    await erase?.(person);
-  });
+/** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
+async function tryOnce(
+  context: DirectoryContext,
+  person: Person,
+  announced: Announced,
+  { next, judge }: Removing,
+): Promise<Person | undefined> {
+  const { collections, removedUserIds, withCutoff, now } = context;
+  await createLinks(context).endAll(person, judge);
+  if (person.user) await removedUserIds.note(person.user.id);
+  for (const id of [...(announced.keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
+    await forgetSeeded(collections, id, now);
+  let isDone = false;
+  const write = () =>
+    collections.persons.update(person.id, (row) => {
+      isDone = isAsAnnounced(row, announced) && row.user?.parentUserId === undefined && !row.user?.isParent;
+      return isDone ? next(row) : row;
+    });
+  const left = await (person.user ? withCutoff({ oid: person.user.id }, write) : write());
+  return isDone ? left : undefined;
+}
 
-  return (context) => removalOver(context);
+/** Finishes a removal from its entry in the queue. */
+async function finish({ context, deliveries, forget, erase }: Parts, underWay: Announced): Promise<void> {
+  const { createdAt, by = {}, ...person } = underWay;
+  const { tid, personId, userId, keepsPerson = false } = person;
+  const row = ofTenant(tid, await context.collections.persons.get(personId));
+  // Somebody else has the id by now.
+  if (row && createdAt !== undefined && row.createdAt.getTime() !== createdAt.getTime()) return;
+  const isThere = keepsPerson ? userId !== undefined && row?.user?.id === userId : row !== undefined;
+  if (isThere) {
+    const attributed = { ...context, by, collections: attributedCollections(context.collections, by) };
+    const removal = removalOver({ context: attributed, deliveries, forget, underWay });
+    const removing = keepsPerson ? removal.removeUser(tid, userId as string) : removal.erase(tid, personId);
+    await removing.catch(IdpError.unless('not_found'));
+  }
+  await forget(person);
+  await erase?.(person);
 }
 
 const ofTenant = (tid: string, person: Person | undefined): Person | undefined => (person?.tid === tid ? person : undefined);
