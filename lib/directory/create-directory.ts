@@ -1,4 +1,5 @@
 import type { Attribution } from '../events.js';
+import { present } from '../present.js';
 import type { Row } from '../store/directory-store.js';
 import type { HealthProblem } from '../store/outages/health.js';
 import { isAdminScope } from '../store/records/admin-scopes.js';
@@ -24,7 +25,7 @@ import { createSharedIds } from './clients/shared-ids.js';
 import { type Collections, type DirectoryContext, openedCollections, type Vouching } from './context.js';
 import { createPasswordRules } from './credentials/password-rules.js';
 import { createPasswords } from './credentials/passwords.js';
-import type { Directory, DirectoryOptions, RecordName, TenantDirectory } from './directory.js';
+import type { Directory, DirectoryOptions, RecordName, TenantDirectory, UnreadableRecord } from './directory.js';
 import { createGroups } from './groups/groups.js';
 import { createPermissions } from './groups/permissions.js';
 import { createIdpNames } from './idp-names.js';
@@ -39,7 +40,7 @@ import { createRemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import { createKeyCompletion } from './lists/key-completion.js';
 import { createMailedLinks, linkPages } from './mailed-links.js';
 import { attributedCollections, checkAttribution } from './outbox/attribution.js';
-import { createDeliveries } from './outbox/deliveries.js';
+import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
 import { createEventFeed } from './outbox/event-feed.js';
 import { createListeners } from './outbox/event-listeners.js';
 import { createEventLog } from './outbox/event-log.js';
@@ -58,33 +59,113 @@ import { createPolicyWatch, passwordsAlone } from './tenants/sign-in-policy.js';
 import { createSubsidiaries } from './tenants/subsidiaries.js';
 import { createTenants } from './tenants/tenants.js';
 
+/** Creates the directory in phases. Each phase takes the values of the phases before it. */
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, sealer, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const { now = nodeTime, identityScopes, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
+  const { store, issuer } = options;
   const collections = openedCollections(store);
-  const events = createListeners();
-  const trials = createEventTrials({
-    records: collections.events,
-    listeners: events,
-    issuer,
-    logger,
-    now,
-    ...(backOff && { backOff }),
-  });
-  const log = createEventLog(collections.events, now);
-  const names = [...outboxes, ...(options.eventSources ?? [])];
-  const sources = new Map(names.map((name) => [name, store.collection<Source>(name).withRemoved()]));
-  const leaseOf = (work: string) => (milliseconds: number) => lease(work, undefined, milliseconds);
-  const outbox = createOutbox({ sources, log, trials, lease: leaseOf('events'), logger });
+  const background = createBackground(options, collections);
+  const context = createContext(options, collections, background);
+  const accountServices = createAccountServices(options, context, background.deliveries);
+  const { personRemovalOver, tenantRemoval } = createRemovals(options, context, { ...background, ...accountServices });
   store.onWork((collection) => {
-    outbox.nudge(collection);
+    background.outbox.nudge(collection);
     if (collection === 'removals') tenantRemoval.nudge();
   });
-  const keyCompletion = createKeyCompletion({ collections, lease: leaseOf('keys of records'), logger });
-  const deliveries = createDeliveries(collections.deliveries, { logger, now });
+  const { invitations, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
+  const personExports = createPersonExports(context);
+  const missingReferences = createMissingReferences(context);
+  const { credentials, privileges, accounts, policies, signIns, meansSources } = accountServices;
+  const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;
+  const shared = {
+    issuer,
+    apiScopes: createApiScopes(context),
+    pkceMethods: createPkceMethods(context),
+    accounts,
+    privileges,
+    policies,
+    idpNames: context.idpNames,
+    removedUserIds: context.removedUserIds,
+    nationalIds: context.nationalIds,
+    deliveries,
+    seedLedger: createSeedLedger(context),
+    existingScopes: () => existingScopes(context),
+    onSignInCutoff: signIns.on,
+    onPersonExport: personExports.on,
+    credentials,
+    onInvitationDue: invitations.settling.onDue,
+    passwordResets,
+    emailProofs,
+    events,
+    eventFeed,
+    outbox,
+    keyCompletion,
+    tenantRemoval,
+    problemOf: createRowProblems(context, missingReferences.of),
+    unreadable: (name: RecordName) => unreadableRecord(store, missingReferences, name),
+    problems: () => [
+      ...trials.problems(),
+      ...[keyCompletion, outbox, deliveries, tenantRemoval].flatMap((work): readonly HealthProblem[] => work.problems()),
+    ],
+    async close() {
+      await keyCompletion.close();
+      await tenantRemoval.close();
+      await outbox.close();
+      await deliveries.close();
+    },
+  };
+  const parts = { issuer, credentials, privileges, accounts, meansSources, personRemovalOver, exportOf: personExports.of, ...invitations };
+
+  const directoryOf = (
+    by: Attribution,
+    vouching: Vouching,
+    over: Pick<DirectoryContext, 'collections' | 'caches'> = context,
+  ): Directory => ({
+    ...shared,
+    ...createServices({ ...context, ...over, by, vouching, collections: attributedCollections(over.collections, by) }, parts),
+    as(given, vouchedBy = vouching) {
+      checkAttribution(given);
+      return directoryOf({ ...by, ...given }, vouchedBy, over);
+    },
+    overDamaged: (row) => directoryOf(by, vouching, showing(context, row)),
+  });
+  return directoryOf({}, context.vouching);
+}
+
+const leaseOf =
+  ({ lease }: DirectoryOptions, work: string) =>
+  (milliseconds: number) =>
+    lease(work, undefined, milliseconds);
+
+/** Creates the work on stored rows: events, deliveries, and the members that lists are made by. */
+function createBackground(options: DirectoryOptions, collections: Collections) {
+  const { store, logger, issuer, backOff, now = nodeTime, eventSources = [], eventRetention = Number.POSITIVE_INFINITY } = options;
+  const records = collections.events;
+  const events = createListeners();
+  const trials = createEventTrials({ records, listeners: events, issuer, logger, now, ...present({ backOff }) });
+  const log = createEventLog(records, now);
+  const sources = new Map([...outboxes, ...eventSources].map((name) => [name, store.collection<Source>(name).withRemoved()]));
+  const outbox = createOutbox({ sources, log, trials, lease: leaseOf(options, 'events'), logger });
+  return {
+    events,
+    trials,
+    outbox,
+    eventFeed: createEventFeed({ now, records, log, issuer, retention: eventRetention, waiting: () => outbox.waiting() }),
+    keyCompletion: createKeyCompletion({ collections, lease: leaseOf(options, 'keys of records'), logger }),
+    deliveries: createDeliveries(collections.deliveries, { logger, now }),
+  };
+}
+
+type Background = ReturnType<typeof createBackground>;
+
+function createContext(
+  options: DirectoryOptions,
+  collections: Collections,
+  { deliveries, keyCompletion }: Pick<Background, 'deliveries' | 'keyCompletion'>,
+): DirectoryContext {
+  const { caches, sealer, lease, logger, identityScopes, ownApi, privileged = [] } = options;
+  const { now = nodeTime, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
   const removedUserIds = createRemovedUserIds({ rows: collections.removedUsers, sealer, logger });
-  const nationalIds = createNationalIds({ rows: collections.upkeep, sealer, logger });
-  const context: DirectoryContext = {
+  return {
     collections,
     caches,
     sealer,
@@ -92,40 +173,75 @@ export function createDirectory(options: DirectoryOptions): Directory {
     withCutoff: createWithCutoff(deliveries, now),
     by: {},
     vouching: { by: 'operator' },
-    isPrivileged: (permissionId) => isAdminScope(permissionId) || (options.privileged ?? []).includes(permissionId),
+    isPrivileged: (permissionId) => isAdminScope(permissionId) || privileged.includes(permissionId),
     ownSecretLength,
     ...clientRules,
     identityScopes,
-    ownApi: options.ownApi,
+    ownApi,
     means,
     isKeyed: (collection) => keyCompletion.isKeyed(collection),
     idpNames: createIdpNames({ collections, means }, lease),
     sharedIds: createSharedIds({ collections, removedUserIds }, lease),
     removedUserIds,
-    nationalIds,
+    nationalIds: createNationalIds({ rows: collections.upkeep, sealer, logger }),
   };
+}
 
+/** Creates the services over accounts of all tenants, with what can end a sign-in. */
+function createAccountServices(
+  { caches, logger, hasher = createPasswords(), passwordRules = {}, privileged }: DirectoryOptions,
+  context: DirectoryContext,
+  deliveries: Deliveries,
+) {
   const policies = createPolicyWatch(context, logger);
-  const tenants = createTenants(context);
-  const accounts = createAccounts(context, tenants, policies);
+  const accounts = createAccounts(context, createTenants(context), policies);
   const change = createPasswordChanges(context, deliveries);
-  const problemOf = createPasswordRules(options.passwordRules ?? {}, logger);
-  const credentials = createCredentials(context, { accounts, passwords: hasher, problemOf, change });
-  const signIns = createSignInCutoffs(deliveries, caches);
-  const forget = createForget(collections);
-  const personRemovalOver = createPersonRemovals({ context, deliveries, forget, erase: options.erase });
-  const personExports = createPersonExports(context);
-  const tenantRemoval = createTenantRemoval({
-    context,
-    forget,
-    endLinks: createLinks(context).endAll,
-    endSignIns: (oid) => signIns.cutOff({ oid }),
-    removeRows: async (tid) => options.removeRows?.(tid),
-    settledMs: options.settledMs,
-    lease: leaseOf('tenant removals'),
-    logger,
-  });
-  const invitationLinks = createMailedLinks(sealer, 'invitation link');
+  const problemOf = createPasswordRules(passwordRules, logger);
+  const privileges = createPrivileges(context, privileged);
+  const meansSources: MeansSource[] = [];
+  return {
+    policies,
+    accounts,
+    change,
+    credentials: createCredentials(context, { accounts, passwords: hasher, problemOf, change }),
+    signIns: createSignInCutoffs(deliveries, caches),
+    privileges,
+    meansSources,
+    means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
+  };
+}
+
+type AccountServices = ReturnType<typeof createAccountServices>;
+
+function createRemovals(
+  options: DirectoryOptions,
+  context: DirectoryContext,
+  { deliveries, signIns }: Pick<Background, 'deliveries'> & Pick<AccountServices, 'signIns'>,
+) {
+  const { logger, settledMs, erase, removeRows } = options;
+  const forget = createForget(context.collections);
+  return {
+    personRemovalOver: createPersonRemovals({ context, deliveries, forget, erase }),
+    tenantRemoval: createTenantRemoval({
+      context,
+      forget,
+      endLinks: createLinks(context).endAll,
+      endSignIns: (oid) => signIns.cutOff({ oid }),
+      removeRows: async (tid) => removeRows?.(tid),
+      settledMs,
+      lease: leaseOf(options, 'tenant removals'),
+      logger,
+    }),
+  };
+}
+
+/** Creates the services behind mailed links: of invitations, of password resets, and of proofs of addresses. */
+function createLinkServices(
+  { sealer, issuer, ...options }: DirectoryOptions,
+  context: DirectoryContext,
+  services: Pick<Background, 'deliveries'> & Pick<AccountServices, 'accounts' | 'credentials' | 'change' | 'means'>,
+) {
+  const { deliveries, accounts, credentials, change, means } = services;
   const pages = linkPages(`${issuer}/idp`);
   const rules = options.invitations ?? { hasMail: false, lifetimeSeconds: 86_400, urlOf: pages.invitation };
   const recovery = options.recovery ?? {
@@ -135,33 +251,15 @@ export function createDirectory(options: DirectoryOptions): Directory {
     proofUrlOf: pages.proof,
     stopUrlOf: pages.stop,
   };
-  const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
-  const privileges = createPrivileges(context, options.privileged);
-  const meansSources: MeansSource[] = [];
-  const missingReferences = createMissingReferences(context);
-  const shared = {
-    issuer,
-    apiScopes: createApiScopes(context),
-    pkceMethods: createPkceMethods(context),
-    accounts,
-    privileges,
-    policies,
-    idpNames: context.idpNames,
-    removedUserIds,
-    nationalIds,
-    deliveries,
-    seedLedger: createSeedLedger(context),
-    existingScopes: () => existingScopes(context),
-    onSignInCutoff: signIns.on,
-    onPersonExport: personExports.on,
-    credentials,
-    onInvitationDue: settling.onDue,
+  const links = createMailedLinks(sealer, 'invitation link');
+  return {
+    invitations: { links, rules, settling: createSettling({ context, deliveries, credentials, links, urlOf: rules.urlOf }) },
     passwordResets: createPasswordResets({
       context,
       accounts,
       credentials,
       change,
-      means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
+      means,
       links: createMailedLinks(sealer, 'password reset link'),
       lifetimeSeconds: recovery.resetSeconds,
       urlOf: recovery.resetUrlOf,
@@ -176,59 +274,23 @@ export function createDirectory(options: DirectoryOptions): Directory {
       urlOf: recovery.proofUrlOf,
       stopUrlOf: recovery.stopUrlOf,
     }),
-    events,
-    eventFeed: createEventFeed({
-      now,
-      records: collections.events,
-      log,
-      issuer,
-      retention: options.eventRetention ?? Number.POSITIVE_INFINITY,
-      waiting: () => outbox.waiting(),
-    }),
-    outbox,
-    keyCompletion,
-    tenantRemoval,
-    problemOf: createRowProblems(context, missingReferences.of),
-    async unreadable({ collection, id, index }: RecordName) {
-      const rows = store.collection(collection);
-      const all = rows.withUnreadable();
-      const ofReference = async (row: Row) => {
-        const path = await missingReferences.hiding(collection, row);
-        return path === undefined ? undefined : { id: row.id, tid: (row as Row & { readonly tid?: unknown }).tid, path };
-      };
-      const row = index === undefined ? await all.get(id) : (await all.find({ [index]: [id] }, { limit: 1 }))[0];
-      const leftOut = row && ((await rows.unreadable(row.id)) ?? (await ofReference(row)));
-      return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
-    },
-    problems: () => [
-      ...trials.problems(),
-      ...[keyCompletion, outbox, deliveries, tenantRemoval].flatMap((part): readonly HealthProblem[] => part.problems()),
-    ],
-    async close() {
-      await keyCompletion.close();
-      await tenantRemoval.close();
-      await outbox.close();
-      await deliveries.close();
-    },
   };
+}
 
-  const directoryOf = (
-    by: Attribution,
-    vouching: Vouching,
-    over: Pick<DirectoryContext, 'collections' | 'caches'> = context,
-  ): Directory => ({
-    ...shared,
-    ...createServices(
-      { ...context, ...over, by, vouching, collections: attributedCollections(over.collections, by) },
-      { ...shared, personRemovalOver, meansSources, exportOf: personExports.of, settling, links: invitationLinks, rules },
-    ),
-    as(given, vouchedBy = vouching) {
-      checkAttribution(given);
-      return directoryOf({ ...by, ...given }, vouchedBy, over);
-    },
-    overDamaged: (row) => directoryOf(by, vouching, showing(context, row)),
-  });
-  return directoryOf({}, context.vouching);
+async function unreadableRecord(
+  store: DirectoryOptions['store'],
+  missingReferences: ReturnType<typeof createMissingReferences>,
+  { collection, id, index }: RecordName,
+): Promise<UnreadableRecord | undefined> {
+  const rows = store.collection(collection);
+  const all = rows.withUnreadable();
+  const leftOutByReference = async (row: Row) => {
+    const path = await missingReferences.hiding(collection, row);
+    return path === undefined ? undefined : { id: row.id, tid: (row as Row & { readonly tid?: unknown }).tid, path };
+  };
+  const row = index === undefined ? await all.get(id) : (await all.find({ [index]: [id] }, { limit: 1 }))[0];
+  const leftOut = row && ((await rows.unreadable(row.id)) ?? (await leftOutByReference(row)));
+  return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
 }
 
 /** The collections with the readable part of the row in the place of the row, past the caches. */

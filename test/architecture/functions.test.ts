@@ -40,7 +40,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/saml/slo/incoming.ts createIncoming': 102,
   'extensions/saml/sso/answer.ts createAnswer': 93,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
-  'lib/directory/create-directory.ts createDirectory': 172,
   'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
   'lib/store/records/checked-directory.ts checked': 151,
   'lib/store/records/checked-directory.ts createCheckedDirectory': 219,
