@@ -17,8 +17,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/ciba/person/pages.ts createPages': 143,
   'extensions/ciba/person/routes.ts personRoutes': 165,
   'extensions/ciba/requests/requests.ts createRequests': 158,
-  'extensions/connections/admin/operations.ts operationsAt': 180,
-  'extensions/connections/admin/writes.ts createWrites': 157,
   'extensions/connections/pages.ts createPages': 158,
   'extensions/connections/people/linking.ts linkRoutes': 92,
   'extensions/connections/routes.ts connectionRoutes': 178,

@@ -22,9 +22,9 @@ import { signedOutPath } from '../upstream/logout.js';
 import { callbackPath } from '../upstream/request.js';
 import { type ConnectionSecrets, publicKeys } from '../upstream/secrets.js';
 import { decidesWhoSignsIn, findUnconfirmedGroups } from '../vouchers.js';
-import { checked, type Described, described, wrong } from './rules.js';
+import { checked, checkReferences, type Described, described } from './rules.js';
 import { ConnectionItem, form, patch, secretForm } from './schemas.js';
-import { createWrites, type Place, type Writer } from './writes.js';
+import { ConnectionWrites, type Place, type Writer } from './writes.js';
 
 export const errors = defineErrors({
   operator_required: {
@@ -53,39 +53,112 @@ const write = { scope: 'idp.connections:write' } as const;
 /** @see Operation */
 const outsideTag = ['warnings'];
 
-export const connectionOperations = (parts: Parts): readonly Operation[] =>
-  ['/tenants/{tid}/connections', '/connections'].flatMap((path) => operationsAt(parts, path));
+export function connectionOperations(parts: Parts): readonly Operation[] {
+  const administration = new ConnectionAdministration(parts);
+  return ['/tenants/{tid}/connections', '/connections'].flatMap((path) => operationsAt(administration, path));
+}
 
-function operationsAt({ context, book, secrets }: Parts, path: string): readonly Operation[] {
-  const {
-    records: { collection, ofInstance },
-    directory,
-    service: { own, production, url },
-  } = context;
-  const writes = createWrites(context, book, secrets);
-  const one = `${path}/{id}`;
+type Answer = Static<typeof ConnectionItem>;
+type WithBody<Body> = Request & { readonly body: Body };
 
-  const placeOf = ({ params }: Request): Place => {
-    const { tid = ofInstance, id = '' } = params as { readonly tid?: string; readonly id?: string };
+/** The work of the operations, for connections of a tenant and of the instance. */
+class ConnectionAdministration {
+  readonly #context: ExtensionContext;
+  readonly #writes: ConnectionWrites;
+
+  constructor(parts: Parts) {
+    this.#context = parts.context;
+    this.#writes = new ConnectionWrites(parts);
+  }
+
+  async create(request: WithBody<Static<typeof form>>): Promise<Answer> {
+    checkOperator(request, request.body);
+    await this.#checkPrivileges(request);
+    const place = { ...this.#placeOf(request), id: request.body.id ?? request.newId() };
+    const createdAt = await request.remember('createdAt', () => new Date(this.#context.service.now()).toISOString());
+    const created = request.isRetry ? await this.#rowsOf(place).get(place.id) : undefined;
+    if (created?.createdAt === createdAt) return this.#itemOf(created);
+    const fields = described(request.body, this.#context);
+    await checkReferences(this.#context, place.tid, fields);
+    const writer = await this.#writerOf(request);
+    return this.#itemOf(await this.#writes.create({ ...place, createdAt }, fields, request.body.clientSecret, writer));
+  }
+
+  list(request: Request & { readonly query: { readonly limit?: number; readonly after?: string } }) {
+    return pageOfRows(request.query, this.#rowsOf(this.#placeOf(request)).list, (row) => this.#view(row));
+  }
+
+  async read(request: Request): Promise<Answer> {
+    return this.#itemOf(await this.#require(request));
+  }
+
+  async change(request: WithBody<Static<typeof patch>>): Promise<Answer> {
+    checkOperator(request, request.body.domains === undefined ? {} : { domains: request.body.domains });
+    if (decidesWhoSignsIn(request.body)) await this.#checkPrivileges(request);
+    const before = await this.#require(request);
+    request.checkMatch(this.#view(before));
+    const { createUsersIn = before.createUsersIn, ...members } = request.body;
+    const { createUsersIn: _, ...rest } = { ...before, ...members };
+    const next = { ...rest, ...(createUsersIn === null || createUsersIn === undefined ? {} : { createUsersIn }) };
+    const place = this.#placeOf(request);
+    await checkReferences(this.#context, place.tid, checked(next as Described, this.#context.service.production));
+    return this.#itemOf(await this.#writes.update(place, request.body, await this.#writerOf(request)));
+  }
+
+  async setSecret(request: WithBody<Static<typeof secretForm>>): Promise<Answer> {
+    await this.#require(request);
+    return this.#itemOf(await this.#writes.setSecret(this.#placeOf(request), request.body.clientSecret, request.by));
+  }
+
+  async rotateKey(request: Request): Promise<Answer> {
+    await this.#require(request);
+    return this.#itemOf(await this.#writes.rotateKey(this.#placeOf(request), request.by));
+  }
+
+  async remove(request: Request): Promise<void> {
+    request.checkMatch(this.#view(await this.#require(request)));
+    await this.removeUnreadable(request);
+  }
+
+  removeUnreadable(request: Request): Promise<void> {
+    return this.#writes.remove(this.#placeOf(request), request.by);
+  }
+
+  #placeOf({ params }: Request): Place {
+    const { tid = this.#context.records.ofInstance, id = '' } = params as { readonly tid?: string; readonly id?: string };
     return { tid, id };
-  };
-  async function found(request: Request): Promise<Connection> {
-    const { tid, id } = placeOf(request);
-    const row = await collection(connections, tid).get(id);
+  }
+
+  #rowsOf({ tid }: Place) {
+    return this.#context.records.collection(connections, tid);
+  }
+
+  async #require(request: Request): Promise<Connection> {
+    const place = this.#placeOf(request);
+    const row = await this.#rowsOf(place).get(place.id);
     if (row === undefined) throw new IdpError('not_found');
     return row;
   }
 
-  function view({
-    tid: _,
-    version: __,
-    secret,
-    keys,
-    vouchedBy: ___,
-    groupVouchers: ____,
-    warnings: _____,
-    ...row
-  }: Connection): Static<typeof ConnectionItem> {
+  async #writerOf(request: Request): Promise<Writer> {
+    return { by: request.by, vouchedBy: await request.directory.means.voucher(this.#placeOf(request).tid) };
+  }
+
+  /** Checks the caller, because a connection that the caller controls can sign in any user of the tenant. @throws IdpError `connection_privileged` */
+  async #checkPrivileges(request: Request): Promise<void> {
+    const { tid } = this.#placeOf(request);
+    const { privileges } = this.#context.directory;
+    if (!(await privileges.mayBecomeAnyone(request.administrator, tid))) throw errors('connection_privileged');
+  }
+
+  /** The item with its warnings. Warnings are not part of the record, because warnings change when a provider or a group changes. */
+  async #itemOf(row: Connection): Promise<Answer> {
+    const warnings = [...(row.warnings ?? []), ...(await findUnconfirmedGroups(this.#context, row))];
+    return { ...this.#view(row), ...(warnings.length > 0 && { warnings }) };
+  }
+
+  #view({ tid: _, version: __, secret, keys, vouchedBy: ___, groupVouchers: ____, warnings: _____, ...row }: Connection): Answer {
+    const { own, url } = this.#context.service;
     const { id } = row;
     return {
       ...row,
@@ -96,45 +169,15 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       publicKeys: publicKeys({ keys }).map((key) => ({ ...key })),
     };
   }
+}
 
-  /** The item with its warnings. Warnings are not part of the record, because warnings change when a provider or a group changes. */
-  async function shown(row: Connection): Promise<Static<typeof ConnectionItem>> {
-    const warnings = [...(row.warnings ?? []), ...(await findUnconfirmedGroups(context, row))];
-    return { ...view(row), ...(warnings.length > 0 && { warnings }) };
-  }
+/** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */
+function checkOperator({ administrator: { ofAllTenants } }: Request, { id, domains }: { id?: string; domains?: readonly string[] }): void {
+  if (!ofAllTenants && (id !== undefined || domains !== undefined)) throw errors('operator_required');
+}
 
-  const writerOf = async (request: Request): Promise<Writer> => ({
-    by: request.by,
-    vouchedBy: await request.directory.means.voucher(placeOf(request).tid),
-  });
-
-  /** Checks the caller, because a connection that the caller controls can sign in any user of the tenant. @throws IdpError `connection_privileged` */
-  async function checkPrivileges(request: Request): Promise<void> {
-    const { tid } = placeOf(request);
-    if (!(await directory.privileges.mayBecomeAnyone(request.administrator, tid))) throw errors('connection_privileged');
-  }
-
-  /** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */
-  function checkOperator(
-    { administrator: { ofAllTenants } }: Request,
-    { id, domains }: { id?: string; domains?: readonly string[] },
-  ): void {
-    if (!ofAllTenants && (id !== undefined || domains !== undefined)) throw errors('operator_required');
-  }
-
-  /** New users are of one tenant, and so are groups. @throws IdpError `invalid_record` */
-  async function checkReferences({ tid }: Place, { createUsersIn, mapping }: Described): Promise<void> {
-    if (createUsersIn !== undefined && tid !== ofInstance && createUsersIn !== tid)
-      throw wrong('/createUsersIn', 'the tenant that the connection is of');
-    if (createUsersIn !== undefined && !(await directory.tenants.get(createUsersIn))) throw wrong('/createUsersIn', 'a tenant that exists');
-    if (mapping.groups === undefined) return;
-    const owner = tid === ofInstance ? createUsersIn : tid;
-    if (owner === undefined) throw wrong('/mapping/groups', 'createUsersIn as well, because groups are of a tenant');
-    const ids = new Set((await directory.forTenant(owner).groups.find()).map(({ id }) => id));
-    const unknown = mapping.groups.values.findIndex(({ groupId }) => !ids.has(groupId));
-    if (unknown >= 0) throw wrong(`/mapping/groups/values/${unknown}/groupId`, 'a group of the tenant');
-  }
-
+function operationsAt(administration: ConnectionAdministration, path: string): readonly Operation[] {
+  const one = `${path}/{id}`;
   return [
     defineOperation({
       ...write,
@@ -146,17 +189,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       outsideTag,
       status: 201,
       errors: ['conflict', 'operator_required', 'connection_privileged'],
-      async handle(request) {
-        checkOperator(request, request.body);
-        await checkPrivileges(request);
-        const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
-        const createdAt = await request.remember('createdAt', () => new Date(context.service.now()).toISOString());
-        const known = request.isRetry ? await collection(connections, place.tid).get(place.id) : undefined;
-        if (known?.createdAt === createdAt) return shown(known);
-        const given = described(request.body, context);
-        await checkReferences(place, given);
-        return shown(await writes.create({ ...place, createdAt }, given, request.body.clientSecret, await writerOf(request)));
-      },
+      handle: (request) => administration.create(request),
     }),
     defineOperation({
       ...read,
@@ -165,7 +198,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Lists connections',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(ConnectionItem),
-      handle: (request) => pageOfRows(request.query, collection(connections, placeOf(request).tid).list, view),
+      handle: (request) => administration.list(request),
     }),
     defineOperation({
       ...read,
@@ -174,7 +207,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Reads a connection, without its secret',
       answer: ConnectionItem,
       outsideTag,
-      handle: async (request) => shown(await found(request)),
+      handle: (request) => administration.read(request),
     }),
     defineOperation({
       ...write,
@@ -185,17 +218,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       answer: ConnectionItem,
       outsideTag,
       errors: ['conflict', 'operator_required', 'connection_privileged'],
-      async handle(request) {
-        checkOperator(request, request.body.domains === undefined ? {} : { domains: request.body.domains });
-        if (decidesWhoSignsIn(request.body)) await checkPrivileges(request);
-        const before = await found(request);
-        request.checkMatch(view(before));
-        const { createUsersIn = before.createUsersIn, ...members } = request.body;
-        const { createUsersIn: _, ...rest } = { ...before, ...members };
-        const next = { ...rest, ...(createUsersIn === null || createUsersIn === undefined ? {} : { createUsersIn }) };
-        await checkReferences(placeOf(request), checked(next as Described, production));
-        return shown(await writes.update(placeOf(request), request.body, await writerOf(request)));
-      },
+      handle: (request) => administration.change(request),
     }),
     defineOperation({
       ...write,
@@ -205,10 +228,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       body: secretForm,
       answer: ConnectionItem,
       outsideTag,
-      async handle(request) {
-        await found(request);
-        return shown(await writes.setSecret(placeOf(request), request.body.clientSecret, request.by));
-      },
+      handle: (request) => administration.setSecret(request),
     }),
     defineOperation({
       ...write,
@@ -217,10 +237,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       summary: 'Gives a connection with private_key_jwt a new key; the one before stays in its key set',
       answer: ConnectionItem,
       outsideTag,
-      async handle(request) {
-        await found(request);
-        return shown(await writes.rotateKey(placeOf(request), request.by));
-      },
+      handle: (request) => administration.rotateKey(request),
     }),
     defineOperation({
       ...write,
@@ -228,11 +245,8 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
       path: one,
       summary: 'Removes a connection; identities that were recorded for it open nothing any more',
       record: { collection: connections.name, param: 'id' },
-      removeUnreadable: (request) => writes.remove(placeOf(request), request.by),
-      async handle(request) {
-        request.checkMatch(view(await found(request)));
-        await writes.remove(placeOf(request), request.by);
-      },
+      removeUnreadable: (request) => administration.removeUnreadable(request),
+      handle: (request) => administration.remove(request),
     }),
   ];
 }

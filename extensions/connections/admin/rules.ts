@@ -102,4 +102,21 @@ export function checked(given: Described, production: boolean): Described {
   return { ...given, domains: [...new Set(domains)], requiredClaims: [...ofTenant, ...others] };
 }
 
+/** New users are of one tenant, and so are groups. @throws IdpError `invalid_record` */
+export async function checkReferences(
+  { directory, records: { ofInstance } }: ExtensionContext,
+  tid: string,
+  { createUsersIn, mapping }: Described,
+): Promise<void> {
+  if (createUsersIn !== undefined && tid !== ofInstance && createUsersIn !== tid)
+    throw wrong('/createUsersIn', 'the tenant that the connection is of');
+  if (createUsersIn !== undefined && !(await directory.tenants.get(createUsersIn))) throw wrong('/createUsersIn', 'a tenant that exists');
+  if (mapping.groups === undefined) return;
+  const owner = tid === ofInstance ? createUsersIn : tid;
+  if (owner === undefined) throw wrong('/mapping/groups', 'createUsersIn as well, because groups are of a tenant');
+  const ids = new Set((await directory.forTenant(owner).groups.find()).map(({ id }) => id));
+  const unknown = mapping.groups.values.findIndex(({ groupId }) => !ids.has(groupId));
+  if (unknown >= 0) throw wrong(`/mapping/groups/values/${unknown}/groupId`, 'a group of the tenant');
+}
+
 export const wrong = (path: string, expected: string): IdpError => new IdpError('invalid_record', { path, expected });

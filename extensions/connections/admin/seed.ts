@@ -5,7 +5,7 @@ import { type Connection, connections } from '../records.js';
 import type { ConnectionSecrets } from '../upstream/secrets.js';
 import { described } from './rules.js';
 import { seedForm } from './schemas.js';
-import { createWrites } from './writes.js';
+import { ConnectionWrites } from './writes.js';
 
 const by = { actor: 'seed' };
 const seeds = { by, vouchedBy: { by: 'operator' } } as const;
@@ -20,7 +20,7 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
     form: seedForm,
     pieces(seeded, context, { tenantId }) {
       const { book, secrets } = partsOf(context);
-      const writes = createWrites(context, book, secrets);
+      const writes = new ConnectionWrites({ context, book, secrets });
       const { hashes } = context.keys.seal('connections seeded secret');
       return seeded.map(({ tenant, clientSecret, ...given }) => {
         const { id, createUsersIn } = given;

@@ -20,16 +20,6 @@ export interface NewPlace extends Place {
   readonly createdAt?: string;
 }
 
-export interface ConnectionWrites {
-  /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
-  create(place: NewPlace, given: Described, clientSecret: string | undefined, writer: Writer): Promise<Connection>;
-  /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
-  update(place: Place, patch: Readonly<Record<string, unknown>>, writer: Writer): Promise<Connection>;
-  setSecret(place: Place, clientSecret: string, by: Attribution): Promise<Connection>;
-  rotateKey(place: Place, by: Attribution): Promise<Connection>;
-  remove(place: Place, by: Attribution): Promise<void>;
-}
-
 /** The writer of a connection, and the writer's voucher. */
 export interface Writer {
   readonly by: Attribution;
@@ -38,160 +28,195 @@ export interface Writer {
 
 const reserved: ReadonlySet<string> = new Set(['local', 'password', 'passkey', METHOD]);
 
-export function createWrites(context: ExtensionContext, book: ConnectionBook, secrets: ConnectionSecrets): ConnectionWrites {
-  const {
-    records: { collection },
-    directory,
-    service: { production },
-  } = context;
-  const rowsOf = ({ tid }: Place) => collection(connections, tid);
-  type Type = 'ConnectionCreated' | 'ConnectionUpdated' | 'ConnectionRemoved' | 'ConnectionSecretAdded';
-  const event = (type: Type, { id }: Place, by: Attribution) => [{ type, data: { AggregateId: id }, by }];
+interface WriteParts {
+  readonly context: ExtensionContext;
+  readonly book: ConnectionBook;
+  readonly secrets: ConnectionSecrets;
+}
 
-  async function found(place: Place): Promise<Connection> {
-    const row = await rowsOf(place).get(place.id);
+type EventType = 'ConnectionCreated' | 'ConnectionUpdated' | 'ConnectionRemoved' | 'ConnectionSecretAdded';
+const event = (type: EventType, { id }: Place, by: Attribution) => [{ type, data: { AggregateId: id }, by }];
+
+export class ConnectionWrites {
+  readonly #context: ExtensionContext;
+  readonly #book: ConnectionBook;
+  readonly #secrets: ConnectionSecrets;
+
+  constructor({ context, book, secrets }: WriteParts) {
+    this.#context = context;
+    this.#book = book;
+    this.#secrets = secrets;
+  }
+
+  /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
+  async create(
+    { createdAt = this.#now(), ...place }: NewPlace,
+    given: Described,
+    clientSecret: string | undefined,
+    { by, vouchedBy }: Writer,
+  ): Promise<Connection> {
+    const { directory } = this.#context;
+    const { id } = place;
+    if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
+    checkAuth(given, clientSecret !== undefined);
+    const secret = clientSecret === undefined ? {} : { secret: this.#secrets.seal(id, clientSecret) };
+    const fields = await this.#withMeans(id, {
+      ...given,
+      ...secret,
+      ...vouchersOf(given, vouchedBy),
+      keys: [],
+      createdAt,
+      updatedAt: createdAt,
+    });
+    await takeDomains(this.#context, this.#book, place, given.domains);
+    try {
+      return await this.#insert(place, fields, by);
+    } catch (error) {
+      // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
+      const isMadeYet = IdpError.is(error, 'store_unavailable') || (await this.#book.get(id)) !== undefined;
+      if (!isMadeYet) await giveUpDomains(this.#context, id, given.domains);
+      throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
+    }
+  }
+
+  /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
+  async update(place: Place, patch: Readonly<Record<string, unknown>>, { by, vouchedBy }: Writer): Promise<Connection> {
+    const { production } = this.#context.service;
+    const before = await this.#require(place);
+    const next = patched(before, patch, production);
+    if (next.clientAuth !== 'private_key_jwt') checkAuth(next, next.secret !== undefined);
+    const means = await this.#withMeans(place.id, next);
+    const added = next.domains.filter((domain) => !before.domains.includes(domain));
+    await takeDomains(this.#context, this.#book, place, added);
+    const change = (current: Connection): Connection => {
+      const { secret: _, vouchedBy: __, groupVouchers: ___, ...rest } = patched(current, patch, production);
+      const secret = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
+      return {
+        ...rest,
+        ...secret,
+        ...vouchersOf(rest, vouchedBy, current),
+        keys: means.keys,
+        updatedAt: this.#now(),
+      } as unknown as Connection;
+    };
+    const isEnabled = next.status === 'active' && before.status !== 'active';
+    const row = await (isEnabled ? this.#enable(place, change, by) : this.#change(place, change, 'ConnectionUpdated', by));
+    await this.#checkDomains(place, { added, all: next.domains }, by);
+    await giveUpDomains(
+      this.#context,
+      place.id,
+      before.domains.filter((domain) => !row.domains.includes(domain)),
+    );
+    return row;
+  }
+
+  async setSecret(place: Place, clientSecret: string, by: Attribution): Promise<Connection> {
+    const { clientAuth } = await this.#require(place);
+    if (clientAuth === 'private_key_jwt') throw wrong('/clientSecret', 'no secret with private_key_jwt');
+    const secret = this.#secrets.seal(place.id, clientSecret);
+    return this.#change(place, (row) => ({ ...row, secret, updatedAt: this.#now() }), 'ConnectionSecretAdded', by);
+  }
+
+  async rotateKey(place: Place, by: Attribution): Promise<Connection> {
+    const { clientAuth, keyAlgorithm } = await this.#require(place);
+    if (clientAuth !== 'private_key_jwt') throw wrong('/clientAuth', 'private_key_jwt');
+    const key = await this.#secrets.newKey(place.id, keyAlgorithm);
+    const next = (row: Connection) => ({ ...row, keys: withKey(row.keys, key), updatedAt: this.#now() });
+    return this.#change(place, next, 'ConnectionSecretAdded', by);
+  }
+
+  async remove(place: Place, by: Attribution): Promise<void> {
+    const rows = this.#rowsOf(place);
+    // The domains of a connection that cannot be read are free for the next connection that takes them.
+    const { domains = [] } = (await rows.get(place.id)) ?? {};
+    await rows.remove(place.id, event('ConnectionRemoved', place, by));
+    await this.#context.directory.idpNames.release(place.id, 'connection');
+    await giveUpDomains(this.#context, place.id, domains);
+  }
+
+  /** Writes a new connection while nobody else can take its id. */
+  #insert(place: Place, fields: ConnectionFields, by: Attribution): Promise<Connection> {
+    const { id } = place;
+    const rows = this.#rowsOf(place);
+    return this.#context.directory.idpNames.hold(id, 'connection', {
+      write: async () => {
+        const row = await rows.insert(fields, { id, events: event('ConnectionCreated', place, by) });
+        const lost = await lostDomain(this.#context, row);
+        if (lost === undefined) return row;
+        await rows.remove(id, event('ConnectionRemoved', place, by));
+        throw new IdpError('conflict', { path: `/domains/${lost}` });
+      },
+      undo: async () => {
+        // After a timeout, another request may have made the connection that is there.
+        if ((await rows.get(id))?.createdAt !== fields.createdAt) return;
+        await rows.remove(id, event('ConnectionRemoved', place, by));
+      },
+    });
+  }
+
+  /** Writes a connection that becomes active. Its id may name no method and no trusted client by now. */
+  #enable(place: Place, change: (row: Connection) => Connection, by: Attribution): Promise<Connection> {
+    const disabled = (current: Connection) => ({ ...current, status: 'disabled' as const });
+    return this.#context.directory.idpNames.hold(place.id, 'connection', {
+      write: () => this.#change(place, change, 'ConnectionUpdated', by),
+      undo: () => this.#change(place, disabled, 'ConnectionUpdated', by),
+    });
+  }
+
+  /** Removes a domain from the connection that another connection has taken since. @throws IdpError `conflict` */
+  async #checkDomains(
+    place: Place,
+    { added, all }: { readonly added: readonly string[]; readonly all: readonly string[] },
+    by: Attribution,
+  ): Promise<void> {
+    const lost = await lostDomain(this.#context, { id: place.id, domains: added });
+    if (lost === undefined) return;
+    const without = ({ domains, ...current }: Connection) => ({
+      ...current,
+      domains: domains.filter((domain) => domain !== added[lost]),
+    });
+    await this.#change(place, without, 'ConnectionUpdated', by);
+    throw new IdpError('conflict', { path: `/domains/${all.indexOf(added[lost] ?? '')}` });
+  }
+
+  async #require(place: Place): Promise<Connection> {
+    const row = await this.#rowsOf(place).get(place.id);
     if (row === undefined) throw new IdpError('not_found');
     return row;
   }
 
-  function checkAuth({ clientAuth }: Pick<ConnectionFields, 'clientAuth'>, hasSecret: boolean): void {
-    if (clientAuth === 'private_key_jwt' && hasSecret) throw wrong('/clientSecret', 'no secret with private_key_jwt');
-    if (clientAuth !== 'private_key_jwt' && !hasSecret) throw wrong('/clientSecret', `a secret with ${clientAuth}`);
-  }
-
   /** With a key where it needs one; a secret that is not used any more goes. */
-  async function withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
+  async #withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
     const { secret, ...rest } = row;
     if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...present({ secret }) };
     const isThere = row.keys[0]?.alg === row.keyAlgorithm;
-    return { ...rest, keys: isThere ? row.keys : withKey(row.keys, await secrets.newKey(id, row.keyAlgorithm)) };
+    return { ...rest, keys: isThere ? row.keys : withKey(row.keys, await this.#secrets.newKey(id, row.keyAlgorithm)) };
   }
 
-  const changed = async (place: Place, change: (row: Connection) => ConnectionFields | Connection, type: Type, by: Attribution) => {
-    return rowsOf(place).update(place.id, change, event(type, place, by));
-  };
+  #change(place: Place, change: (row: Connection) => ConnectionFields | Connection, type: EventType, by: Attribution): Promise<Connection> {
+    return this.#rowsOf(place).update(place.id, change, event(type, place, by));
+  }
 
-  return {
-    async create({ createdAt = new Date(context.service.now()).toISOString(), ...place }, given, clientSecret, { by, vouchedBy }) {
-      const { id } = place;
-      if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
-      checkAuth(given, clientSecret !== undefined);
-      const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
-      const fields = await withMeans(id, {
-        ...given,
-        ...secret,
-        ...vouchersOf(given, vouchedBy),
-        keys: [],
-        createdAt,
-        updatedAt: createdAt,
-      });
-      await takeDomains(context, book, place, given.domains);
-      try {
-        return await directory.idpNames.hold(id, 'connection', {
-          async write() {
-            const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
-            const lost = await lostDomain(context, row);
-            if (lost === undefined) return row;
-            await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
-            throw new IdpError('conflict', { path: `/domains/${lost}` });
-          },
-          async undo() {
-            // After a timeout, another request may have made the connection that is there.
-            if ((await rowsOf(place).get(id))?.createdAt !== fields.createdAt) return;
-            await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
-          },
-        });
-      } catch (error) {
-        // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
-        const isMadeYet = IdpError.is(error, 'store_unavailable') || (await book.get(id)) !== undefined;
-        if (!isMadeYet) await giveUpDomains(context, id, given.domains);
-        throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
-      }
-    },
+  #rowsOf({ tid }: Place) {
+    return this.#context.records.collection(connections, tid);
+  }
 
-    async update(place, patch, { by, vouchedBy }) {
-      const before = await found(place);
-      const patched = (row: Connection): Connection => {
-        const next: Record<string, unknown> = { ...row };
-        for (const [name, value] of Object.entries(patch)) {
-          if (value === null) delete next[name];
-          else if (value !== undefined) next[name] = value;
-        }
-        return { ...next, ...checked(next as unknown as Described, production) } as unknown as Connection;
-      };
-      const next = patched(before);
-      if (next.clientAuth !== 'private_key_jwt') checkAuth(next, next.secret !== undefined);
-      const means = await withMeans(place.id, next);
-      const fresh = next.domains.filter((domain) => !before.domains.includes(domain));
-      await takeDomains(context, book, place, fresh);
-      const change = (current: Connection): Connection => {
-        const next = patched(current);
-        const { secret: _, vouchedBy: __, groupVouchers: ___, ...rest } = next;
-        const kept = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
-        return {
-          ...rest,
-          ...kept,
-          ...vouchersOf(rest, vouchedBy, current),
-          keys: means.keys,
-          updatedAt: new Date(context.service.now()).toISOString(),
-        } as unknown as Connection;
-      };
-      const write = () => changed(place, change, 'ConnectionUpdated', by);
-      const disabled = (current: Connection) => ({ ...current, status: 'disabled' as const });
-      const row =
-        next.status === 'active' && before.status !== 'active'
-          ? await directory.idpNames.hold(place.id, 'connection', {
-              write,
-              undo: () => changed(place, disabled, 'ConnectionUpdated', by),
-            })
-          : await write();
-      const lost = await lostDomain(context, { id: place.id, domains: fresh });
-      if (lost !== undefined) {
-        const without = ({ domains, ...current }: Connection) => ({
-          ...current,
-          domains: domains.filter((domain) => domain !== fresh[lost]),
-        });
-        await changed(place, without, 'ConnectionUpdated', by);
-        throw new IdpError('conflict', { path: `/domains/${next.domains.indexOf(fresh[lost] ?? '')}` });
-      }
-      await giveUpDomains(
-        context,
-        place.id,
-        before.domains.filter((domain) => !row.domains.includes(domain)),
-      );
-      return row;
-    },
+  #now(): string {
+    return new Date(this.#context.service.now()).toISOString();
+  }
+}
 
-    async setSecret(place, clientSecret, by) {
-      const { clientAuth } = await found(place);
-      if (clientAuth === 'private_key_jwt') throw wrong('/clientSecret', 'no secret with private_key_jwt');
-      const secret = secrets.seal(place.id, clientSecret);
-      return changed(
-        place,
-        (row) => ({ ...row, secret, updatedAt: new Date(context.service.now()).toISOString() }),
-        'ConnectionSecretAdded',
-        by,
-      );
-    },
+function checkAuth({ clientAuth }: Pick<ConnectionFields, 'clientAuth'>, hasSecret: boolean): void {
+  if (clientAuth === 'private_key_jwt' && hasSecret) throw wrong('/clientSecret', 'no secret with private_key_jwt');
+  if (clientAuth !== 'private_key_jwt' && !hasSecret) throw wrong('/clientSecret', `a secret with ${clientAuth}`);
+}
 
-    async rotateKey(place, by) {
-      const { clientAuth, keyAlgorithm } = await found(place);
-      if (clientAuth !== 'private_key_jwt') throw wrong('/clientAuth', 'private_key_jwt');
-      const key = await secrets.newKey(place.id, keyAlgorithm);
-      const next = (row: Connection) => ({
-        ...row,
-        keys: withKey(row.keys, key),
-        updatedAt: new Date(context.service.now()).toISOString(),
-      });
-      return changed(place, next, 'ConnectionSecretAdded', by);
-    },
-
-    async remove(place, by) {
-      // The domains of a connection that cannot be read are free for the next connection that takes them.
-      const { domains = [] } = (await rowsOf(place).get(place.id)) ?? {};
-      await rowsOf(place).remove(place.id, event('ConnectionRemoved', place, by));
-      await directory.idpNames.release(place.id, 'connection');
-      await giveUpDomains(context, place.id, domains);
-    },
-  };
+/** Returns the connection with the patch, in which null removes a member. @throws IdpError `invalid_record` */
+function patched(row: Connection, patch: Readonly<Record<string, unknown>>, production: boolean): Connection {
+  const next: Record<string, unknown> = { ...row };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete next[name];
+    else if (value !== undefined) next[name] = value;
+  }
+  return { ...next, ...checked(next as unknown as Described, production) } as unknown as Connection;
 }
