@@ -10,14 +10,14 @@ import { connectionSeed } from './admin/seed.js';
 import { createConnectionBook } from './book.js';
 import { createMethod } from './method.js';
 import { createIdentityClients, identitiesPath, identityRoutes } from './own-page.js';
-import { createPages } from './pages.js';
+import { Pages } from './pages.js';
 import { createPeople } from './people/accounts.js';
 import { createApplications } from './people/linking.js';
 import { begun, connections as collection, domains, leaving, spent, strangers } from './records.js';
 import { connectionRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 import { createUpstreamLogout } from './upstream/logout.js';
-import { createProviders } from './upstream/provider.js';
+import { Providers } from './upstream/provider.js';
 import { createConnectionSecrets } from './upstream/secrets.js';
 import { createMeansSource } from './vouchers.js';
 
@@ -25,8 +25,8 @@ import { createMeansSource } from './vouchers.js';
 const partsOf = perContext((context) => {
   const book = createConnectionBook(context);
   const secrets = createConnectionSecrets(context);
-  const providers = createProviders(context, secrets);
-  const pages = createPages(context);
+  const providers = new Providers(context, secrets);
+  const pages = new Pages(context);
   return { context, book, secrets, providers, pages, people: createPeople(context), method: createMethod(context, book, providers, pages) };
 });
 

@@ -12,163 +12,161 @@ const ofAnother: ReadonlySet<Refusal> = new Set([
 /** The choice of none of the accounts. */
 export const NONE = 'none';
 
-export type Pages = ReturnType<typeof createPages>;
+export class Pages {
+  readonly #context: ExtensionContext;
 
-export function createPages({
-  service: { url, own },
-  pages: { view },
-  signIn: { interactions },
-  directory,
-  http: { requestId },
-}: ExtensionContext) {
-  const at = ({ uid }: Interaction, step: string): string => url(`${own}/interaction/${uid}${step}`);
-
-  /** The organisation that the sign-in is for, where it is clear which; else the application. */
-  async function placeOf({ tids = [], client }: Interaction): Promise<string> {
-    const [only, ...others] = tids;
-    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
-    return tenant?.name ?? client.name;
+  constructor(context: ExtensionContext) {
+    this.#context = context;
   }
 
-  return {
-    at,
+  /** Returns the address of a step of the sign-in. */
+  stepUrl({ uid }: Interaction, step: string): string {
+    const { own, url } = this.#context.service;
+    return url(`${own}/interaction/${uid}${step}`);
+  }
 
-    /** @param stranger names who may sign in to an account of theirs, to connect it */
-    async refused(
-      ctx: Context,
-      interaction: Interaction,
-      connection: Pick<Connection, 'id' | 'name'>,
-      refusal: Refusal,
-      stranger?: string,
-    ): Promise<void> {
-      const { only } = await interactions.ways(interaction);
-      const values = { method: connection.name, place: await placeOf(interaction), reference: requestId(ctx) };
-      const again = ofAnother.has(refusal) ? 'connections.another' : 'connections.again';
-      const parts: readonly ViewPart[] = [
-        ...(stranger === undefined
-          ? []
-          : ([
-              { part: 'text', text: { key: 'connections.link.offer', values } },
-              { part: 'button', text: 'connections.link.begin', name: 'step', value: 'link' },
-            ] as const)),
+  /** @param stranger names who may sign in to an account of theirs, to connect it */
+  async refused(
+    ctx: Context,
+    interaction: Interaction,
+    connection: Pick<Connection, 'id' | 'name'>,
+    refusal: Refusal,
+    stranger?: string,
+  ): Promise<void> {
+    const { only } = await this.#context.signIn.interactions.ways(interaction);
+    const values = { method: connection.name, place: await this.#placeOf(interaction), reference: this.#context.http.requestId(ctx) };
+    const again = ofAnother.has(refusal) ? 'connections.another' : 'connections.again';
+    const parts: readonly ViewPart[] = [
+      ...(stranger === undefined
+        ? []
+        : ([
+            { part: 'text', text: { key: 'connections.link.offer', values } },
+            { part: 'button', text: 'connections.link.begin', name: 'step', value: 'link' },
+          ] as const)),
+      {
+        part: 'button',
+        text: { key: again, values },
+        name: 'step',
+        value: 'again',
+        ...(stranger === undefined ? {} : { look: 'neutral' as const }),
+      },
+      ...(only === undefined
+        ? [{ part: 'link', text: 'connections.others', href: this.stepUrl(interaction, '?restart=yes') } as const]
+        : []),
+      ...(refusal === 'cancelled' ? [] : [{ part: 'text', text: { key: 'connections.reference', values } } as const]),
+    ];
+    const page: View = {
+      title: { key: `connections.${refusal}.title`, values },
+      ...(refusal === 'cancelled' ? {} : { lead: { key: `connections.${refusal}.text`, values } }),
+      status: refusal === 'cancelled' ? 200 : 400,
+      interaction,
+      form: {
+        action: this.stepUrl(interaction, '/connection/again'),
+        fields: { idp: connection.id, ...(ofAnother.has(refusal) ? { another: 'yes' } : {}), ...(stranger && { stranger }) },
+      },
+      parts,
+    };
+    await this.#context.pages.view(ctx, page);
+  }
+
+  /** An answer that belongs to no sign-in of which anything is known. */
+  async lost(ctx: Context): Promise<void> {
+    await this.#context.pages.view(ctx, {
+      title: 'connections.lost.title',
+      lead: 'connections.lost.text',
+      status: 400,
+      parts: [{ part: 'text', text: { key: 'connections.reference', values: { reference: this.#context.http.requestId(ctx) } } }],
+    });
+  }
+
+  async signedOut(ctx: Context): Promise<void> {
+    await this.#context.pages.view(ctx, { title: 'connections.signedOut.title', lead: 'connections.signedOut.text', parts: [] });
+  }
+
+  /** Which of the providers to sign in at. */
+  async providers(ctx: Context, interaction: Interaction, all: readonly Connection[]): Promise<void> {
+    const choices = all.map(({ id, name }) => ({ value: id, title: { plain: name } }));
+    await this.#context.pages.view(ctx, {
+      title: 'connections.methods.title',
+      interaction,
+      form: { action: this.stepUrl(interaction, '/method') },
+      parts: [{ part: 'choices', name: 'idp', choices }],
+    });
+  }
+
+  /**
+   * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
+   * that none is.
+   * @param subject the digest of the identity's subject, so that “None of these is mine” counts for that identity alone
+   */
+  async accounts(
+    ctx: Context,
+    interaction: Interaction,
+    { id, name, subject }: Pick<Connection, 'id' | 'name'> & { readonly subject: string },
+    all: readonly { readonly account: Account; readonly isClaim: boolean; readonly value: string }[],
+  ): Promise<void> {
+    const choices = all.map(({ account: { person, tenant, owner }, isClaim, value }) => ({
+      value,
+      title: { plain: tenant.name },
+      lines: [
+        { plain: accountName(person) },
+        // A linked account is opened by an identity of its parent, which the parent's tenant recorded.
+        ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
+      ],
+    }));
+    const areClaims = all.every(({ isClaim }) => isClaim);
+    await this.#context.pages.view(ctx, {
+      title: areClaims ? 'connections.claims.title' : 'connections.accounts.title',
+      ...(areClaims && { lead: { key: 'connections.claims.lead', values: { method: name } } }),
+      interaction,
+      form: { action: this.stepUrl(interaction, '/connection/account'), fields: { idp: id, subject } },
+      parts: [
+        { part: 'choices', name: 'choice', choices },
+        ...(areClaims ? [{ part: 'button', text: 'connections.claims.none', name: 'choice', value: NONE, look: 'neutral' } as const] : []),
+      ],
+    });
+  }
+
+  /** Are these to be one? */
+  async confirm(
+    ctx: Context,
+    interaction: Interaction,
+    { name }: Pick<Connection, 'name'>,
+    { account: { person, tenant }, label, stranger }: { readonly account: Account; readonly label: string; readonly stranger: string },
+  ): Promise<void> {
+    const values = { method: name, label, userName: person.user.userName, tenant: tenant.name };
+    await this.#context.pages.view(ctx, {
+      title: 'connections.link.title',
+      lead: { key: 'connections.link.lead', values },
+      interaction,
+      form: { action: this.stepUrl(interaction, '/connection/link'), fields: { stranger, oid: person.user.id } },
+      parts: [
         {
-          part: 'button',
-          text: { key: again, values },
-          name: 'step',
-          value: 'again',
-          ...(stranger === undefined ? {} : { look: 'neutral' as const }),
+          part: 'list',
+          items: [
+            { key: 'connections.link.there', values },
+            { key: 'connections.link.here', values },
+          ],
         },
-        ...(only === undefined ? [{ part: 'link', text: 'connections.others', href: at(interaction, '?restart=yes') } as const] : []),
-        ...(refusal === 'cancelled' ? [] : [{ part: 'text', text: { key: 'connections.reference', values } } as const]),
-      ];
-      const page: View = {
-        title: { key: `connections.${refusal}.title`, values },
-        ...(refusal === 'cancelled' ? {} : { lead: { key: `connections.${refusal}.text`, values } }),
-        status: refusal === 'cancelled' ? 200 : 400,
-        interaction,
-        form: {
-          action: at(interaction, '/connection/again'),
-          fields: { idp: connection.id, ...(ofAnother.has(refusal) ? { another: 'yes' } : {}), ...(stranger && { stranger }) },
-        },
-        parts,
-      };
-      await view(ctx, page);
-    },
+        { part: 'button', text: 'connections.link.submit' },
+      ],
+    });
+  }
 
-    /** An answer that belongs to no sign-in of which anything is known. */
-    async lost(ctx: Context): Promise<void> {
-      await view(ctx, {
-        title: 'connections.lost.title',
-        lead: 'connections.lost.text',
-        status: 400,
-        parts: [{ part: 'text', text: { key: 'connections.reference', values: { reference: requestId(ctx) } } }],
-      });
-    },
+  async notLinked(ctx: Context, interaction: Interaction, { name }: Pick<Connection, 'name'>): Promise<void> {
+    await this.#context.pages.view(ctx, {
+      title: 'connections.link.refused',
+      lead: { key: 'connections.link.refusedText', values: { method: name } },
+      status: 400,
+      interaction,
+      parts: [{ part: 'link', text: 'connections.others', href: this.stepUrl(interaction, '?restart=yes') }],
+    });
+  }
 
-    async signedOut(ctx: Context): Promise<void> {
-      await view(ctx, { title: 'connections.signedOut.title', lead: 'connections.signedOut.text', parts: [] });
-    },
-
-    /** Which of the providers to sign in at. */
-    async providers(ctx: Context, interaction: Interaction, all: readonly Connection[]): Promise<void> {
-      const choices = all.map(({ id, name }) => ({ value: id, title: { plain: name } }));
-      await view(ctx, {
-        title: 'connections.methods.title',
-        interaction,
-        form: { action: at(interaction, '/method') },
-        parts: [{ part: 'choices', name: 'idp', choices }],
-      });
-    },
-
-    /**
-     * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
-     * that none is.
-     * @param subject the digest of the identity's subject, so that “None of these is mine” counts for that identity alone
-     */
-    async accounts(
-      ctx: Context,
-      interaction: Interaction,
-      { id, name, subject }: Pick<Connection, 'id' | 'name'> & { readonly subject: string },
-      all: readonly { readonly account: Account; readonly isClaim: boolean; readonly value: string }[],
-    ): Promise<void> {
-      const choices = all.map(({ account: { person, tenant, owner }, isClaim, value }) => ({
-        value,
-        title: { plain: tenant.name },
-        lines: [
-          { plain: accountName(person) },
-          // A linked account is opened by an identity of its parent, which the parent's tenant recorded.
-          ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
-        ],
-      }));
-      const areClaims = all.every(({ isClaim }) => isClaim);
-      await view(ctx, {
-        title: areClaims ? 'connections.claims.title' : 'connections.accounts.title',
-        ...(areClaims && { lead: { key: 'connections.claims.lead', values: { method: name } } }),
-        interaction,
-        form: { action: at(interaction, '/connection/account'), fields: { idp: id, subject } },
-        parts: [
-          { part: 'choices', name: 'choice', choices },
-          ...(areClaims
-            ? [{ part: 'button', text: 'connections.claims.none', name: 'choice', value: NONE, look: 'neutral' } as const]
-            : []),
-        ],
-      });
-    },
-
-    /** Are these to be one? */
-    async confirm(
-      ctx: Context,
-      interaction: Interaction,
-      { name }: Pick<Connection, 'name'>,
-      { account: { person, tenant }, label, stranger }: { readonly account: Account; readonly label: string; readonly stranger: string },
-    ): Promise<void> {
-      const values = { method: name, label, userName: person.user.userName, tenant: tenant.name };
-      await view(ctx, {
-        title: 'connections.link.title',
-        lead: { key: 'connections.link.lead', values },
-        interaction,
-        form: { action: at(interaction, '/connection/link'), fields: { stranger, oid: person.user.id } },
-        parts: [
-          {
-            part: 'list',
-            items: [
-              { key: 'connections.link.there', values },
-              { key: 'connections.link.here', values },
-            ],
-          },
-          { part: 'button', text: 'connections.link.submit' },
-        ],
-      });
-    },
-
-    async notLinked(ctx: Context, interaction: Interaction, { name }: Pick<Connection, 'name'>): Promise<void> {
-      await view(ctx, {
-        title: 'connections.link.refused',
-        lead: { key: 'connections.link.refusedText', values: { method: name } },
-        status: 400,
-        interaction,
-        parts: [{ part: 'link', text: 'connections.others', href: at(interaction, '?restart=yes') }],
-      });
-    },
-  };
+  /** The organisation that the sign-in is for, where it is clear which; else the application. */
+  async #placeOf({ tids = [], client }: Interaction): Promise<string> {
+    const [only, ...others] = tids;
+    const tenant = only !== undefined && others.length === 0 ? await this.#context.directory.tenants.get(only) : undefined;
+    return tenant?.name ?? client.name;
+  }
 }

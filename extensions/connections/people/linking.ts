@@ -6,39 +6,26 @@ import type { Context } from 'koa';
 import {
   type BrowserSignIn,
   type ExtensionContext,
-  type ExtensionRouter,
   formField,
   type Interaction,
   type InternalClients,
-  type PostForm,
   present,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
+import type { AccountChoice } from '../account-choice.js';
 import { type ConnectionBook, isActive } from '../book.js';
 import type { Pages } from '../pages.js';
 import { type Connection, type Stranger, strangers } from '../records.js';
-import type { Upstream } from '../upstream/answer.js';
 import type { People } from './accounts.js';
-import type { Opening } from './openings.js';
 
 interface LinkParts {
   readonly context: ExtensionContext;
   readonly book: ConnectionBook;
   readonly people: People;
   readonly pages: Pages;
-  readonly posted: (take: PostForm<Interaction>['take']) => PostForm<Interaction>;
-  readonly signIn: SignInAs;
+  readonly choice: AccountChoice;
 }
-
-/** Signs in to the account that an identity opens, or shows why not. */
-export type SignInAs = (
-  ctx: Context,
-  interaction: Interaction,
-  connection: Connection,
-  proven: Pick<Upstream, 'amr' | 'provenAt'>,
-  opening: Pick<Opening, 'account' | 'identity' | 'heldTo'>,
-) => Promise<void>;
 
 interface ReturnState {
   readonly uid: string;
@@ -72,95 +59,107 @@ export function createApplications(
   };
 }
 
-export function linkRoutes(router: ExtensionRouter, { context, book, people, pages, posted, signIn }: LinkParts) {
-  const {
-    service: { own },
-    records: { artifact },
-    signIn: { require: requireSignIn, answer: signInAnswer, current: signedIn, mayChange, interactions },
-    impersonation: { inPerson },
-  } = context;
-  const path = `${own}/interaction/:uid/connection/link`;
+/** Links an identity to an account, step by step. */
+export class AccountLinking {
+  readonly #context: ExtensionContext;
+  readonly #book: ConnectionBook;
+  readonly #people: People;
+  readonly #pages: Pages;
+  readonly #choice: AccountChoice;
 
-  async function strangerOf({ uid }: Interaction, name: string) {
-    const stranger = name === '' ? undefined : ((await artifact(strangers).read(name)) as Stranger | undefined);
-    const connection = stranger?.uid === uid ? await book.get(stranger.connectionId) : undefined;
+  constructor({ context, book, people, pages, choice }: LinkParts) {
+    this.#context = context;
+    this.#book = book;
+    this.#people = people;
+    this.#pages = pages;
+    this.#choice = choice;
+  }
+
+  /** Has the person sign in to their account. */
+  async begin(ctx: Context, interaction: Interaction): Promise<void> {
+    const name = formField(ctx, 'stranger');
+    const found = await this.#strangerOf(interaction, name);
+    if (!found) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
+    await this.#toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...tenantOf(interaction) });
+  }
+
+  /** Goes on after the sign-in to the account. */
+  async returned(ctx: Context): Promise<void> {
+    const { service, signIn } = this.#context;
+    const answer = await signIn.answer(ctx);
+    if (!answer) return this.#pages.lost(ctx);
+    const { uid, stranger } = JSON.parse(answer.state) as ReturnState;
+    const step = 'signedIn' in answer ? `/connection/link?${new URLSearchParams({ stranger })}` : '?restart=yes';
+    redirectByGet(ctx, service.url(`${service.own}/interaction/${uid}${step}`));
+  }
+
+  /** Asks whether the identity and the account are to be connected. */
+  async ask(ctx: Context): Promise<void> {
+    const interaction = await this.#context.signIn.interactions.load(ctx);
+    if (!interaction) return;
+    const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
+    const found = await this.#provenHere(ctx, interaction, name);
+    if (!found) return;
+    const { connection, stranger, account } = found;
+    if (!(await this.#people.mayLink(connection, stranger.subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
+    await this.#pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
+  }
+
+  /** Records the identity for the account, and signs in to it. */
+  async take(ctx: Context, interaction: Interaction): Promise<void> {
+    const name = formField(ctx, 'stranger');
+    const found = await this.#provenHere(ctx, interaction, name);
+    if (!found) return;
+    const { connection, stranger, account, signedInBy } = found;
+    const { subject } = stranger;
+    // Another user may have signed in since the page.
+    if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
+    if (!(await this.#people.mayLink(connection, subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
+    await this.#people.link(connection, subject, account, signedInBy);
+    await this.#context.records.artifact(strangers).remove(name);
+    await this.#choice.signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject } });
+  }
+
+  async #strangerOf({ uid }: Interaction, name: string) {
+    const stranger = name === '' ? undefined : ((await this.#context.records.artifact(strangers).read(name)) as Stranger | undefined);
+    const connection = stranger?.uid === uid ? await this.#book.get(stranger.connectionId) : undefined;
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
-  /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */
-  const isForLink = ({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean =>
-    authTime >= context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
-
-  const tenantOf = ({ tids }: Interaction): Partial<SignInAsk> => (tids?.length === 1 ? { acrValues: `tenant:${tids[0]}` } : {});
-
   /** The stranger of a step, and the account to connect. Undefined once the browser was sent on: to the second factor, or to a new sign-in. */
-  async function provenHere(ctx: Context, interaction: Interaction, name: string) {
-    const found = await strangerOf(interaction, name);
-    const here = found && (await signedIn(ctx));
+  async #provenHere(ctx: Context, interaction: Interaction, name: string) {
+    const { signIn } = this.#context;
+    const found = await this.#strangerOf(interaction, name);
+    const here = found && (await signIn.current(ctx));
     // An incomplete sign-in goes on where it stopped, for example at the second factor.
-    if (found && !here) return void (await toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
-    if (!found || !here || !isForLink(here, found.connection)) return void redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    if (await mayChange(here)) return { ...found, account: here.account, signedInBy: here };
-    const { account } = here;
-    const loginHint = account.person.user.userName;
-    return void (await toSignIn(ctx, interaction, found.connection, name, { loginHint, acrValues: `mfa tenant:${account.tenant.id}` }));
+    if (found && !here) return void (await this.#toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
+    if (!found || !here || !this.#isForLink(here, found.connection))
+      return void redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
+    if (await signIn.mayChange(here)) return { ...found, account: here.account, signedInBy: here };
+    const { person, tenant } = here.account;
+    const ask = { loginHint: person.user.userName, acrValues: `mfa tenant:${tenant.id}` };
+    return void (await this.#toSignIn(ctx, interaction, found.connection, name, ask));
   }
 
-  const toSignIn = (
+  /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */
+  #isForLink({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean {
+    return authTime >= this.#context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
+  }
+
+  async #toSignIn(
     ctx: Context,
     { uid, client, parameters }: Interaction,
     { id }: Connection,
     stranger: string,
     ask: Partial<SignInAsk>,
-  ) =>
-    requireSignIn(ctx, {
+  ): Promise<void> {
+    await this.#context.signIn.require(ctx, {
       client: applicationOf(id, client.id),
       state: JSON.stringify({ uid, stranger } satisfies ReturnState),
       ...present({ uiLocales: parameters.ui_locales }),
       ...ask,
     });
-
-  router.get(`${own}/connections/return`, async (ctx: Context) => {
-    const answer = await signInAnswer(ctx);
-    if (!answer) return pages.lost(ctx);
-    const { uid, stranger } = JSON.parse(answer.state) as ReturnState;
-    const step = 'signedIn' in answer ? `/connection/link?${new URLSearchParams({ stranger })}` : '?restart=yes';
-    redirectByGet(ctx, context.service.url(`${own}/interaction/${uid}${step}`));
-  });
-
-  router.get(path, inPerson, async (ctx: Context) => {
-    const interaction = await interactions.load(ctx);
-    if (!interaction) return;
-    const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
-    const found = await provenHere(ctx, interaction, name);
-    if (!found) return;
-    const { connection, stranger, account } = found;
-    if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
-    await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
-  });
-
-  router.postForm(path, { ...posted(takeLink), whileImpersonating: false });
-
-  async function takeLink(ctx: Context, interaction: Interaction): Promise<void> {
-    const name = formField(ctx, 'stranger');
-    const found = await provenHere(ctx, interaction, name);
-    if (!found) return;
-    const { connection, stranger, account, signedInBy } = found;
-    // Another user may have signed in since the page.
-    if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-    if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
-    await people.link(connection, stranger.subject, account, signedInBy);
-    await artifact(strangers).remove(name);
-    await signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject: stranger.subject } });
   }
-
-  return {
-    /** Has the person sign in to their account. */
-    async begin(ctx: Context, interaction: Interaction): Promise<void> {
-      const name = formField(ctx, 'stranger');
-      const found = await strangerOf(interaction, name);
-      if (!found) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
-      await toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...tenantOf(interaction) });
-    },
-  };
 }
+
+const tenantOf = ({ tids }: Interaction): Partial<SignInAsk> => (tids?.length === 1 ? { acrValues: `tenant:${tids[0]}` } : {});

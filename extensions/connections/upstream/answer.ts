@@ -41,7 +41,7 @@ export async function readAnswer(
   asked: Begun,
   parameters: URLSearchParams,
 ): Promise<Upstream> {
-  const provider = await providers.of(connection).catch((error: unknown) => {
+  const provider = await providers.get(connection).catch((error: unknown) => {
     throw new RefusedAnswer('failed', whyUnfit(error), error);
   });
   const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);

@@ -22,7 +22,7 @@ export function createUpstreamLogout(
       // Who acted as the user signed in there, and goes on as themself.
       const connection = idp === 'local' || act ? undefined : await book.recent(idp);
       if (!isActive(connection) || !connection.endSession) return undefined;
-      const { client, configuration } = await providers.of(connection);
+      const { client, configuration } = await providers.get(connection);
       const { end_session_endpoint: endpoint } = configuration.serverMetadata();
       if (endpoint === undefined || !providers.isFit(endpoint)) return undefined;
       const state = randomBytes(32).toString('base64url');

@@ -28,13 +28,6 @@ export interface Provider {
   withLatestKeys<T>(run: (configuration: Configuration) => Promise<T>): Promise<T>;
 }
 
-export interface Providers {
-  /** Returns the provider of a connection. @throws Error if it is unreachable, or if its discovery document is unusable: {@link whyUnfit} says why */
-  of(connection: Connection): Promise<Provider>;
-  /** Whether a browser may be sent there. */
-  isFit(url: string): boolean;
-}
-
 /** Milliseconds that a description holds for, and that a provider is left alone for after it failed. */
 const KNOWN_FOR_MS = 600_000;
 const FAILED_FOR_MS = 5_000;
@@ -57,20 +50,96 @@ function otherSpelling(issuer: string, error: unknown): string | undefined {
   return typeof stated === 'string' && stated !== issuer && withoutSlash(stated) === withoutSlash(issuer) ? stated : undefined;
 }
 
-export function createProviders(
-  { records: { collection }, http: { fetch }, service: { logger, now, production } }: ExtensionContext,
-  secrets: ConnectionSecrets,
-): Providers {
-  const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
+interface Remembered {
+  readonly version: number;
+  /** As `performance.now()` counts. */
+  until: number;
+  readonly provider: Promise<Provider>;
+}
 
-  const guarded: CustomFetch = async (url, { method, headers, body }) => {
-    const answer = await fetch(url, {
+export class Providers {
+  readonly #context: ExtensionContext;
+  readonly #secrets: ConnectionSecrets;
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(context: ExtensionContext, secrets: ConnectionSecrets) {
+    this.#context = context;
+    this.#secrets = secrets;
+  }
+
+  /** Whether a browser may be sent there. */
+  isFit(url: string): boolean {
+    return isProviderUrl(url, this.#context.service.production);
+  }
+
+  /** Returns the provider of a connection. @throws Error if it is unreachable, or if its discovery document is unusable: {@link whyUnfit} says why */
+  get(connection: Connection): Promise<Provider> {
+    const { id, version } = connection;
+    const remembered = this.#remembered.get(id);
+    if (remembered?.version === version && performance.now() < remembered.until) return remembered.provider;
+    if (this.#remembered.size >= MOST) this.#remembered.clear();
+    const provider = this.#discover(connection);
+    const entry: Remembered = { version, until: performance.now() + KNOWN_FOR_MS, provider };
+    this.#remembered.set(id, entry);
+    provider.catch(() => {
+      entry.until = performance.now() + FAILED_FOR_MS;
+    });
+    return provider;
+  }
+
+  async #discover(connection: Connection): Promise<Provider> {
+    const client = await openidClient();
+    const { now } = this.#context.service;
+    const { clientId, issuer } = connection;
+    /** Settings that correct for the clock of this node, which `openid-client` reads. */
+    const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
+    const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
+    const options = { execute, [client.customFetch]: this.#guardedFetch, timeout: TIMEOUT_MS / 1000 };
+    const auth = await this.#authOf(client, connection);
+    const discover = (url: string) => client.discovery(new URL(url), clientId, metadataNow(), auth, options);
+    const published = await discover(issuer).catch((error: unknown) => {
+      const other = otherSpelling(issuer, error);
+      if (other === undefined) throw error;
+      return discover(other);
+    });
+    const { document, warnings } = usableDocument(published.serverMetadata(), (url) => this.isFit(url));
+    this.#keepWarnings(connection, warnings);
+    const configured = (): Configuration => {
+      const configuration = new client.Configuration(document, clientId, metadataNow(), auth);
+      configuration[client.customFetch] = this.#guardedFetch;
+      configuration.timeout = TIMEOUT_MS / 1000;
+      for (const prepare of execute) prepare(configuration);
+      return configuration;
+    };
+
+    let keys: ReturnType<OpenidClient['getJwksCache']>;
+    return {
+      client,
+      configuration: configured(),
+      async withLatestKeys(run) {
+        const configuration = configured();
+        if (keys) {
+          const readAt = Math.min(keys.uat, epochSeconds(now()) + secondsAhead(now) - KEYS_AGE_SECONDS);
+          client.setJwksCache(configuration, { ...keys, uat: readAt });
+        }
+        try {
+          return await run(configuration);
+        } finally {
+          keys = client.getJwksCache(configuration) ?? keys;
+        }
+      },
+    };
+  }
+
+  /** A `fetch` that goes to public addresses alone, within bounds of time and size. */
+  readonly #guardedFetch: CustomFetch = async (url, { method, headers, body }) => {
+    const answer = await this.#context.http.fetch(url, {
       method: method === 'POST' ? 'POST' : 'GET',
       headers: headers as Record<string, string>,
       ...(body === undefined || body === null ? {} : { body: String(body) }),
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
-      allowLoopback: !production,
+      allowLoopback: !this.#context.service.production,
     });
     const isEmpty = answer.status === 204 || answer.status === 304 || answer.status < 200;
     return new Response(isEmpty ? null : new Uint8Array(answer.body), {
@@ -79,49 +148,12 @@ export function createProviders(
     });
   };
 
-  async function discovered(connection: Connection): Promise<Provider> {
-    const client = await openidClient();
-    const { clientId, issuer } = connection;
-    /** Settings that correct for the clock of this node, which `openid-client` reads. */
-    const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
-    const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
-    const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
-    const auth = await authOf(client, connection);
-    const discover = (at: string) => client.discovery(new URL(at), clientId, metadataNow(), auth, options);
-    const published = await discover(issuer).catch((error: unknown) => {
-      const other = otherSpelling(issuer, error);
-      if (other === undefined) throw error;
-      return discover(other);
-    });
-    const { document, warnings } = usableDocument(published.serverMetadata(), isFit);
-    keepWarnings(connection, warnings);
-    const configured = (): Configuration => {
-      const own = new client.Configuration(document, clientId, metadataNow(), auth);
-      own[client.customFetch] = guarded;
-      own.timeout = TIMEOUT_MS / 1000;
-      for (const prepare of execute) prepare(own);
-      return own;
-    };
-
-    let keys: ReturnType<OpenidClient['getJwksCache']>;
-    return {
-      client,
-      configuration: configured(),
-      async withLatestKeys(run) {
-        const own = configured();
-        if (keys)
-          client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, epochSeconds(now()) + secondsAhead(now) - KEYS_AGE_SECONDS) });
-        try {
-          return await run(own);
-        } finally {
-          keys = client.getJwksCache(own) ?? keys;
-        }
-      },
-    };
-  }
-
   /** Logs parts that are left out, once until they change, and keeps them for the answers of the admin API. Sign-ins do not wait for the write. */
-  function keepWarnings({ id, tid, warnings: before = [] }: Connection, warnings: Warnings): void {
+  #keepWarnings({ id, tid, warnings: before = [] }: Connection, warnings: Warnings): void {
+    const {
+      records: { collection },
+      service: { logger },
+    } = this.#context;
     if (isDeepStrictEqual(warnings, before)) return;
     if (warnings.length > 0)
       logger.warn(
@@ -135,36 +167,17 @@ export function createProviders(
       .catch((err: unknown) => logger.info({ err, connection: id }, 'the warnings of a connection could not be kept'));
   }
 
-  async function authOf(client: OpenidClient, connection: Connection) {
+  async #authOf(client: OpenidClient, connection: Connection) {
     const { clientAuth } = connection;
     if (clientAuth === 'private_key_jwt') {
-      const key = await secrets.signingKey(connection);
+      const key = await this.#secrets.signingKey(connection);
       if (key === undefined) throw new Error('the connection has no key');
       return client.PrivateKeyJwt(key);
     }
-    const secret = secrets.secretOf(connection);
+    const secret = this.#secrets.secretOf(connection);
     if (secret === undefined) throw new Error('the connection has no secret');
     return clientAuth === 'client_secret_post' ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
   }
-
-  const isFit = (url: string): boolean => isProviderUrl(url, production);
-
-  return {
-    isFit,
-    of(connection) {
-      const { id, version } = connection;
-      const at = known.get(id);
-      if (at?.version === version && performance.now() < at.until) return at.provider;
-      if (known.size >= MOST) known.clear();
-      const provider = discovered(connection);
-      const entry = { version, until: performance.now() + KNOWN_FOR_MS, provider };
-      known.set(id, entry);
-      provider.catch(() => {
-        entry.until = performance.now() + FAILED_FOR_MS;
-      });
-      return provider;
-    },
-  };
 }
 
 /** Whether a provider may be at this URL: https, or outside production http at a loopback address. */

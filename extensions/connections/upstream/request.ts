@@ -54,7 +54,7 @@ export async function authorizationUrl(
   interaction: Interaction,
   asked: Asked,
 ): Promise<URL> {
-  const { client, configuration } = await providers.of(connection);
+  const { client, configuration } = await providers.get(connection);
   const [state, nonce, verifier] = [secret(), secret(), secret()];
   const onward = handedOnBy(connection, interaction, asked);
   const maxAge = onward.max_age === undefined ? undefined : Number(onward.max_age);

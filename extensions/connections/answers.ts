@@ -1,0 +1,126 @@
+/** Answers of providers: the way from the callback to the sign-in that waits for the answer, and what the answer leads to. */
+import { randomBytes } from 'node:crypto';
+import type { Context } from 'koa';
+import { type ExtensionContext, type Interaction, redirectByGet } from '../../lib/extension-door.js';
+import { type AccountChoice, digestOf, REFUSED } from './account-choice.js';
+import { type ConnectionBook, isActive } from './book.js';
+import type { Pages } from './pages.js';
+import type { People } from './people/accounts.js';
+import { labelOf } from './people/mapping.js';
+import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
+import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
+import type { Providers } from './upstream/provider.js';
+import { callbackPath } from './upstream/request.js';
+
+/** What of an answer goes on to the sign-in. */
+const answered = ['code', 'state', 'iss', 'error'] as const;
+/** Bytes of an answer. */
+const MAX_BYTES = 16 * 1024;
+
+interface AnswerParts {
+  readonly context: ExtensionContext;
+  readonly book: ConnectionBook;
+  readonly providers: Providers;
+  readonly people: People;
+  readonly pages: Pages;
+  readonly choice: AccountChoice;
+}
+
+export class Answers {
+  readonly #context: ExtensionContext;
+  readonly #book: ConnectionBook;
+  readonly #providers: Providers;
+  readonly #people: People;
+  readonly #pages: Pages;
+  readonly #choice: AccountChoice;
+
+  constructor({ context, book, providers, people, pages, choice }: AnswerParts) {
+    this.#context = context;
+    this.#book = book;
+    this.#providers = providers;
+    this.#people = people;
+    this.#pages = pages;
+    this.#choice = choice;
+  }
+
+  /** Cookies of a sign-in are for its own path: on to there, with what came. */
+  async forward(ctx: Context): Promise<void> {
+    const { http, service } = this.#context;
+    const given = ctx.query.reference === undefined ? ctx.query : ((await http.postedForms.take(ctx)) ?? {});
+    const all = answered.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const]));
+    const texts = all.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : []));
+    const parameters = new URLSearchParams(texts);
+    const request = texts.length === all.length ? await this.#requestOf(parameters) : undefined;
+    if (!request || String(parameters).length > MAX_BYTES) return this.#pages.lost(ctx);
+    const path = `${service.own}/interaction/${request.uid}/connections/${encodeURIComponent(idOf(ctx))}`;
+    redirectByGet(ctx, service.url(`${path}?${parameters}`));
+  }
+
+  /** As {@link forward}, for `form_post`: the form is kept, and the browser comes back by GET. */
+  async forwardPosted(ctx: Context): Promise<void> {
+    const { http, service } = this.#context;
+    // A form for no connection is not kept, because anybody can post it.
+    if (!(await this.#book.get(idOf(ctx)))) return this.#pages.lost(ctx);
+    await http.postedForms.sendOn(ctx, callbackPath(service.own, encodeURIComponent(idOf(ctx))), answered);
+  }
+
+  /** Reads the answer in its sign-in, and goes on with the accounts that it opens. */
+  async take(ctx: Context): Promise<void> {
+    // Another browser's sign-in is not loaded, so that nobody spends its answer.
+    const interaction = await this.#context.signIn.interactions.load(ctx);
+    if (!interaction) return;
+    const parameters = new URLSearchParams(ctx.querystring);
+    const request = await this.#requestOf(parameters);
+    const connection = await this.#book.get(request?.connectionId ?? idOf(ctx));
+    let upstream: Upstream | undefined;
+    try {
+      if (request?.uid !== interaction.uid) throw new RefusedAnswer('over', 'the answer is none of this sign-in');
+      if (request.connectionId !== idOf(ctx)) throw new RefusedAnswer('mixUp', 'the answer came to the address of another connection');
+      if (!(await this.#spend(parameters))) throw new RefusedAnswer('over', 'the answer was used');
+      if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection is gone, or disabled');
+      upstream = await readAnswer(this.#context, this.#providers, connection, request, parameters);
+      const withoutClaims = request.withoutClaims === digestOf(upstream.subject);
+      const openings = await this.#people.accountsOf(connection, upstream, interaction, withoutClaims);
+      await this.#choice.offer(ctx, interaction, connection, upstream, openings);
+    } catch (error) {
+      if (!(error instanceof RefusedAnswer)) throw error;
+      const isStranger = upstream && connection?.linkBySignIn && (error.refusal === 'unknown' || error.refusal === 'taken');
+      const stranger = isStranger && upstream && connection ? await this.#keepStranger(interaction, connection, upstream) : undefined;
+      await this.#refuse(ctx, interaction, connection ?? { id: idOf(ctx), name: idOf(ctx) }, error, stranger);
+    }
+  }
+
+  async #refuse(
+    ctx: Context,
+    interaction: Interaction,
+    connection: Pick<Connection, 'id' | 'name'>,
+    { refusal, reason, cause }: RefusedAnswer,
+    stranger: string | undefined,
+  ): Promise<void> {
+    const { http, service } = this.#context;
+    const fields = { requestId: http.requestId(ctx), connection: connection.id, client: interaction.client.id };
+    service.logger.info({ ...fields, refusal, reason, err: cause }, REFUSED);
+    await this.#pages.refused(ctx, interaction, connection, refusal, stranger);
+  }
+
+  async #requestOf(parameters: URLSearchParams): Promise<Begun | undefined> {
+    const state = parameters.get('state');
+    return state ? ((await this.#context.records.artifact(begun).read(state)) as Begun | undefined) : undefined;
+  }
+
+  /** Whether the answer is used for the first time. */
+  #spend(parameters: URLSearchParams): Promise<boolean> {
+    return this.#context.records.artifact(spent).put(parameters.get('state') ?? '', true);
+  }
+
+  /** Keeps the identity, so that the person may connect it to an account of theirs. @returns its name in the form */
+  async #keepStranger({ uid }: Interaction, { id, mapping }: Connection, upstream: Upstream): Promise<string> {
+    const { subject, amr, provenAt, claims } = upstream;
+    const name = randomBytes(24).toString('base64url');
+    const stranger: Stranger = { uid, connectionId: id, subject, amr, provenAt, label: labelOf(mapping, claims, subject) };
+    await this.#context.records.artifact(strangers).put(name, stranger);
+    return name;
+  }
+}
+
+const idOf = (ctx: Context): string => String(ctx.params.id);
