@@ -30,7 +30,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/invitations/personal-account.ts personalAccountRoutes': 82,
   'extensions/invitations/personal.ts personalRoutes': 116,
   'extensions/invitations/routes.ts invitationRoutes': 96,
-  'extensions/saml/registration/operations.ts operationsAt': 153,
   'extensions/saml/slo/incoming.ts createIncoming': 102,
   'extensions/saml/sso/answer.ts createAnswer': 93,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,

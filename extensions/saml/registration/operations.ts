@@ -2,6 +2,7 @@
 import {
   defineOperation,
   type ExtensionContext,
+  type ExtensionRows,
   IdpError,
   type Operation,
   type OperationRequest,
@@ -12,7 +13,7 @@ import {
 } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import { errors, METADATA_URL, refuse } from '../service-providers/errors.js';
-import { type ServiceProvider, serviceProviderFields, serviceProviders } from '../service-providers/records.js';
+import { type ServiceProvider, type ServiceProviderFields, serviceProviderFields, serviceProviders } from '../service-providers/records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
 import type { ReadMetadata, Registrar } from './registrar.js';
 import { checkReferences } from './rules.js';
@@ -30,36 +31,105 @@ export interface Parts {
   readonly refresh: ServiceProviderRefresh;
 }
 
-type Request = OperationRequest<unknown, unknown, unknown>;
+type Request<Body = unknown> = OperationRequest<unknown, unknown, Body>;
 
 const read = { scope: 'idp.saml-service-providers:read' } as const;
 const write = { scope: 'idp.saml-service-providers:write' } as const;
 const ofMetadata = ['metadata_unavailable', 'metadata_invalid'] as const;
 
-export const serviceProviderOperations = (parts: Parts): readonly Operation[] =>
-  [...(parts.tenantEntities ? ['/tenants/{tid}/saml-service-providers'] : []), '/saml-service-providers'].flatMap((path) =>
-    operationsAt(parts, path),
-  );
+export function serviceProviderOperations(parts: Parts): readonly Operation[] {
+  const resource = new ServiceProviderResource(parts);
+  const paths = [...(parts.tenantEntities ? ['/tenants/{tid}/saml-service-providers'] : []), '/saml-service-providers'];
+  return paths.flatMap((path) => operationsAt(resource, path));
+}
 
-function operationsAt({ context, entities, registrar, writes, refresh }: Parts, path: string): readonly Operation[] {
-  const { collection, ofInstance } = context.records;
+function operationsAt(resource: ServiceProviderResource, path: string): readonly Operation[] {
   const one = `${path}/{id}`;
+  return [
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path,
+      summary: 'Registers a SAML service provider, from its metadata or by hand',
+      body: form,
+      respelled,
+      answer: ServiceProviderItem,
+      status: 201,
+      errors: ['conflict', 'impersonation_operator_required', ...ofMetadata],
+      handle: (request) => resource.create(request),
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path,
+      summary: 'Lists SAML service providers',
+      query: pageQuery({}, ['createdAt']),
+      answer: pageOf(ServiceProviderItem),
+      handle: (request) => pageOfRows(request.query, resource.rowsOf(request).list, (row) => resource.view(row)),
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: one,
+      summary: 'Reads a SAML service provider',
+      answer: ServiceProviderItem,
+      handle: async (request) => resource.view(await resource.find(request)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'PATCH',
+      path: one,
+      summary: 'Changes a SAML service provider; its entityID stays, because people are known to it by that',
+      body: patch,
+      respelled,
+      answer: ServiceProviderItem,
+      errors: ['impersonation_operator_required', ...ofMetadata],
+      handle: (request) => resource.change(request),
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${one}/refresh`,
+      summary: 'Reads the metadata of a SAML service provider anew, from its URL',
+      answer: ServiceProviderItem,
+      errors: ['metadata_url_missing', 'impersonation_operator_required', ...ofMetadata],
+      handle: (request) => resource.refresh(request),
+    }),
+    defineOperation({
+      ...write,
+      method: 'DELETE',
+      path: one,
+      summary: 'Removes a SAML service provider; nobody signs in to it any more',
+      record: { collection: serviceProviders.name, param: 'id' },
+      removeUnreadable: (request) => resource.removeUnreadable(request),
+      handle: (request) => resource.remove(request),
+    }),
+  ];
+}
 
-  const placeOf = ({ params }: Request): Place => {
-    const { tid = ofInstance, id = '' } = params as { readonly tid?: string; readonly id?: string };
-    return { owner: tid, id };
-  };
-  async function found(request: Request): Promise<ServiceProvider> {
-    const { owner, id } = placeOf(request);
-    const row = await collection(serviceProviders, owner).get(id);
+/** Service providers of the owner that the path of a request names: a tenant, or the instance. */
+class ServiceProviderResource {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  rowsOf(request: Request): ExtensionRows<ServiceProviderFields> {
+    return this.#parts.context.records.collection(serviceProviders, this.#placeOf(request).owner);
+  }
+
+  /** @throws IdpError `not_found` */
+  async find(request: Request): Promise<ServiceProvider> {
+    const row = await this.rowsOf(request).get(this.#placeOf(request).id);
     if (row === undefined) throw new IdpError('not_found');
     return row;
   }
 
-  function view(row: ServiceProvider): Static<typeof ServiceProviderItem> {
+  view(row: ServiceProvider): Static<typeof ServiceProviderItem> {
     const { id, source, failingSince, createdAt, updatedAt, tid } = row;
     const { warnings, ...read } = source ?? {};
-    const { entityId, metadataUrl, ssoUrl, sloUrl } = entities.of(tid);
+    const { entityId, metadataUrl, ssoUrl, sloUrl } = this.#parts.entities.of(tid);
     const members = Object.keys(serviceProviderFields).flatMap((member) => {
       const value: unknown = Reflect.get(row, member);
       return value === undefined ? [] : [[member, value]];
@@ -75,17 +145,70 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     } as Static<typeof ServiceProviderItem>;
   }
 
-  /** A sign-in of somebody else’s is the operator’s to hand on, and so is where it goes. */
-  function checkOperator({ administrator }: Request, { impersonation }: Pick<Form, 'impersonation'>): void {
-    if (impersonation === 'allow' && !administrator.ofAllTenants) throw errors('impersonation_operator_required');
+  async create(request: Request<Form>): Promise<Static<typeof ServiceProviderItem>> {
+    const { context, registrar, writes } = this.#parts;
+    const { metadata: _, metadataUrl: __, ...given } = indexed(request.body);
+    checkOperator(request, given);
+    const place = { ...this.#placeOf(request), id: request.newId() };
+    const earlier = request.isRetry ? await this.rowsOf(request).get(place.id) : undefined;
+    if (earlier) return this.view(earlier);
+    const document = await this.#metadataOf(request.body, given.entityId, Object.keys(given));
+    const registered = registrar.create(given, place.owner, document);
+    await checkReferences(registered, place.owner, context);
+    return this.view(await writes.create(place, registered, request.by));
+  }
+
+  async change(request: Request<Static<typeof patch>>): Promise<Static<typeof ServiceProviderItem>> {
+    const { context, registrar, writes } = this.#parts;
+    const before = await this.find(request);
+    const { impersonation = before.impersonation } = request.body;
+    checkOperator(request, { impersonation });
+    request.checkMatch(this.view(before));
+    const { metadata: _, metadataUrl, overridden, ...change } = indexed(request.body);
+    const stays = [...(overridden ?? before.source?.overridden ?? []), ...Object.keys(change)];
+    if (request.body.metadata !== undefined && before.source?.url !== undefined && metadataUrl !== null)
+      refuse([{ path: '/metadata', expected: 'nothing, or null as metadataUrl, because its metadata is read from there' }]);
+    const document = await this.#metadataOf(request.body, before.entityId, stays);
+    await checkReferences(change, before.tid, context);
+    const next = (row: ServiceProvider) => {
+      request.checkMatch(this.view(row));
+      return registrar.change(row, change, row.tid, {
+        ...(document && { metadata: document }),
+        ...(metadataUrl === null && { url: metadataUrl }),
+        ...(overridden && { overridden }),
+      });
+    };
+    return this.view(await writes.update(this.#placeOf(request), next, request.by));
+  }
+
+  async refresh(request: Request): Promise<Static<typeof ServiceProviderItem>> {
+    const before = await this.find(request);
+    checkOperator(request, before);
+    return this.view(await this.#parts.refresh.now(before, request.by));
+  }
+
+  async remove(request: Request): Promise<void> {
+    request.checkMatch(this.view(await this.find(request)));
+    await this.#parts.writes.remove(this.#placeOf(request), request.by);
+  }
+
+  /** Removes a row without reading it. @throws IdpError `not_found` */
+  async removeUnreadable(request: Request): Promise<void> {
+    await this.#parts.writes.remove(this.#placeOf(request), request.by);
+  }
+
+  #placeOf({ params }: Request): Place {
+    const { tid = this.#parts.context.records.ofInstance, id = '' } = params as { readonly tid?: string; readonly id?: string };
+    return { owner: tid, id };
   }
 
   /** Metadata that the request brings, or says where it is. */
-  async function metadataOf(
+  async #metadataOf(
     { metadata, metadataUrl }: { readonly metadata?: string; readonly metadataUrl?: string | null },
     entityId: string | undefined,
     overridden: readonly string[],
   ): Promise<ReadMetadata | undefined> {
+    const { context, refresh } = this.#parts;
     if (metadata !== undefined && typeof metadataUrl === 'string')
       refuse([{ path: '/metadata', expected: 'nothing, because there is metadataUrl' }]);
     const known = { entityId, overridden: new Set(overridden) };
@@ -95,102 +218,9 @@ function operationsAt({ context, entities, registrar, writes, refresh }: Parts, 
     if (expected !== undefined) refuse([{ path: METADATA_URL, expected }]);
     return { url: metadataUrl, description: await refresh.fetch(metadataUrl, METADATA_URL, known) };
   }
+}
 
-  return [
-    defineOperation({
-      ...write,
-      method: 'POST',
-      path,
-      summary: 'Registers a SAML service provider, from its metadata or by hand',
-      body: form,
-      respelled,
-      answer: ServiceProviderItem,
-      status: 201,
-      errors: ['conflict', 'impersonation_operator_required', ...ofMetadata],
-      async handle(request) {
-        const { metadata: _, metadataUrl: __, ...given } = indexed(request.body);
-        checkOperator(request, given);
-        const place = { ...placeOf(request), id: request.newId() };
-        const known = request.isRetry ? await collection(serviceProviders, place.owner).get(place.id) : undefined;
-        if (known) return view(known);
-        const document = await metadataOf(request.body, given.entityId, Object.keys(given));
-        const registered = registrar.create(given, place.owner, document);
-        await checkReferences(registered, place.owner, context);
-        return view(await writes.create(place, registered, request.by));
-      },
-    }),
-    defineOperation({
-      ...read,
-      method: 'GET',
-      path,
-      summary: 'Lists SAML service providers',
-      query: pageQuery({}, ['createdAt']),
-      answer: pageOf(ServiceProviderItem),
-      handle: (request) => pageOfRows(request.query, collection(serviceProviders, placeOf(request).owner).list, view),
-    }),
-    defineOperation({
-      ...read,
-      method: 'GET',
-      path: one,
-      summary: 'Reads a SAML service provider',
-      answer: ServiceProviderItem,
-      handle: async (request) => view(await found(request)),
-    }),
-    defineOperation({
-      ...write,
-      method: 'PATCH',
-      path: one,
-      summary: 'Changes a SAML service provider; its entityID stays, because people are known to it by that',
-      body: patch,
-      respelled,
-      answer: ServiceProviderItem,
-      errors: ['impersonation_operator_required', ...ofMetadata],
-      async handle(request) {
-        const before = await found(request);
-        const { impersonation = before.impersonation } = request.body;
-        checkOperator(request, { impersonation });
-        request.checkMatch(view(before));
-        const { metadata: _, metadataUrl, overridden, ...change } = indexed(request.body);
-        const stays = [...(overridden ?? before.source?.overridden ?? []), ...Object.keys(change)];
-        if (request.body.metadata !== undefined && before.source?.url !== undefined && metadataUrl !== null)
-          refuse([{ path: '/metadata', expected: 'nothing, or null as metadataUrl, because its metadata is read from there' }]);
-        const document = await metadataOf(request.body, before.entityId, stays);
-        await checkReferences(change, before.tid, context);
-        const next = (row: ServiceProvider) => {
-          request.checkMatch(view(row));
-          return registrar.change(row, change, row.tid, {
-            ...(document && { metadata: document }),
-            ...(metadataUrl === null && { url: metadataUrl }),
-            ...(overridden && { overridden }),
-          });
-        };
-        return view(await writes.update(placeOf(request), next, request.by));
-      },
-    }),
-    defineOperation({
-      ...write,
-      method: 'POST',
-      path: `${one}/refresh`,
-      summary: 'Reads the metadata of a SAML service provider anew, from its URL',
-      answer: ServiceProviderItem,
-      errors: ['metadata_url_missing', 'impersonation_operator_required', ...ofMetadata],
-      async handle(request) {
-        const before = await found(request);
-        checkOperator(request, before);
-        return view(await refresh.now(before, request.by));
-      },
-    }),
-    defineOperation({
-      ...write,
-      method: 'DELETE',
-      path: one,
-      summary: 'Removes a SAML service provider; nobody signs in to it any more',
-      record: { collection: serviceProviders.name, param: 'id' },
-      removeUnreadable: (request) => writes.remove(placeOf(request), request.by),
-      async handle(request) {
-        request.checkMatch(view(await found(request)));
-        await writes.remove(placeOf(request), request.by);
-      },
-    }),
-  ];
+/** A sign-in of somebody else’s is the operator’s to hand on, and so is where it goes. */
+function checkOperator({ administrator }: Request, { impersonation }: Pick<Form, 'impersonation'>): void {
+  if (impersonation === 'allow' && !administrator.ofAllTenants) throw errors('impersonation_operator_required');
 }
