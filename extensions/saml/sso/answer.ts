@@ -8,6 +8,7 @@ import {
   type SignInAnswer,
 } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
+import type { NameId } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Assertion } from '../messages/response.js';
 import type { Status } from '../messages/status.js';
@@ -41,32 +42,10 @@ export interface AnswerParts {
 }
 
 export function createAnswer({ context, book, entities, nameIds, participants, responses, pages }: AnswerParts) {
-  /** What the sign-in is not that the request or the service provider asks for. */
-  async function lackOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Status | undefined> {
-    const { forceAuthn, receivedAt, subject } = request;
-    const { account, amr, authTime, act, idp, method } = here;
-    if (!(tenantsOf(serviceProvider, context.records.ofInstance)?.includes(account.tenant.id) ?? true))
-      return statuses.requestDenied('The user is of another tenant.');
-    if (act && serviceProvider.impersonation === 'refuse') return statuses.requestDenied('Somebody acts as the user.');
-    if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
-    const { idp: wantedIdp = idp } = serviceProvider;
-    if (wantedIdp !== idp && wantedIdp !== method) return statuses.noAuthnContext;
-    const wanted = wantedContext(request.wantedContext);
-    if ((wanted?.mfa || serviceProvider.requireMfa) && !amr.includes('mfa')) return statuses.noAuthnContext;
-    if (wanted?.classOf(here) === undefined) return statuses.noAuthnContext;
-    if (!subject) return undefined;
-    const known = (await participants.of(here.session, serviceProvider)).flatMap(({ oid, nameId }) => (oid === here.oid ? [nameId] : []));
-    const entity = entities.of(serviceProvider.tid);
-    return (await nameIds.isOf(account, serviceProvider, entity, subject, known)) ? undefined : statuses.unknownPrincipal;
-  }
-
-  /** Milliseconds since the epoch at which the session at the service provider ends at the latest. */
-  function sessionEnd(here: BrowserSignIn, { sessionLifetimeSeconds: seconds }: ServiceProvider, now: number): number | undefined {
-    const ends = [
-      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + context.service.lifetimes.session) * 1000]),
-      ...(here.endsAt === undefined ? [] : [here.endsAt * 1000]),
-    ];
-    return ends.length === 0 ? undefined : Math.min(...ends);
+  /** Whether the account is whom the request names. */
+  async function isOfSubject(here: BrowserSignIn, serviceProvider: ServiceProvider, subject: NameId): Promise<boolean> {
+    const given = (await participants.of(here.session, serviceProvider)).flatMap(({ oid, nameId }) => (oid === here.oid ? [nameId] : []));
+    return nameIds.isOf(here.account, serviceProvider, entities.of(serviceProvider.tid), subject, given);
   }
 
   async function assertionOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Assertion | undefined> {
@@ -77,7 +56,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     const attributes = await releasedAttributes(context, serviceProvider, here);
     const entered = await participants.enter(here, serviceProvider, nameId, nameIdFormat === 'transient');
     const now = context.service.now();
-    const end = sessionEnd(here, serviceProvider, now);
+    const end = sessionEnd(here, serviceProvider, now, context.service.lifetimes.session);
     return {
       nameId: entered.nameId,
       audience: serviceProvider.entityId,
@@ -104,8 +83,9 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     };
     if ('error' in answer) return failed(answer.error);
     const { signedIn: here } = answer;
-    const lack = await lackOf(here, serviceProvider, request);
-    if (lack) return refuse(lack);
+    const unmet = unmetDemand(here, serviceProvider, request, context.records.ofInstance);
+    if (unmet) return refuse(unmet);
+    if (request.subject && !(await isOfSubject(here, serviceProvider, request.subject))) return refuse(statuses.unknownPrincipal);
     const assertion = await assertionOf(here, serviceProvider, request);
     if (!assertion) return refuse(statuses.requestDenied('The user has no name of this format.'));
     // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
@@ -132,4 +112,40 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
       throw new RefusedMessage('acs_not_registered');
     return answerTo(ctx, answer, serviceProvider, request);
   };
+}
+
+/** What the sign-in is not that the request or the service provider asks for. */
+function unmetDemand(
+  here: BrowserSignIn,
+  serviceProvider: ServiceProvider,
+  { forceAuthn, receivedAt, wantedContext: understood }: KeptRequest,
+  ofInstance: string,
+): Status | undefined {
+  const { account, amr, authTime, act, idp, method } = here;
+  if (!(tenantsOf(serviceProvider, ofInstance)?.includes(account.tenant.id) ?? true))
+    return statuses.requestDenied('The user is of another tenant.');
+  if (act && serviceProvider.impersonation === 'refuse') return statuses.requestDenied('Somebody acts as the user.');
+  if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
+  const { idp: wantedIdp = idp } = serviceProvider;
+  if (wantedIdp !== idp && wantedIdp !== method) return statuses.noAuthnContext;
+  const wanted = wantedContext(understood);
+  if ((wanted?.mfa || serviceProvider.requireMfa) && !amr.includes('mfa')) return statuses.noAuthnContext;
+  return wanted?.classOf(here) === undefined ? statuses.noAuthnContext : undefined;
+}
+
+/**
+ * Milliseconds since the epoch at which the session at the service provider ends at the latest.
+ * @param lifetimeSeconds of a session here
+ */
+function sessionEnd(
+  { authTime, endsAt }: BrowserSignIn,
+  { sessionLifetimeSeconds: seconds }: ServiceProvider,
+  now: number,
+  lifetimeSeconds: number,
+): number | undefined {
+  const ends = [
+    ...(seconds === undefined ? [] : [now + seconds * 1000, (authTime + lifetimeSeconds) * 1000]),
+    ...(endsAt === undefined ? [] : [endsAt * 1000]),
+  ];
+  return ends.length === 0 ? undefined : Math.min(...ends);
 }
