@@ -21,7 +21,7 @@ import { samlRoutes } from './routes.js';
 import { errors } from './service-providers/errors.js';
 import { eventTypes } from './service-providers/events.js';
 import { serviceProviders } from './service-providers/records.js';
-import { leaving } from './slo/incoming.js';
+import { waitingLogouts } from './slo/incoming.js';
 import { asked, logoutSequences } from './slo/logout-sequence.js';
 import { createLogoutParticipant } from './slo/participant.js';
 import { sessions } from './slo/participants.js';
@@ -49,7 +49,7 @@ export function saml(options: SamlOptions = {}): Extension {
     check: (report) => checkSamlOptions(options, report),
     errorCodes: { ...keyErrors.codes, ...errors.codes },
     collections: [serviceProviders, keyRings, entitySettings],
-    artifacts: [seen, requests, sessions, logoutSequences, asked, leaving],
+    artifacts: [seen, requests, sessions, logoutSequences, asked, waitingLogouts],
     events: [...entityEvents, ...eventTypes],
     texts,
     seed: serviceProviderSeed(partsOf),

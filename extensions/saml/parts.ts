@@ -10,7 +10,7 @@ import { createRefresh } from './registration/refresh.js';
 import { createRegistrar } from './registration/registrar.js';
 import { createWrites } from './registration/writes.js';
 import { createServiceProviderBook } from './service-providers/book.js';
-import { createIncoming } from './slo/incoming.js';
+import { IncomingLogouts } from './slo/incoming.js';
 import { createLogoutSequences } from './slo/logout-sequence.js';
 import { createSendLogout } from './slo/messages.js';
 import { createOutgoing } from './slo/outgoing.js';
@@ -43,7 +43,7 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
     frontDoor: createFrontDoor(context, { book, settings, ...options }),
     signInStart: createSignInStart({ ...shared, nameIds, responses }),
     answer: createAnswer({ ...shared, nameIds, responses }),
-    incoming: createIncoming({ ...shared, send }),
+    incoming: new IncomingLogouts({ ...shared, send }),
     outgoing: createOutgoing({ ...shared, send }),
   };
 }

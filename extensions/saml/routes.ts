@@ -9,8 +9,7 @@ import type { AuthnRequest, LogoutRequest, LogoutResponse } from './messages/inb
 import { RefusedMessage } from './messages/refused.js';
 import type { ResolvedSamlOptions } from './options.js';
 import type { Pages } from './pages.js';
-import type { createIncoming } from './slo/incoming.js';
-import { donePath, runPath } from './slo/incoming.js';
+import { donePath, type IncomingLogouts, runPath } from './slo/incoming.js';
 import type { createOutgoing } from './slo/outgoing.js';
 import { nextPath } from './slo/participant.js';
 import type { createAnswer } from './sso/answer.js';
@@ -26,7 +25,7 @@ export interface RouteParts {
   readonly frontDoor: FrontDoor;
   readonly signInStart: ReturnType<typeof createSignInStart>;
   readonly answer: ReturnType<typeof createAnswer>;
-  readonly incoming: ReturnType<typeof createIncoming>;
+  readonly incoming: Pick<IncomingLogouts, 'requested' | 'run' | 'done'>;
   readonly outgoing: ReturnType<typeof createOutgoing>;
   readonly pages: Pages;
 }

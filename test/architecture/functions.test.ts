@@ -30,7 +30,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/invitations/personal-account.ts personalAccountRoutes': 82,
   'extensions/invitations/personal.ts personalRoutes': 116,
   'extensions/invitations/routes.ts invitationRoutes': 96,
-  'extensions/saml/slo/incoming.ts createIncoming': 102,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
   'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
   'lib/store/records/checked-directory.ts checked': 151,

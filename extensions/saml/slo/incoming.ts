@@ -15,7 +15,7 @@ import { logoutServiceOf, type SendLogout } from './messages.js';
 import type { Participants } from './participants.js';
 
 /** A request that waits for the browser, and for its answer. */
-interface Leaving extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
+interface WaitingLogout extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
   /** The id of the service provider. */
   readonly serviceProvider: string;
   readonly relayState?: string;
@@ -25,7 +25,7 @@ interface Leaving extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'
 }
 
 /** Longer than a logout at other service providers takes. */
-export const leaving: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
+export const waitingLogouts: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
 
 const base = (own: string): string => `${own}/saml/slo`;
 /** Where the browser brings its cookies, and where it comes to once it was signed out elsewhere. */
@@ -42,27 +42,68 @@ export interface IncomingParts {
   readonly pages: Pages;
 }
 
-export function createIncoming({ context, book, entities, participants, logoutSequences, send, pages }: IncomingParts) {
-  const {
-    records: { artifact },
-    service: { now, own, url, logger },
-    signIn,
-    sessions: { signOut },
-    http: { requestId },
-  } = context;
+/** Logouts that service providers ask for. */
+export class IncomingLogouts {
+  readonly #parts: IncomingParts;
 
-  async function urlFor(path: string, request: Leaving): Promise<string> {
+  constructor(parts: IncomingParts) {
+    this.#parts = parts;
+  }
+
+  /** Keeps the request for the GET that brings cookies, whichever site it was posted from. */
+  async requested(ctx: Context, { message, serviceProvider, relayState }: ReceivedOf<LogoutRequest>): Promise<void> {
+    const { own } = this.#parts.context.service;
+    const { id, nameId, sessionIndexes } = message;
+    const request = { serviceProvider: serviceProvider.id, id, nameId, sessionIndexes, ...present({ relayState }) };
+    redirectByGet(ctx, await this.#urlFor(runPath(own), request));
+  }
+
+  /** @throws RefusedMessage */
+  async run(ctx: Context): Promise<void> {
+    const { context, participants } = this.#parts;
+    const { signIn, sessions, service } = context;
+    const taken = await this.#take(ctx);
+    if (!taken) return;
+    const { request, serviceProvider } = taken;
+    const here = await signIn.toEnd(ctx);
+    if (!here) {
+      await sessions.signOut(ctx, {});
+      return this.#answer(ctx, serviceProvider, request, { code: 'Success' });
+    }
+    const { session, oid: user } = here;
+    if (!(await participants.isAbout(here, serviceProvider, request)))
+      return this.#answer(ctx, serviceProvider, { ...request, session, user }, unknownPrincipal);
+    await participants.leave(session, serviceProvider);
+    const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
+    const next = await this.#urlFor(donePath(service.own), { ...request, session, user });
+    // Without an address to answer at, the person sees what became of it. Where another request was faster, it sees to all others.
+    const onward = await sessions.signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
+    redirectByGet(ctx, onward ?? next);
+  }
+
+  /** @throws RefusedMessage */
+  async done(ctx: Context): Promise<void> {
+    const taken = await this.#take(ctx);
+    if (!taken) return;
+    const { request, serviceProvider } = taken;
+    const isPartial = await this.#isPartial(request.session);
+    return this.#answer(ctx, serviceProvider, request, { code: 'Success', ...(isPartial ? { subCode: 'PartialLogout' as const } : {}) });
+  }
+
+  async #urlFor(path: string, request: WaitingLogout): Promise<string> {
+    const { records, service } = this.#parts.context;
     if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
     const handle = randomBytes(24).toString('base64url');
-    await artifact(leaving).put(handle, request);
-    return `${url(path)}?${new URLSearchParams({ request: handle })}`;
+    await records.artifact(waitingLogouts).put(handle, request);
+    return `${service.url(path)}?${new URLSearchParams({ request: handle })}`;
   }
 
   /** @throws RefusedMessage where the service provider is gone */
-  async function taken(ctx: Context): Promise<{ readonly request: Leaving; readonly serviceProvider: ServiceProvider } | undefined> {
+  async #take(ctx: Context): Promise<{ readonly request: WaitingLogout; readonly serviceProvider: ServiceProvider } | undefined> {
+    const { context, book, pages } = this.#parts;
     const { request: handle } = ctx.query;
-    const request =
-      typeof handle === 'string' && handle !== '' ? ((await artifact(leaving).take(handle)) as Leaving | undefined) : undefined;
+    const isHandle = typeof handle === 'string' && handle !== '';
+    const request = isHandle ? ((await context.records.artifact(waitingLogouts).take(handle)) as WaitingLogout | undefined) : undefined;
     if (!request) {
       await pages.expired(ctx);
       return undefined;
@@ -72,12 +113,14 @@ export function createIncoming({ context, book, entities, participants, logoutSe
     return { request, serviceProvider };
   }
 
-  async function answer(ctx: Context, serviceProvider: ServiceProvider, request: Leaving, status: Status): Promise<void> {
+  async #answer(ctx: Context, serviceProvider: ServiceProvider, request: WaitingLogout, status: Status): Promise<void> {
+    const { context, entities, send, pages } = this.#parts;
+    const { logger, now } = context.service;
     const { id, relayState, user, session } = request;
     const { code, subCode } = status;
     const about = { user, session, inResponseTo: id };
     logger.info(
-      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, ...about },
+      { requestId: context.http.requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode, ...about },
       'saml.logout.response',
     );
     const service = logoutServiceOf(serviceProvider);
@@ -94,53 +137,9 @@ export function createIncoming({ context, book, entities, participants, logoutSe
   }
 
   /** Whether others were asked that did not do it, or may still. */
-  async function isPartial(session: string | undefined): Promise<boolean> {
+  async #isPartial(session: string | undefined): Promise<boolean> {
+    const { participants, logoutSequences } = this.#parts;
     const { logout } = (session === undefined ? undefined : await participants.read(session)) ?? {};
     return logout !== undefined && (await logoutSequences.unanswered(logout))?.length !== 0;
   }
-
-  return {
-    /** Keeps the request for the GET that brings cookies, whichever site it was posted from. */
-    async requested(ctx: Context, { message, serviceProvider, relayState }: ReceivedOf<LogoutRequest>): Promise<void> {
-      const { id, nameId, sessionIndexes } = message;
-      const request = {
-        serviceProvider: serviceProvider.id,
-        id,
-        nameId,
-        sessionIndexes,
-        ...present({ relayState }),
-      };
-      redirectByGet(ctx, await urlFor(runPath(own), request));
-    },
-
-    /** @throws RefusedMessage */
-    async run(ctx: Context): Promise<void> {
-      const found = await taken(ctx);
-      if (!found) return;
-      const { request, serviceProvider } = found;
-      const here = await signIn.toEnd(ctx);
-      if (!here) {
-        await signOut(ctx, {});
-        return answer(ctx, serviceProvider, request, { code: 'Success' });
-      }
-      const { session, oid: user } = here;
-      if (!(await participants.isAbout(here, serviceProvider, request)))
-        return answer(ctx, serviceProvider, { ...request, session, user }, unknownPrincipal);
-      await participants.leave(session, serviceProvider);
-      const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
-      const next = await urlFor(donePath(own), { ...request, session, user });
-      // Without an address to answer at, the person sees what became of it. Where another request was faster, it sees to all others.
-      const onward = await signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
-      redirectByGet(ctx, onward ?? next);
-    },
-
-    /** @throws RefusedMessage */
-    async done(ctx: Context): Promise<void> {
-      const found = await taken(ctx);
-      if (!found) return;
-      const { request, serviceProvider } = found;
-      const status: Status = { code: 'Success', ...((await isPartial(request.session)) ? { subCode: 'PartialLogout' as const } : {}) };
-      return answer(ctx, serviceProvider, request, status);
-    },
-  };
 }

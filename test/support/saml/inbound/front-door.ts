@@ -100,7 +100,7 @@ export function receivingExtension(options: SamlOptions, registered: () => reado
         ...parts,
         frontDoor: { receive: noting(parts.frontDoor.receive) },
         signInStart: { ...parts.signInStart, requested: (ctx, _entity, received) => show(ctx, received) },
-        incoming: { ...parts.incoming, requested: show },
+        incoming: { requested: show, run: (ctx) => parts.incoming.run(ctx), done: (ctx) => parts.incoming.done(ctx) },
         outgoing: { ...parts.outgoing, answered: show },
       });
     },
