@@ -1,6 +1,6 @@
 import { defineClaims } from 'tenant-idp';
 
-/** The doors that the groups of a person open: in access tokens for the door locks, and nowhere else. */
+/** Doors that the groups of a person open: in access tokens for the door locks, and nowhere else. */
 export const doorClaims = defineClaims({
   name: 'doors',
   needs: ['groups'],

@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Extension } from 'tenant-idp/extension';
 
-/** What a client sends as `grant_type`. */
+/** `grant_type` of the clients. */
 export const badgeGrant = 'urn:example:badge';
 
-/** Seconds that a reading is good for. */
+/** Seconds for which a reading is valid. */
 const FRESH_SECONDS = 60;
 
 interface Reading {
-  /** The user whose badge was read. */
+  /** Id of the user whose badge was read. */
   readonly oid: string;
   /** Seconds since the epoch. */
   readonly at: number;
@@ -16,7 +16,7 @@ interface Reading {
 
 const macOf = (text: string, key: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** What a badge reader sends: who, when, and the proof that it was this reader. */
+/** Returns the message of a badge reader: user, time, and a proof by the reader's key. */
 export function readBadge(reading: Reading, key: string): string {
   const text = Buffer.from(JSON.stringify(reading)).toString('base64url');
   return `${text}.${macOf(text, key).toString('base64url')}`;
@@ -29,7 +29,7 @@ function opened(reading: string, key: string): Reading | undefined {
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Reading;
 }
 
-/** A grant type: the application of a machine shows what its badge reader read, and gets tokens of the person. */
+/** A grant type: the application of a machine sends the message of its badge reader, and gets tokens of the person. */
 export const badges = (readerKey: string): Extension => ({
   name: 'badges',
   grantTypes: {

@@ -1,9 +1,9 @@
 import type { Extension } from 'tenant-idp/extension';
 
 /**
- * A chat server keeps connections open by itself. It asks who is signed in when a browser connects, and it is told when that sign-in ends: a logout
- * participant. What it is told waits in the durable queue until it answers.
- * @param hook the URL of the chat server.
+ * A chat server keeps connections open. It asks for the signed-in user when a browser connects, and is notified when that sign-in ends: a logout
+ * participant. Notices wait in the durable queue until the chat server answers.
+ * @param hook URL of the chat server.
  */
 export const chat = (hook: string): Extension => ({
   name: 'chat',

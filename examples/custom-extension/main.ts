@@ -1,14 +1,14 @@
 /**
- * Extensions of a host, a file each. They use what the package exports and nothing else, so they run outside this repository as they are:
+ * Extensions of a host, one in each file. They use only the exports of the package, so they run outside this repository unchanged:
  *
- *     npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
+ * npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
  *
- * - `notes`: an endpoint behind an access token, with rows of its own
- * - `terms`: a requirement: terms of service, with a page of their own
- * - `upstream`: a sign-in method: another OpenID provider
- * - `support`: a sign-in as somebody else, which ends by itself
- * - `badges`: a grant type, whose tokens the service mints
- * - `chat`: a logout participant, told by the durable queue when a sign-in ends
+ * - `notes`: an endpoint behind an access token, with its own rows
+ * - `terms`: a requirement, terms of service, with its own page
+ * - `upstream`: a sign-in method, another OpenID provider
+ * - `support`: an impersonation, which ends by itself
+ * - `badges`: a grant type, whose tokens the service issues
+ * - `chat`: a logout participant, notified by the durable queue when a sign-in ends
  */
 import { fileURLToPath } from 'node:url';
 import { createIdentityProvider, type IdentityProvider, type Seed } from 'tenant-idp';
@@ -56,13 +56,13 @@ const seed = {
   apiResources: [{ id: 'notes', name: 'Notes', secret: 'notes-secret', scopes: ['notes'] }],
 } satisfies Seed;
 
-/** What the badge readers prove themselves with. */
+/** Key with which the badge readers sign. */
 const readerKey = process.env.READER_KEY ?? 'the key of the badge readers';
 
-/** Where the chat server wants to hear of sign-ins that ended. */
+/** URL at which the chat server is notified of sign-ins that ended. */
 const chatHook = process.env.CHAT_HOOK ?? 'http://localhost:3002/signed-out';
 
-/** The provider of the partner, where Bob has an account. */
+/** The partner's provider, where Bob has an account. */
 const partnerUrl = process.env.PARTNER ?? 'http://localhost:3003';
 const partner: Provider = {
   authorize: `${partnerUrl}/authorize`,
@@ -72,7 +72,7 @@ const partner: Provider = {
   clientSecret: 'the secret at the partner',
 };
 
-/** Links Bob to who he is at the partner: nobody is linked by an e-mail address alone. */
+/** Links Bob to his account at the partner, because an e-mail address alone must not link anybody. */
 async function linkBob({ directory, tenant }: IdentityProvider): Promise<void> {
   const [bob] = await directory.accounts.candidates('bob');
   if (!bob) return;
@@ -80,7 +80,7 @@ async function linkBob({ directory, tenant }: IdentityProvider): Promise<void> {
   await tenant(bob.tenant.id).users.update(bob.person.user.id, { externalIdentities });
 }
 
-/** Resolves when it serves. */
+/** Starts the example. Resolves when it serves. */
 export async function start(port: number): Promise<IdentityProvider> {
   const idp = await createIdentityProvider({
     issuer: `http://localhost:${port}`,

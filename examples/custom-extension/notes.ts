@@ -29,7 +29,7 @@ const rows = defineCollection({
 const MOST = 100;
 const errors = defineErrors({ notes_full: { status: 409, description: `A person has at most ${MOST} notes.` } });
 
-/** Who asks: a person, since a client by itself has no notes. */
+/** Returns the person of the token. A client itself has no notes. */
 function personOf(ctx: Context): NonNullable<AccessToken['account']>['person'] {
   const { account } = (ctx.state as BearerState).accessToken;
   if (!account) throw new IdpError('insufficient_scope');
@@ -75,7 +75,7 @@ export const notes: Extension = {
         const { id: personId, tid } = personOf(ctx);
         const own = collection(rows, tid);
         const note = await own.get(String(ctx.params.id));
-        // A note of somebody else is one that does not exist.
+        // A note of another person is answered like one that does not exist.
         if (note?.personId !== personId) throw new IdpError('not_found');
         await own.remove(note.id);
       }),

@@ -12,18 +12,18 @@ const texts = {
   de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
 };
 
-/** Asks support staff which user they sign in as, and why. */
+/** Asks support staff which user they impersonate, and why. */
 const supportRequirements =
   (group: string): NonNullable<Extension['requirements']> =>
   ({ directory, service: { own, url }, pages: { view } }) => [
     {
       name: 'support',
       serves: 'impersonate',
-      // The staff member first does what is required of them.
+      // Other requirements of the staff member come first.
       after: ['*'],
       error: 'interaction_required',
       silent: 'pass',
-      // Nobody without the right is asked whom.
+      // Only a member of the group sees the page.
       async check({ person }, { act }, { acr }) {
         if (acr.impersonate === false || act) return 'met';
         const groups = await directory.accounts.groups(person);
@@ -45,9 +45,9 @@ const supportRequirements =
   ];
 
 /**
- * Support staff sign in as a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application asks for it with
+ * Support staff impersonate a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application requests it by
  * `acr_values=impersonate`.
- * @param group whose members may.
+ * @param group whose members may impersonate.
  */
 export const support = (group: string): Extension => ({
   name: 'support',
@@ -71,12 +71,12 @@ export const support = (group: string): Extension => ({
       const actor = await directory.accounts.findByOid(interaction.oid ?? '');
       if (!actor || interaction.requirement !== 'support' || !(await isSupport(actor))) return ctx.throw(403);
       const [target] = await directory.accounts.candidates(user, { tids: [actor.tenant.id] });
-      // Nobody acts as somebody with the same right, nor as themselves.
+      // Nobody impersonates a member of the same group, or themselves.
       if (!target || reason.trim() === '' || (await isSupport(target))) return signIn.interactions.showRequirement(ctx, interaction);
       const { id, parentUserId = id } = actor.person.user;
       const act = { oid: id, sub: parentUserId, tid: actor.tenant.id };
       const oid = target.person.user.id;
-      // On the record before there is a token.
+      // Logged before a token exists.
       logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'support signs in as a user');
       const next = await signIn.interactions.signIn(ctx, interaction, {
         oid,

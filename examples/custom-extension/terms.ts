@@ -11,8 +11,8 @@ const acceptances = defineCollection({
 });
 
 /**
- * Terms of service: a requirement with its page. Whoever uses one of the clients accepts the edition of now, once.
- * @param edition changes with the terms: everybody is asked again.
+ * Terms of service: a requirement with its page. Users of the clients accept each edition once.
+ * @param edition a new value asks everybody again.
  */
 export const terms = (edition: string, clients: readonly string[]): Extension => ({
   name: 'terms',
@@ -41,7 +41,7 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
       error: 'interaction_required',
       silent: 'refuse',
       async check({ person }, { act }, { client }) {
-        // Who acts as somebody else accepts nothing in their name.
+        // An impersonator accepts nothing in the name of the user.
         if (act || !clients.includes(client.id)) return 'met';
         const [accepted] = await collection(acceptances, person.tid).find('byPerson', [person.id, edition]);
         return accepted ? 'met' : 'open';
@@ -72,7 +72,7 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
           // A conflict means that the person accepted before, because the form was sent twice.
           await collection(acceptances, tid).insert(acceptance).catch(IdpError.unless('conflict'));
         }
-        // The requirement is checked again. Without the tick, its page comes back.
+        // The requirement is checked again. Without the tick, its page is shown again.
         redirectByGet(ctx, await interactions.goOn(ctx, interaction));
       },
     });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Account, type ArtifactKind, type Extension, isClaimed, parametersOf } from 'tenant-idp/extension';
 
-/** An OpenID provider where people have an account already. */
+/** An OpenID provider at which people have an account. */
 export interface Provider {
   readonly authorize: string;
   readonly token: string;
@@ -17,7 +17,7 @@ interface Begun {
 
 const IDP = 'partner';
 const TIMEOUT_MS = 5_000;
-/** What a callback brings back, once. */
+/** Data for the callback, which can be used once. */
 const begun: ArtifactKind = { name: 'upstream.begun', once: true, lifetimeSeconds: 600 };
 
 async function json(url: string, init: RequestInit): Promise<Record<string, unknown>> {
@@ -40,7 +40,7 @@ async function subjectOf(provider: Provider, code: string, verifier: string, cal
   return sub;
 }
 
-/** Sign-in at another provider: code and PKCE there, an account that was recorded for the identity here. */
+/** Sign-in at another provider, with a code and PKCE. Its identity has to be recorded for an account here. */
 export const upstream = (provider: Provider): Extension => ({
   name: 'upstream',
   artifacts: [begun],
@@ -75,7 +75,7 @@ export const upstream = (provider: Provider): Extension => ({
     },
   ],
   routes(router, { records: { artifact }, directory, signIn: { interactions }, service: { logger, own, url }, pages: { view } }) {
-    // The cookies of a sign-in are for its own path: on to there, with what came.
+    // Browsers send the cookies of a sign-in only to its own path, so this route redirects there with the parameters.
     router.get(`${own}/upstream/callback`, async (ctx) => {
       const { state = '' } = parametersOf(ctx, ['state']);
       const found = (await artifact(begun).read(state)) as Begun | undefined;
@@ -86,7 +86,7 @@ export const upstream = (provider: Provider): Extension => ({
     });
 
     router.get(`${own}/interaction/:uid/upstream`, async (ctx) => {
-      // Another browser's sign-in is not loaded.
+      // The sign-in of another browser is not loaded.
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
       const { code = '', state = '' } = parametersOf(ctx, ['code', 'state']);
@@ -97,7 +97,7 @@ export const upstream = (provider: Provider): Extension => ({
         const subject = await subjectOf(provider, code, found.verifier, url(`${own}/upstream/callback`));
         const { tids } = interaction;
         const identity = { idp: IDP, subject };
-        // A tenant's administrator may have recorded the identity of somebody else's user: it counts in sign-ins for that tenant alone.
+        // A tenant's administrator may have recorded the identity of a user of another tenant, so it counts only in sign-ins for that tenant.
         const isFor = ({ tenant }: Account) => tids?.length === 1 && tids[0] === tenant.id;
         const known = (await directory.accounts.ofIdentity(identity)).filter((each) => isFor(each) || !isClaimed(each, identity));
         const account = known.find(({ tenant }) => tids?.includes(tenant.id) ?? true);

@@ -1,4 +1,4 @@
-/** An identity provider inside an Express application that has other things to do. */
+/** An identity provider inside an Express application with its own routes. */
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { createIdentityProvider } from 'tenant-idp';
@@ -10,11 +10,11 @@ const seed = {
   clients: [{ id: 'web', name: 'Web', secret: 'web-secret', metadata, allowedScopes: ['openid', 'profile'] }],
 };
 
-/** Resolves when it serves; what it resolves to ends it. */
+/** Starts the example. Resolves when it serves, with a function that ends it. */
 export async function start(port: number): Promise<() => Promise<void>> {
   const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed });
   const app = express();
-  app.use(idp.callback()); // before body parsers; what is not its own goes on to the next
+  app.use(idp.callback()); // before body parsers; requests for other paths continue to the next handler
   app.get('/', (_req, res) => {
     res.send('The host application');
   });

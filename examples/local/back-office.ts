@@ -1,4 +1,4 @@
-/** The operator's side of the relying party: who is there, invitations, links and events, all by the admin API. */
+/** The operator's pages of the relying party: persons, invitations, account links and events, all by the admin API. */
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
@@ -34,7 +34,7 @@ export function createBackOffice(issuer: string): Router {
     ctx.body = backOfficePage({ organisations, ...(problem === undefined ? {} : { problem }) });
   }
 
-  /** Does what was asked, and shows what became of it; a refusal of the API is shown as it says it. */
+  /** Runs an operation, and shows its result, or the refusal of the API. */
   const act = (what: (fields: Readonly<Record<string, string>>) => Promise<unknown>) => async (ctx: Context) => {
     try {
       await what(ctx.request.body as Readonly<Record<string, string>>);

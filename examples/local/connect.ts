@@ -1,6 +1,6 @@
 import { allowInsecureRequests, type Configuration, discovery } from 'openid-client';
 
-/** Discovers the identity provider when it is first needed; a failure is not remembered. */
+/** Discovers the identity provider on first use. A failure is not cached. */
 export function connect(issuer: string, clientId: string, clientSecret: string): () => Promise<Configuration> {
   let discovered: Promise<Configuration> | undefined;
   const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : [];

@@ -1,4 +1,4 @@
-/** Sign-in, refresh and sign-out of the relying party: state, nonce and PKCE are made here and checked by openid-client. */
+/** Sign-in, refresh and sign-out of the relying party. This file makes state, nonce and PKCE, and openid-client checks them. */
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import * as oidc from 'openid-client';
@@ -14,12 +14,12 @@ const tenants = [acme, globex];
 
 interface RelyingParty {
   readonly issuer: string;
-  /** Where the relying party runs. */
+  /** Origin of the relying party. */
   readonly origin: string;
   readonly configuration: () => Promise<oidc.Configuration>;
 }
 
-/** @param origin Where the relying party runs. */
+/** @param origin of the relying party. */
 export function createFlow(issuer: string, origin: string): Router {
   const party: RelyingParty = { issuer, origin, configuration: connect(issuer, 'web', 'web-secret') };
   const router = new Router();
@@ -63,7 +63,7 @@ async function showHome({ issuer, origin, configuration }: RelyingParty, ctx: Co
     introspection,
     tenants,
     mayActAs: perm.includes(supportPermission),
-    // There the acting ends, and the operator signs in here as themselves.
+    // Ends the impersonation. Then the operator signs in here with their own account.
     endImpersonation: `${issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: `${origin}/sign-in` })}`,
   });
 }
@@ -139,7 +139,7 @@ async function signOut({ origin, configuration }: RelyingParty, ctx: Context): P
   goTo(ctx, oidc.buildEndSessionUrl(await configuration(), parameters));
 }
 
-/** A panel shows what went wrong with it. */
+/** Returns the problem for a panel. */
 function problemOf(error: unknown): Problem {
   const problem = asProblem(error);
   if (!problem) throw error;

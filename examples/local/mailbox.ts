@@ -1,15 +1,15 @@
-/** What the identity provider mails, kept in place of being sent, and the pages that show it. */
+/** Mails of the identity provider, which the demo stores instead of sending them, and the pages that show them. */
 import Router from '@koa/router';
 import type { MailMessage } from 'tenant-idp';
 import { type Letter, letterPage, mailPage } from './views/mail.js';
 
 export interface Mailbox {
   readonly keep: (message: MailMessage) => Promise<void>;
-  /** The newest first. */
+  /** Returns mails, newest first. */
   readonly letters: () => readonly Letter[];
 }
 
-/** As many as anybody wants to look through. */
+/** Maximum mails in the mailbox. */
 const MOST = 100;
 
 export function createMailbox(): Mailbox {

@@ -10,10 +10,10 @@ import { createRelyingParty } from './relying-party.js';
 import { createSeed, supportPermission } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
 
-/** Milliseconds that requests have to end in when we do. */
+/** Milliseconds in which requests have to end at the end of the demo. */
 const GRACE_MS = 1_000;
 
-/** Resolves when both serve; what it resolves to ends them. */
+/** Starts both servers. Resolves when both serve, with a function that ends them. */
 async function startDemo({
   port,
   rpPort,
@@ -34,7 +34,7 @@ async function startDemo({
     cookies: { prefix: `demo-${port}-` },
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
     ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
-    // To hash them at full cost would protect nothing, because the demo prints its passwords.
+    // The full cost would protect nothing, because the demo prints its passwords.
     passwords: { scryptCost: 2 ** 10 },
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },
@@ -54,7 +54,7 @@ async function startDemo({
   return { ownProvider: origin, stop };
 }
 
-/** What SAML takes, loaded where it is switched on alone: it needs packages that nothing else does. */
+/** Loads the parts of SAML only if it is switched on, because they need optional packages. */
 async function createSaml(issuer: string, rpOrigin: string) {
   const [{ saml }, { createKeys }, { createServiceProvider, registrationOf }] = await Promise.all([
     import('tenant-idp/extensions/saml'),
@@ -64,14 +64,14 @@ async function createSaml(issuer: string, rpOrigin: string) {
   const keys = await createKeys('Expense desk');
   return {
     extensions: [saml()],
-    // Persistent NameIDs are made with it.
+    // Salt of persistent NameIDs.
     subjectSalt: 'the salt of the demo',
     registrations: [registrationOf(rpOrigin, keys)],
     serviceProvider: createServiceProvider(issuer, rpOrigin, keys),
   };
 }
 
-/** npm runs us in a shell, which ends at a SIGTERM and passes none on. */
+/** Ends the process when npm's shell has ended, because that shell does not pass SIGTERM on. */
 function onceOrphaned(then: () => unknown): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

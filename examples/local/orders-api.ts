@@ -1,4 +1,4 @@
-/** A resource server: it asks the identity provider what an access token is good for. */
+/** A resource server, which introspects access tokens at the identity provider. */
 import Router from '@koa/router';
 import { tokenIntrospection } from 'openid-client';
 import { connect } from './connect.js';
@@ -10,7 +10,7 @@ const orders = [
   { id: 'G-2001', tid: globex.id, item: 'Widget', quantity: 500 },
 ];
 
-/** `GET /api/orders`: the orders of the caller's organisation; all of them for a service, which has none. */
+/** `GET /api/orders`: the orders of the caller's organisation. A service, which belongs to none, gets all orders. */
 export function createOrdersApi(issuer: string): Router {
   const configuration = connect(issuer, 'orders', 'orders-secret');
   return new Router().get('/api/orders', async (ctx) => {

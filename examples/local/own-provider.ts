@@ -1,4 +1,4 @@
-/** The provider of an organisation whose people sign in at home: oidc-provider by itself, on a port of its own, where nobody needs a password. */
+/** The provider of an organisation whose people sign in there: oidc-provider by itself, on its own port, without passwords. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -8,16 +8,16 @@ import Provider, { type Adapter, type AdapterPayload, type JWK } from 'oidc-prov
 import { vandelay } from './seed.js';
 import { html } from './views/html.js';
 
-/** What the identity provider is registered with there. */
+/** Client of the identity provider at this provider. */
 export const ownProviderClient = { clientId: 'tenant-idp', clientSecret: 'the secret at Vandelay' };
 
-/** Who works there. */
+/** People of the organisation. */
 const employees = [
   { sub: 'vera', givenName: 'Vera', familyName: 'Vang', email: 'vera@vandelay.test' },
   { sub: 'viktor', givenName: 'Viktor', familyName: 'Vik', email: 'viktor@vandelay.test' },
 ];
 
-/** Takes a port that is free; {@link serveOwnProvider} says what is there. */
+/** Listens on a free port. {@link serveOwnProvider} answers there. */
 export async function openOwnProvider(): Promise<{ readonly server: Server; readonly origin: string }> {
   const server = createServer();
   await once(server.listen(0), 'listening');
@@ -56,7 +56,7 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
       const { givenName, familyName, email } = found;
       return { accountId: sub, claims: () => ({ sub, given_name: givenName, family_name: familyName, email, email_verified: true }) };
     },
-    // The application is the organisation's own, so nobody is asked what it may see.
+    // The client belongs to the organisation, so nobody is asked for consent.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({ clientId: ownProviderClient.clientId, accountId: oidc.session?.accountId ?? '' });
       grant.addOIDCScope('openid profile email');
@@ -108,7 +108,7 @@ ${employees.map(({ sub, givenName, familyName }) => html`<button name="sub" valu
 </html>
 `.markup;
 
-/** Keeps what oidc-provider has it keep for as long as the demo runs. */
+/** Stores oidc-provider's records in memory, for as long as the demo runs. */
 function createMemory(): (name: string) => Adapter {
   const rows = new Map<string, AdapterPayload>();
   return (name) => {

@@ -5,7 +5,7 @@ export interface Problem {
   readonly error_description?: string;
 }
 
-/** What the identity provider complained about; undefined when it is another error. */
+/** Returns the error of the identity provider; undefined for another error. */
 export function asProblem(error: unknown): Problem | undefined {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return { error: error.error, ...(error.error_description ? { error_description: error.error_description } : {}) };

@@ -18,13 +18,13 @@ import { styleSheet } from './views/style.js';
 
 export interface RelyingPartyOptions {
   readonly issuer: string;
-  /** Where it runs. */
+  /** Origin of the relying party. */
   readonly origin: string;
-  /** What the identity provider mails. */
+  /** Mails of the identity provider. */
   readonly mailbox: Mailbox;
-  /** What it sends to people's phones. */
+  /** Notifications of the identity provider. */
   readonly phones: Phones;
-  /** What speaks SAML there. */
+  /** Routes of the SAML service provider. */
   readonly serviceProvider?: Router;
 }
 
@@ -45,7 +45,7 @@ export function createRelyingParty({ issuer, origin, mailbox, phones, servicePro
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     });
-    // Cookies and redirect URIs belong to one origin: a browser on 127.0.0.1 goes there first.
+    // Cookies and redirect URIs belong to one origin, so a browser on 127.0.0.1 is redirected first.
     const isPage = ctx.method === 'GET' && !ctx.path.startsWith('/api/');
     if (isPage && ctx.host !== new URL(origin).host) return ctx.redirect(origin + ctx.path + ctx.search);
     await next().catch((error: unknown) => showError(ctx, issuer, error));

@@ -1,31 +1,31 @@
-/** The world of the demo: organisations, their people, the applications they sign in to and the API these call. */
+/** Data of the demo: organisations, their people, their applications, and the API that the applications call. */
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
-/** Its people sign in at their own provider, by the connection. */
+/** An organisation whose people sign in at its own provider, by the connection. */
 export const vandelay = { id: '01990000-0000-7000-8000-0000000a4de1', name: 'Vandelay', connection: 'vandelay' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
-/** Its people need a second factor. */
+/** An organisation whose people need a second factor. */
 const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
 
-/** What the relying party asks for. */
+/** Scopes that the relying party requests. */
 export const webScopes = [...identityScopes, 'orders.read'];
 export const spaScopes = identityScopes.filter((scope) => scope !== 'offline_access');
 
-/** What the call centre asks for. */
+/** Scopes that the call centre requests. */
 export const callCentreScopes = ['openid', 'profile', 'email', 'org'];
 
-/** What the back office does by the admin API. */
+/** Scopes of the admin API that the back office uses. */
 export const adminScopes = ['idp.persons:read', 'idp.persons:write', 'idp.invitations:write', 'idp.links:write', 'idp.events:read'];
 
-/** Who has it may open the back office. */
+/** Permission to open the back office. */
 export const backOfficePermission = 'back-office.open';
 
-/** Who has it may act as others of their organisation. */
+/** Permission to impersonate others of the same organisation. */
 export const supportPermission = 'support.act-as';
 
-/** Whom you can sign in as. */
+/** Users of the demo, with their passwords. */
 export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
@@ -52,8 +52,8 @@ export interface OwnProvider {
 }
 
 /**
- * @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link vandelay} sign in.
- * @param serviceProviders of SAML, where that is switched on.
+ * @param rpOrigin origin of the relying party. @param ownProvider where people of {@link vandelay} sign in.
+ * @param serviceProviders of SAML, if it is switched on.
  */
 export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, serviceProviders?: readonly object[]) => ({
   extensions: {

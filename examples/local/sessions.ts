@@ -4,24 +4,24 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
 
-/** What the callback is checked against. */
+/** Values that the callback checks. */
 interface PendingSignIn {
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
 export interface SignedIn {
-  /** The last token response, and when it came. */
+  /** The last token response, and its time. */
   readonly tokens: TokenEndpointResponse;
   readonly claims: IDToken;
   readonly receivedAt: Date;
   readonly refreshes: number;
-  /** What the orders API answered last. */
+  /** Last answer of the orders API. */
   readonly orders?: { readonly status: number; readonly body: unknown };
 }
 
 export interface Session {
-  /** By `state`; several tabs may sign in at once. */
+  /** Pending sign-ins by `state`, because several tabs may sign in at the same time. */
   readonly pending: LRUCache<string, PendingSignIn>;
   signedIn?: SignedIn;
 }
@@ -32,7 +32,7 @@ const sessions = new LRUCache<string, Session>({ max: 1000, ttl: 12 * 60 * 60 * 
 
 export const sessionOf = (ctx: Context): Session | undefined => sessions.get(ctx.cookies.get(cookieOf(ctx)) ?? '');
 
-/** A session under a new id; the one before is gone. */
+/** Starts a session under a new id, and removes the one before. */
 export function startSession(ctx: Context, signedIn?: SignedIn): Session {
   endSession(ctx);
   const session: Session = { pending: new LRUCache({ max: 10 }), ...(signedIn ? { signedIn } : {}) };

@@ -1,4 +1,4 @@
-/** Where the demo runs: PORT, RP_PORT and ISSUER of the environment. What it shows beside the usual: its arguments. */
+/** Settings of the demo: PORT, RP_PORT and ISSUER of the environment, and its arguments. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { canParseUrl } from 'tenant-idp/extension';
@@ -7,16 +7,16 @@ export interface Settings {
   readonly port: number;
   readonly rpPort: number;
   readonly issuer: string;
-  /** The origin of the relying party. */
+  /** Origin of the relying party. */
   readonly rpOrigin: string;
-  /** `--saml`: with the SAML identity provider, and a service provider at the relying party. */
+  /** `--saml`: adds the SAML identity provider, and a service provider at the relying party. */
   readonly hasSaml: boolean;
 }
 
-/** What the person who starts the demo can put right. */
+/** An error that the person who starts the demo can correct. */
 export class SettingsError extends Error {}
 
-/** @throws SettingsError that names the variable, or the argument. */
+/** @throws SettingsError that names the variable or the argument. */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
   const unknown = args.find((arg) => arg !== '--saml');
   if (unknown !== undefined) throw new SettingsError(`${unknown} means nothing to the demo: it knows --saml, as in npm start -- --saml.`);
@@ -38,7 +38,7 @@ function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): nu
   throw new SettingsError(`${variable} is ${JSON.stringify(text)}: it has to be a port, a number from 1 to 65535.`);
 }
 
-/** @throws SettingsError when somebody else listens on the port, or we may not. */
+/** @throws SettingsError if another program listens on the port, or the process must not. */
 export async function checkPort(port: number, variable: 'PORT' | 'RP_PORT'): Promise<void> {
   const server = createServer();
   try {

@@ -1,4 +1,4 @@
-/** What `admin.ts` can be told to do: each is one operation of the admin API, with its parameters as options. */
+/** Commands of `admin.ts`: each is one operation of the admin API, with its parameters as options. */
 import type { Route } from 'tenant-idp/admin-client';
 
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
@@ -10,16 +10,16 @@ export interface Input {
 }
 
 export interface Command {
-  /** `persons create`. */
+  /** Name, such as `persons create`. */
   readonly name: string;
   readonly summary: string;
   readonly route: Route;
-  /** By name; what ends with `!` has to be there, what ends with `?` takes no value. */
+  /** Names of options. A name with `!` is required, a name with `?` takes no value. */
   readonly options: readonly string[];
   input(values: Values): Input;
 }
 
-/** The options that are there, under these names. */
+/** Returns the given options, under these names. */
 const some = (values: Values, names: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(names).flatMap(([option, name]) => (values[option] === undefined ? [] : [[name, String(values[option])]])),

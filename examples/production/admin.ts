@@ -23,7 +23,7 @@ What is answered is JSON, one line for each item. Exit codes: 0 done, 1 refused 
 3 no answer: it may be tried again.
 `;
 
-/** What the operator can put right. */
+/** An error that the operator can correct. */
 class UsageError extends Error {}
 
 function usageOf(option: string): string {
@@ -87,7 +87,7 @@ function parsed(config: { args: string[]; options: NonNullable<Parameters<typeof
   }
 }
 
-/** What the document of the API says of its requests: the scope of each. */
+/** Returns the scope of each operation, from the API's OpenAPI document. */
 async function scopesByRoute(issuer: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const json = async (url: string) => (await fetch(url)).json() as Promise<Record<string, unknown>>;
   const { admin_api_endpoint: base } = await json(`${issuer}/.well-known/openid-configuration`);
@@ -136,7 +136,7 @@ async function run(args: readonly string[]): Promise<void> {
   await send(createAdminClient({ issuer, clientId, clientSecret, scopes }), route as Route, given);
 }
 
-/** A list goes on to its end, unless one page of it was asked for. */
+/** Sends the request. A list continues to its end, unless one page was requested. */
 async function send(admin: AdminClient, route: Route, input: Input): Promise<void> {
   const isPage = input.query?.limit !== undefined || input.query?.after !== undefined;
   for (let after: string | undefined; ; ) {
@@ -147,7 +147,7 @@ async function send(admin: AdminClient, route: Route, input: Input): Promise<voi
       return;
     }
     for (const item of answer.items) print(item);
-    // The feed of events has a next page always.
+    // The feed of events always has a next page.
     if (answer.next === undefined || answer.next === after) return;
     after = answer.next;
   }

@@ -1,7 +1,7 @@
 import { ConfigError, IdpError } from 'tenant-idp';
 import { SettingsError } from './settings.js';
 
-/** What to tell the person who started the service: with a stack only when it is nothing that they can put right. */
+/** Returns the message for the person who started the service, with a stack only if that person cannot correct the problem. */
 export function complaint(error: unknown): unknown {
   if (error instanceof SettingsError || error instanceof ConfigError) return error.message;
   if (error instanceof Error && 'syscall' in error) return error.message; // the port is in use
@@ -12,5 +12,5 @@ export function complaint(error: unknown): unknown {
   return reason === error ? what : `${what} ${reason.message}`;
 }
 
-/** A store that is away says so through those who waited for it. */
+/** Returns the deepest cause, because the error of an unavailable store is the cause of another error. */
 const deepestCause = (error: Error): Error => (error.cause instanceof Error ? deepestCause(error.cause) : error);

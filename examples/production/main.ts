@@ -1,19 +1,19 @@
-/** Processes behind one port, over Redis and MongoDB: npm run start:production. What serves is `worker.ts`. */
+/** Processes behind one port, over Redis and MongoDB: npm run start:production. `worker.ts` serves. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readSettings, type Settings, SettingsError } from './settings.js';
 
-/** Milliseconds before another process takes the place of one that ended. */
+/** Milliseconds until a new process replaces one that ended. */
 const RESTART_DELAY_MS = 1_000;
 
-/** Milliseconds until a process that does not end by itself is killed: longer than it may take to let requests end. */
+/** Milliseconds until a process that does not end is killed: longer than it may take to let requests end. */
 const KILL_AFTER_MS = 15_000;
 
 let isUp = false;
 let ending = false;
 
-/** Starts a process. @returns whether it got as far as to serve. */
+/** Starts a process. @returns whether it began to serve. */
 function start(): Promise<boolean> {
   const worker = cluster.fork();
   return new Promise((resolve) => {
@@ -28,7 +28,7 @@ async function replace({ process: { pid } }: Worker, code: number, signal: strin
   if (!ending) cluster.fork();
 }
 
-/** We end with the last of them. */
+/** Ends this process after the last worker. */
 function end(): void {
   ending = true;
   for (const worker of Object.values(cluster.workers ?? {})) {
@@ -38,12 +38,12 @@ function end(): void {
 }
 
 async function run({ issuer, host, port, processes }: Settings): Promise<void> {
-  // Each accepts for itself. In a round robin, Node's default, a connection that goes to a process which has just died hangs for ever.
+  // Each process accepts connections itself. With round robin, Node's default, a connection to a process that has just died would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: fileURLToPath(new URL('./worker.js', import.meta.url)) });
   cluster.on('exit', (...exit) => void replace(...exit));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
-  // The first alone: it makes indexes and records, and says what is wrong.
+  // The first process starts alone, because it creates indexes and records, and reports problems.
   isUp = await start();
   if (ending) return;
   if (!isUp) {

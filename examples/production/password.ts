@@ -1,4 +1,4 @@
-/** Sets the password of a user, which it reads from standard input: node dist/examples/production/password.js <user name> */
+/** Sets the password of a user, from standard input: node dist/examples/production/password.js <user name> */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { openService } from './service.js';
 import { readSettings, SettingsError } from './settings.js';
 
 async function readPassword(): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() }); // on a terminal, where it would be seen
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() }); // on a terminal, which would show it
   const input = createInterface({ input: process.stdin, output: nowhere, terminal: process.stdin.isTTY });
   if (process.stdin.isTTY) process.stderr.write('New password: ');
   const [line = ''] = (await Promise.race([once(input, 'line'), once(input, 'close')])) as [string?];

@@ -1,10 +1,10 @@
-/** What the directory has from the start; each start updates what differs. There is no password in it: `password.ts` sets those. */
+/** Records that the directory has from the start. Each start updates records that differ. It has no passwords, because `password.ts` sets them. */
 import type { Seed } from 'tenant-idp';
 import type { Settings } from './settings.js';
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 
-/** Scopes of the admin API that `admin.ts` has: all of them. */
+/** Scopes of the admin API for `admin.ts`: all of them. */
 export const adminScopes = [
   'api-resources',
   'clients',

@@ -9,7 +9,7 @@ import type { Settings } from './settings.js';
 
 export interface Service {
   readonly idp: IdentityProvider;
-  /** To be called when all requests were answered. */
+  /** Closes the service. Call it after all requests were answered. */
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function openService(settings: Settings): Promise<Service> {
 
 function openRedis({ redis }: Settings): Redis | Cluster {
   const client = 'url' in redis ? new Redis(redis.url, redisOptions) : new Cluster([...redis.clusterUrls], redisClusterOptions);
-  // Each attempt to reconnect fails in the same way: said once.
+  // Logs the failure once, because each attempt to reconnect fails in the same way.
   let said = '';
   client.on('ready', () => {
     said = '';

@@ -1,38 +1,38 @@
-/** Where the service runs, with which stores and secrets: the environment, or a file `.env` in the working folder. */
+/** Settings of the service, its stores and secrets: from the environment, or from a file `.env` in the working folder. */
 import { existsSync } from 'node:fs';
 
 export interface Settings {
   readonly issuer: string;
-  /** The address and port that the processes share. */
+  /** Address and port that the processes share. */
   readonly host: string;
   readonly port: number;
   readonly processes: number;
-  /** How many proxies are in front, each adding an entry to X-Forwarded-For. */
+  /** Number of proxies in front of the service, each of which adds an entry to X-Forwarded-For. */
   readonly proxies: number;
-  /** One server, or some nodes of a Cluster. */
+  /** One server, or nodes of a Cluster. */
   readonly redis: { readonly url: string } | { readonly clusterUrls: readonly string[] };
-  /** What all keys in Redis begin with. */
+  /** Prefix of all keys in Redis. */
   readonly redisPrefix: string;
-  /** Names the database as well. */
+  /** URL with the name of the database. */
   readonly mongoUrl: string;
-  /** Newest first, as all lists of keys. */
+  /** Newest first, like all lists of keys. */
   readonly encryptionKeys: readonly string[];
   readonly cookieKeys: readonly string[];
   readonly subjectSalt: string;
-  /** Of the client that the seed has. */
+  /** Secret and redirect URI of the client in the seed. */
   readonly web: { readonly secret: string; readonly redirectUri: string };
-  /** Of the client that administers all tenants; without one there is no such client. */
+  /** Secret of the client that administers all tenants. Absent: there is no such client. */
   readonly adminSecret?: string;
 }
 
-/** What the person who starts the service can put right. */
+/** An error that the person who starts the service can correct. */
 export class SettingsError extends Error {}
 
 const required = ['ISSUER', 'MONGODB_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
 
-/** @throws SettingsError with the names of all variables that are missing, or one that is wrong. */
+/** @throws SettingsError with the names of all missing variables, or of a wrong one. */
 export function readSettings(): Settings {
-  // It adds what the environment does not say.
+  // The file adds variables that the environment lacks.
   if (existsSync('.env')) process.loadEnvFile('.env');
   const { env } = process;
   const missing = [...required.filter((name) => !env[name]), ...(env.REDIS_URL || env.REDIS_CLUSTER_URLS ? [] : ['REDIS_URL'])];
@@ -47,7 +47,7 @@ export function readSettings(): Settings {
     host: env.HOST || '127.0.0.1',
     port: numberOf('PORT', 3000, 1, 65_535),
     processes: numberOf('PROCESSES', 2, 1, 1_000),
-    // We speak http: with an https issuer there is a proxy that ends TLS.
+    // The service speaks http. With an https issuer, there is a proxy that ends TLS.
     proxies: numberOf('TRUST_PROXY', given('ISSUER').startsWith('https:') ? 1 : 0, 0, 10),
     redis: env.REDIS_CLUSTER_URLS ? { clusterUrls: env.REDIS_CLUSTER_URLS.split(',') } : { url: given('REDIS_URL') },
     redisPrefix: env.REDIS_PREFIX || 'idp:',
@@ -67,7 +67,7 @@ function numberOf(name: string, otherwise: number, least: number, most: number):
   throw new SettingsError(`${name} is ${JSON.stringify(text)}: it has to be a number from ${least} to ${most}.`);
 }
 
-/** The driver would take the database `test`. The URL may hold a password, so it is not repeated. */
+/** Returns the URL. Without a name, the driver would use the database `test`. Errors do not repeat the URL, because it may hold a password. */
 function mongoUrlOf(url: string): string {
   if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return url;
   throw new SettingsError('MONGODB_URL has to name a database: mongodb://localhost:27017/idp');

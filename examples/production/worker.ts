@@ -7,7 +7,7 @@ import { complaint } from './complaint.js';
 import { openService, type Service } from './service.js';
 import { readSettings, type Settings } from './settings.js';
 
-/** Resolves when it serves, which it does until it is told to end. */
+/** Serves until the process is told to end. Resolves when it serves. */
 async function serve({ host, port }: Settings, { idp, close }: Service): Promise<void> {
   const answer = idp.callback();
   let requests = 0;
@@ -20,7 +20,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   }
 
   const server = createServer((req, res) => {
-    // Whether to send requests here, and whether to start this process again: an outage of a store is not mended by new processes.
+    // Tells whether to send requests here, and whether to restart this process. New processes do not help in an outage of a store.
     if (req.url === '/healthz') return void answerHealth(res);
     if (req.url === '/livez') return void res.writeHead(200, { 'cache-control': 'no-store' }).end();
     requests += 1;
@@ -28,7 +28,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   });
   server.headersTimeout = 10_000;
   server.requestTimeout = 15_000;
-  // Longer than a proxy keeps its connections, else it sends a request on one that we are just closing.
+  // Longer than a proxy keeps its connections. Otherwise the proxy could send a request on a connection that is being closed.
   server.keepAliveTimeout = 125_000;
   const drain = createDrain(server);
 
@@ -43,7 +43,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   process.on('SIGTERM', () => void end());
 }
 
-// Ctrl-C reaches all processes at once; the primary tells us.
+// Ctrl-C reaches all processes. The primary ends this one.
 process.on('SIGINT', () => {});
 try {
   const settings = readSettings();

@@ -1,4 +1,4 @@
-/** Shows the page anew each second while something on it is awaited. */
+/** Reloads the page each second while it waits for an answer. */
 export const followScript = `
 while (document.querySelector('[data-awaits]')) {
   await new Promise((resolve) => setTimeout(resolve, 1000));

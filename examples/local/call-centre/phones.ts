@@ -1,10 +1,10 @@
-/** What the identity provider would have sent to people's phones, kept in place of being sent. */
+/** Notifications for people's phones, which the demo stores instead of sending them. */
 import type { CibaNotification } from 'tenant-idp';
 
 export interface Phones {
-  /** The option `ciba.notify`: a host hands the notification to its push service here. */
+  /** The option `ciba.notify`. A real host gives the notification to its push service here. */
   readonly notify: (notification: CibaNotification) => void;
-  /** The newest first. */
+  /** Returns notifications, newest first. */
   readonly of: (userName: string) => readonly CibaNotification[];
 }
 
@@ -14,7 +14,7 @@ export function createPhones(): Phones {
   let all: readonly CibaNotification[] = [];
   return {
     notify(notification) {
-      // One that comes again is the same.
+      // A notification that is sent again replaces the first.
       all = [notification, ...all.filter(({ id }) => id !== notification.id)].slice(0, MOST);
     },
     of: (userName) => all.filter((one) => one.userName === userName && one.expiresAt.getTime() > Date.now()),

@@ -1,4 +1,4 @@
-/** The call centre: an agent asks a caller to sign in, who approves in another window. The agent never sees their password. */
+/** The call centre: an agent asks a caller to sign in, and the caller approves in another window. The agent never sees the password. */
 import { randomInt } from 'node:crypto';
 import Router from '@koa/router';
 import bodyParser from 'koa-bodyparser';
@@ -12,7 +12,7 @@ import { followScript } from './follow-script.js';
 import type { Phones } from './phones.js';
 import { type Call, callPage, callsPage, phonePage } from './views.js';
 
-/** Whom the agent can ask: a user name is unique within an organisation. */
+/** Users whom the agent can ask. A user name is unique within an organisation. */
 const callers = [
   { userName: 'alice@acme.test', name: 'Alice', tenant: acme },
   { userName: 'bob@globex.test', name: 'Bob', tenant: globex },
@@ -26,7 +26,7 @@ export function createCallCentre(issuer: string, phones: Phones): Router {
   const configuration = connect(issuer, 'call-centre', 'call-centre-secret');
   const calls = new LRUCache<string, Call>({ max: 100, ttl: 600_000 });
 
-  /** Asks the token endpoint until there is an answer, as often as it may. */
+  /** Polls the token endpoint until there is an answer, as often as allowed. */
   async function follow(call: Call, asked: oidc.BackchannelAuthenticationResponse): Promise<void> {
     try {
       const tokens = await oidc.pollBackchannelAuthenticationGrant(await configuration(), asked);

@@ -14,7 +14,7 @@ export interface Caller {
 export interface Call {
   readonly id: string;
   readonly caller: Caller;
-  /** What the agent says, and the caller's phone shows. */
+  /** Code that the agent says, and the caller's phone shows. */
   readonly code: string;
   state: 'waiting' | 'approved' | 'denied' | 'expired';
   tokens?: TokenEndpointResponse;
@@ -71,7 +71,7 @@ function outcome({ caller: { name }, code, state, claims, tokens }: Call): Html 
   }
 }
 
-/** Enough to see that they are there, not to use them. */
+/** Returns the start of each token: enough to see that it exists, not to use it. */
 const excerptsOf = (tokens: TokenEndpointResponse | undefined): object =>
   Object.fromEntries(
     Object.entries(tokens ?? {})

@@ -1,11 +1,11 @@
-/** What the service provider knows of the identity provider: its metadata, read again after a day, or after a start. */
+/** Metadata of the identity provider, for the service provider: read at its start, and again after a day. */
 import { DOMParser } from '@xmldom/xmldom';
 
 export interface IdentityProvider {
   readonly entityId: string;
   readonly signInUrl: string;
   readonly logoutUrl: string;
-  /** PEM; the next one too, so that a change of keys goes unnoticed. */
+  /** Certificates as PEM, also of the next key, so that a change of keys causes no failure. */
   readonly certificates: readonly string[];
 }
 

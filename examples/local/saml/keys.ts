@@ -1,10 +1,10 @@
-/** The key that the service provider signs with, and its certificate: both new at each start. */
+/** The service provider's signing key and its certificate, both new at each start. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { cryptoProvider, X509CertificateGenerator } from '@peculiar/x509';
 
 export interface Keys {
-  /** Both as PEM. */
+  /** The private key as PEM. The certificate is PEM too. */
   readonly privateKey: string;
   readonly certificate: string;
 }

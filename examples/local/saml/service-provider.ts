@@ -1,4 +1,4 @@
-/** A service provider by node-saml: the expense desk, for which SAML is all it speaks. */
+/** A service provider by node-saml: the expense desk, which supports only SAML. */
 import { randomBytes } from 'node:crypto';
 import Router from '@koa/router';
 import { type Profile, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
@@ -10,7 +10,7 @@ import { samlPage } from '../views/saml.js';
 import { followMetadata } from './identity-provider.js';
 import type { Keys } from './keys.js';
 
-/** Where what is. */
+/** URLs of the service provider. */
 const placesOf = (origin: string) => ({
   entityId: `${origin}/saml/metadata`,
   home: `${origin}/saml`,
@@ -18,7 +18,7 @@ const placesOf = (origin: string) => ({
   logout: `${origin}/saml/slo`,
 });
 
-/** What the identity provider is told of it. */
+/** Returns the registration of the service provider at the identity provider. */
 export const registrationOf = (origin: string, { certificate }: Keys) => {
   const { entityId, acs, logout } = placesOf(origin);
   return {
@@ -36,7 +36,7 @@ export const registrationOf = (origin: string, { certificate }: Keys) => {
 
 interface Answered {
   readonly profile: Profile;
-  /** What came along with the response. */
+  /** RelayState of the response. */
   readonly relayState: string;
 }
 
@@ -75,7 +75,7 @@ export function createServiceProvider(issuer: string, origin: string, keys: Keys
   return router;
 }
 
-/** Returns the service provider of node-saml. One is kept while the metadata stay the same, because it remembers which requests it made. */
+/** Returns the service provider of node-saml. The same one is used while the metadata stay the same, because it remembers its requests. */
 function followIdentityProvider(issuer: string, places: ServiceProvider['places'], { privateKey, certificate }: Keys): () => Promise<SAML> {
   const identityProvider = followMetadata(`${issuer}/idp/saml/metadata`);
   let current: { readonly metadata: unknown; readonly saml: SAML } | undefined;
@@ -125,7 +125,7 @@ async function startSignIn({ startedCookie, saml }: ServiceProvider, ctx: Contex
   goTo(ctx, await (await saml()).getAuthorizeUrlAsync(relayState, undefined, {}));
 }
 
-/** Reads the response. A page of another site posts it, so no cookie comes along: the browser is asked again, by GET. */
+/** Reads the response. A page of another site posts it, and the browser sends no cookie with it, so the browser is redirected to a GET. */
 async function readResponse({ places, answered, saml }: ServiceProvider, ctx: Context): Promise<void> {
   const form = ctx.request.body as Record<string, string>;
   const { profile } = await (await saml()).validatePostResponseAsync(form);
@@ -161,7 +161,7 @@ async function finishLogout(desk: ServiceProvider, ctx: Context): Promise<void> 
   const saml = await desk.saml();
   const { profile } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);
   endSession(desk, ctx);
-  // An answer is about nobody.
+  // A response names no user.
   if (!profile) return goTo(ctx, `${desk.places.home}?signed-out`);
   goTo(ctx, await saml.getLogoutResponseUrlAsync(profile, String(ctx.query.RelayState ?? ''), {}, true));
 }

@@ -1,4 +1,4 @@
-/** What a sign-in gave: ID token, userinfo, introspection and the token response, side by side. */
+/** Results of a sign-in: ID token, userinfo, introspection and the token response, side by side. */
 import type { IntrospectionResponse, UserInfoResponse } from 'openid-client';
 import type { Problem } from '../problems.js';
 import type { SignedIn } from '../sessions.js';
@@ -10,9 +10,9 @@ export interface AccountOptions extends SignedIn {
   readonly userinfo: UserInfoResponse | Problem;
   readonly introspection: IntrospectionResponse | Problem;
   readonly tenants: readonly { readonly id: string; readonly name: string }[];
-  /** Whether they may sign in as somebody else. */
+  /** Whether the user may impersonate others. */
   readonly mayActAs: boolean;
-  /** Where that ends. */
+  /** URL that ends an impersonation. */
   readonly endImpersonation: string;
 }
 
@@ -77,7 +77,7 @@ function tokensPanel({ tokens, receivedAt, refreshes }: AccountOptions): Html {
   );
 }
 
-/** Enough to tell two tokens apart, not to use one. */
+/** Returns the start and the end of a token: enough to distinguish two, not to use one. */
 const excerptOf = (token: string): string => `${token.slice(0, 4)}…${token.slice(-8)}`;
 
 function ordersPanel({ orders }: AccountOptions): Html {

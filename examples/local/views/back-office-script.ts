@@ -1,4 +1,4 @@
-/** Asks for new events each second, and shows the persons anew when there are some. */
+/** Requests new events each second, and reloads the persons after each. */
 export const backOfficeScript = `
 const feed = document.querySelector('.feed');
 let after = '';

@@ -13,7 +13,7 @@ interface Organisation {
 
 export interface BackOfficeOptions {
   readonly organisations: readonly Organisation[];
-  /** What the admin API refused. */
+  /** Refusal of the admin API. */
   readonly problem?: string;
 }
 

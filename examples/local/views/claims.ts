@@ -1,4 +1,4 @@
-/** Claims as a list of names and values, each with a word on what it is about where that is not plain. */
+/** Claims as a list of names and values, each with a short explanation where it needs one. */
 import { type Html, html } from './html.js';
 
 const meanings: Readonly<Record<string, string>> = {

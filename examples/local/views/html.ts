@@ -1,4 +1,4 @@
-/** Templates that escape what they are given, unless it is a template itself. */
+/** Templates that escape their values, except values that are templates themselves. */
 export class Html {
   constructor(readonly markup: string) {}
 }

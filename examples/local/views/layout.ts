@@ -2,7 +2,7 @@ import { type Html, html } from './html.js';
 
 export interface LayoutOptions {
   readonly title: string;
-  /** At the right end of the bar. */
+  /** Content of the right end of the bar. */
   readonly corner?: Html;
   readonly body: Html;
 }

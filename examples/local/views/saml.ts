@@ -1,4 +1,4 @@
-/** What a SAML sign-in gave: the NameID and the attributes of the assertion. */
+/** Results of a SAML sign-in: the NameID and the attributes of the assertion. */
 import type { Profile } from '@node-saml/node-saml';
 import { claimList } from './claims.js';
 import { html } from './html.js';

@@ -1,4 +1,4 @@
-/** The script of the public client: authorization code with PKCE, nothing but what browsers have. */
+/** Script of the public client: authorization code with PKCE, with browser APIs alone. */
 export const spaScript = `
 const { issuer, clientId, redirectUri, scope } = document.querySelector('#app').dataset;
 const element = (id) => document.getElementById(id);

@@ -8,7 +8,7 @@ export interface SpaOptions {
   readonly scope: string;
 }
 
-/** The page of the public client: everything happens in its script. */
+/** Page of the public client. Its script does everything. */
 export const spaPage = ({ issuer, clientId, redirectUri, scope }: SpaOptions): string =>
   layout({
     title: 'In the browser',
