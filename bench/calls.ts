@@ -5,11 +5,11 @@ import { formatTable } from './results/comparison.js';
 
 const pathOf = (module: string): string => new URL(`./calls/${module}.js`, import.meta.url).href;
 
-/** What somebody follows who reads along with a request: in how many files functions are called, how often a file is entered again, how often sides change. */
+/** Counts what a reader of a request follows: files whose functions are called, returns to a file, and calls between the library and oidc-provider. */
 export async function measureCalls(): Promise<string> {
   const script = `await import(${JSON.stringify(pathOf('flows'))});`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', pathOf('recorder'), '--input-type=module', '--eval', script]);
-  // Before it are notices of oidc-provider.
+  // Notices of oidc-provider come first.
   const flows = JSON.parse(stdout.split('\n').at(-1) ?? '') as readonly FlowCalls[];
   return formatTable(
     ['Flow', 'Files, ours + theirs', 'Returns', 'Crossings'],

@@ -9,14 +9,14 @@ import { fill } from './servers/fill.js';
 import { startRedisServer } from './servers/redis-server.js';
 import { settings } from './settings.js';
 
-/** `control` is `few` again: what the machine does to two that are alike. */
+/** `control` is a second `few`: it shows the difference between two equal stores on this machine. */
 type Store = 'few' | 'many' | 'control';
 
 const FEW = 1000;
 const GOAL = 0.95;
 const names = ['client credentials', 'introspection', 'refresh with rotation, ES256'];
 
-/** One process of ours serves three Redis servers: two hold few tokens, the third very many. */
+/** One process of this library serves three Redis servers: two with few tokens, the third with very many. */
 export async function measureGrowth(): Promise<string> {
   const tokens: Readonly<Record<Store, number>> = { few: FEW, many: settings.tokens, control: FEW };
   const stores = Object.keys(tokens) as Store[];
@@ -50,7 +50,7 @@ export async function measureGrowth(): Promise<string> {
   }
 }
 
-/** @returns the bytes that Redis needs for them. */
+/** @returns the bytes that Redis needs for the tokens. */
 async function storeTokens(url: string, count: number): Promise<number> {
   const redis = new Redis(url, redisOptions);
   const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);

@@ -15,14 +15,14 @@ import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
 
 const FEW = 1000;
-/** The latency with many persons, in that with few. */
+/** Maximum ratio of the latency with many persons to that with few. */
 const AT_MOST = 1.5;
-/** Milliseconds of a round in one store, and then in the other. */
+/** Milliseconds of a round at one store, before one at the other. */
 const ROUND_MS = 50;
 
 type Call = (tenant: TenantDirectory, index: number) => Promise<unknown>;
 
-/** Persons are named by numbers that begin in each of the stores as in the others, so both answer the same. */
+/** Calls that are measured. Names of persons are numbers that begin alike in all stores, so both stores return the same. */
 const rows: readonly { readonly name: string; readonly call: Call }[] = [
   { name: 'a person by id', call: ({ persons }, index) => persons.get(idOf(index)) },
   { name: 'a user by user name', call: ({ users }, index) => users.findByUserName(`user${index}@acme.test`) },
@@ -38,7 +38,7 @@ const rows: readonly { readonly name: string; readonly call: Call }[] = [
 const idOf = (index: number): string => `0197a000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 const nameOf = (index: number): string => String((index * 7919) % 1_000_003).padStart(7, '0');
 
-/** The cursor of the page before the middle, once for each tenant. */
+/** Cursor of the page before the middle, read once for each tenant. */
 const middles = new WeakMap<TenantDirectory, Promise<string>>();
 async function fromTheMiddle(tenant: TenantDirectory): Promise<unknown> {
   const found = middles.get(tenant) ?? middleOf(tenant);
@@ -56,7 +56,7 @@ interface Filled {
   close(): Promise<void>;
 }
 
-/** Both stores are of one process, which asks them in turns. */
+/** Measures lists. One process has both stores, and queries them alternately. */
 export async function measureLists(): Promise<string> {
   const load = loadavg()[0] ?? 0;
   const mongo = startMongo();
@@ -123,7 +123,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const TENANT = '0197a000-0000-7000-8000-00000000a001';
 const BATCH = 1000;
 
-/** The persons of a store, in batches. */
+/** Yields the persons of a store, in batches. */
 function* batchesFor(name: string): Generator<readonly ReturnType<typeof personOf>[]> {
   const count = name === 'few' ? FEW : settings.persons;
   process.stderr.write(`storing ${count.toLocaleString('en')} persons …\n`);
@@ -138,7 +138,7 @@ async function inMemory(name: string): Promise<DirectoryStore> {
   return store;
 }
 
-/** The documents first, then the indexes over them, which takes less time. */
+/** Writes the documents first and then the indexes over them, because that takes less time. */
 async function inMongo(db: Db, name: string): Promise<DirectoryStore> {
   const prefix = `${name}_`;
   for (const batch of batchesFor(name))
@@ -205,7 +205,7 @@ function personOf(tid: string, index: number) {
   };
 }
 
-/** A server of the bench's own, which ends with it at the latest, unless the environment names one. */
+/** Starts a server that ends with the bench, unless the environment names one. */
 function startMongo(): string {
   const given = process.env.MONGODB_URL;
   if (given !== undefined) return given;

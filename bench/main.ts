@@ -18,7 +18,7 @@ import { measureSignIns } from './sign-in.js';
 import { measureStartUp } from './start-up.js';
 
 const [, , what] = process.argv;
-// What was started ends when this process does.
+// Programs that the bench started end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 pinLoad();
 const measures = {

@@ -1,4 +1,4 @@
-/** What a run is told by its environment. */
+/** Settings of a run, from its environment. */
 const {
   BENCH_ROUNDS = '32',
   BENCH_SLICE = '150',
@@ -14,14 +14,14 @@ export const settings = {
   rounds: Number(BENCH_ROUNDS),
   /** Length of a slice in milliseconds. */
   slice: Number(BENCH_SLICE),
-  /** Whom ours is measured against. */
+  /** Sides with which this library is compared. */
   against: BENCH_AGAINST.split(','),
-  /** Folder that gets a V8 CPU profile of ours. */
+  /** Folder that gets a V8 CPU profile of this library. */
   profile: BENCH_PROFILE,
-  /** How many a store holds that has grown. */
+  /** Number of tokens in a store that has grown. */
   tokens: Number(BENCH_TOKENS),
-  /** How many persons a tenant has that has grown. */
+  /** Number of persons in a tenant that has grown. */
   persons: Number(BENCH_PERSONS),
-  /** Whether a row is asked for: a part of its name is enough. */
+  /** Whether a row is wanted: a part of its name is enough. */
   isWanted: (row: string): boolean => BENCH_ROWS.split(',').some((part) => row.includes(part)),
 } as const;

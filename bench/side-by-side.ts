@@ -7,7 +7,7 @@ import { startContestants } from './servers/contestants.js';
 import { startRedisServer } from './servers/redis-server.js';
 import { settings } from './settings.js';
 
-/** Every row at this library and at bare oidc-provider, all on one Redis. */
+/** Measures every row at this library and at bare oidc-provider, all on one Redis. */
 export async function measureSideBySide(): Promise<string> {
   const server = await startRedisServer();
   const redis = new Redis(server.url);

@@ -9,16 +9,16 @@ import { fixed, formatTable } from './results/comparison.js';
 import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
 
-/** What silent sign-on under a requirement may take, in that without. */
+/** Maximum ratio of silent sign-on with a requirement to that without. */
 const AT_MOST = 1.1;
-/** Milliseconds of a turn of one row, before the next has its turn. */
+/** Milliseconds of a turn of one row. */
 const TURN_MS = 60;
-/** Turns of each row before any counts. */
+/** Turns of each row before the measurement. */
 const WARM_UP = 3;
 
 const challenge = createHash('sha256').update('a-verifier-of-fifty-characters-as-clients-make-them').digest('base64url');
 
-/** What people wait for at a sign-in, in one process with stores in memory. Passwords are hashed as in production. */
+/** Measures the steps of a sign-in for which people wait, in one process with stores in memory. Passwords are hashed as in production. */
 export async function measureSignIns(): Promise<string> {
   const load = loadavg()[0] ?? 0;
   const upstream = await startUpstream();
@@ -60,7 +60,7 @@ export async function measureSignIns(): Promise<string> {
   const wanted = rows.filter(({ name }, index) => index === 0 || settings.isWanted(name));
   const taken = new Map(wanted.map((row) => [row, [] as number[]]));
   for (let round = -WARM_UP; round < settings.rounds; round += 1) {
-    // Each row comes first as often as any other.
+    // Each row is first as often as any other.
     const shift = (round + WARM_UP) % wanted.length;
     for (const row of [...wanted.slice(shift), ...wanted.slice(0, shift)]) {
       const milliseconds = await turn(row);
@@ -92,7 +92,7 @@ export async function measureSignIns(): Promise<string> {
   ].join('\n\n');
 }
 
-/** The tests' world, with a second factor for Acme, and for Globex the provider that its people sign in at. */
+/** Returns the tests' world, with a second factor for Acme, and an external provider for Globex. */
 const seedWith = (issuer: string) => {
   const [acme, globex] = testSeed.tenants;
   const connection = {

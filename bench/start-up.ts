@@ -1,4 +1,4 @@
-/** What a process pays before its first answer: CPU time of the import, and of the import with a service. Each sample is a process of its own. */
+/** Costs of a process before its first answer: CPU time of the import, and of the import with a service. Each sample is its own process. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fixed, formatTable } from './results/comparison.js';
@@ -12,7 +12,7 @@ interface Contender {
   readonly name: string;
   readonly bare: string;
   readonly ours: string;
-  /** The most that ours may cost, as a multiple of bare oidc-provider. */
+  /** Maximum cost, as a multiple of bare oidc-provider's. */
   readonly goal?: number;
 }
 

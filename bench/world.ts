@@ -1,21 +1,21 @@
-/** What both servers serve: the same clients with the same secrets, the same keys, and one person with all the claims a person can have. */
+/** Data of both servers: the same clients with the same secrets, the same keys, and one person with all the claims that a person can have. */
 import { testKeys } from '../test/support/service/keys.js';
 
 export const signingKeys = testKeys;
 export const redirectUri = 'http://127.0.0.1:9/callback';
 export const user = { userName: 'alice@acme.test', password: 'alice' };
 
-/** Everything that there are standard claims for, and a refresh token. */
+/** Scopes of all standard claims, and of a refresh token. */
 export const identityScopes = 'openid profile email phone org roles perms';
 export const userScopes = `${identityScopes} offline_access`;
 export const apiScope = 'orders.read';
 
 const secretOf = (id: string): string => `${id}-secret`;
 export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${id}:${secretOf(id)}`).toString('base64')}`;
-/** With an escape in them, as libraries send secrets that need one. @see RFC 6749 §2.3.1 */
+/** Returns a header with an escape, as libraries send secrets that need one. @see RFC 6749 §2.3.1 */
 export const escapedAuthorizationOf = (id: string): string =>
   `Basic ${Buffer.from(`${id}:${secretOf(id).replace('-', '%2D')}`).toString('base64')}`;
-/** Headers of a form whose type ours leaves to oidc-provider's own parser. */
+/** Headers of a form whose type this library leaves to oidc-provider's parser. */
 export const unusualHeadersOf = (id: string) => ({
   authorization: authorizationOf(id),
   'content-type': 'application/x-www-form-urlencoded; charset="utf-8"',
@@ -28,7 +28,7 @@ const web = (alg: string) => ({
   id_token_signed_response_alg: alg,
 });
 
-/** Who asks for people by CIBA. */
+/** The client that asks persons by CIBA. */
 const callCentre = {
   redirect_uris: [],
   grant_types: ['urn:openid:params:grant-type:ciba'],
@@ -36,12 +36,12 @@ const callCentre = {
   id_token_signed_response_alg: 'ES256',
   backchannel_token_delivery_mode: 'poll' as const,
 };
-/** Seconds that a request waits, so that what is supplied for a row does. */
+/** Seconds for which a request waits, so that the supply of a row stays valid. */
 export const requestLifetime = 600;
 
 const service = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
 
-/** Applications and services for each signing algorithm; those in `jwt` get JWT access tokens. */
+/** Applications and services for each signing algorithm. Clients in `jwt` get JWT access tokens. */
 const clients = [
   { id: 'web-es256', metadata: web('ES256') },
   { id: 'web-rs256', metadata: web('RS256') },
@@ -54,13 +54,13 @@ const jwtClients = [
   { id: 'service-jwt-es256', metadata: { ...service, id_token_signed_response_alg: 'ES256' } },
   { id: 'service-jwt-rs256', metadata: { ...service, id_token_signed_response_alg: 'RS256' } },
 ];
-/** How long a JWT access token lives, in seconds. */
+/** Lifetime of a JWT access token, in seconds. */
 export const jwtLifetime = 600;
 /** The API resource that introspects. */
 export const api = 'orders';
 const apiMetadata = { grant_types: [], response_types: [], redirect_uris: [], introspection_signed_response_alg: 'ES256' };
 
-/** Clients as oidc-provider takes them. */
+/** Clients in the form of oidc-provider. */
 export const staticClients = [...clients, ...jwtClients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
   client_id: id,
   client_secret: secretOf(id),
@@ -73,7 +73,7 @@ const groups = Array.from({ length: 8 }, (_, index) => ({
   permissions: permissions.slice(index * 3, index * 3 + 3).map(({ id }) => id),
 }));
 
-/** The same as records of ours, and the person that all claims are about: subsidiary, 8 groups, 24 permissions. */
+/** The same as records of this library, and the person of all claims: subsidiary, 8 groups, 24 permissions. */
 export const seed = {
   permissions,
   tenants: [

@@ -1,4 +1,4 @@
-/** Requests of one signed-in user, over stores in memory, and what they called. Needs `recorder`, loaded before. */
+/** Requests of one signed-in user, over stores in memory, and their calls. Needs `recorder`, loaded first. */
 import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn } from '../../test/support/client/agent.js';
 import { startIdp } from '../../test/support/service/idp.js';
 import { redirectUri } from '../../test/support/service/seed.js';
@@ -8,12 +8,12 @@ import { takeCalls } from './recorder.js';
 
 export interface FlowCalls {
   readonly flow: string;
-  /** Files in which functions were called. */
+  /** Files whose functions were called. */
   readonly ours: number;
   readonly theirs: number;
-  /** How often a call went to a file that an earlier call had been in, from another file. */
+  /** Calls to a file that an earlier call had entered, from another file. */
   readonly returns: number;
-  /** How often a call of oidc-provider followed one of ours, or the reverse. */
+  /** Calls between this library and oidc-provider, in either direction. */
   readonly crossings: number;
 }
 
@@ -49,7 +49,7 @@ const redeem = (code: string, headers: Readonly<Record<string, string>>) =>
 const plain = { authorization: authorizationOf('web') };
 const unusual = unusualHeadersOf('web');
 await signIn(agent, url, 'alice@acme.test', 'alice');
-// Once uncounted: what is read and compiled at the first request is at none after it.
+// Once without counting, because the first request reads and compiles code.
 for (const headers of [plain, unusual]) await redeem(codeOf(await agent.get(url)), headers);
 
 const counted: FlowCalls[] = [];

@@ -1,9 +1,9 @@
-/** Puts a call at the head of each function of this library and of oidc-provider. */
+/** Adds a call at the start of each function of this library and of oidc-provider. */
 import type { LoadHook } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type NodePath, transformAsync, type types } from '@babel/core';
 
-/** Paths below the folder that is compiled to, or below oidc-provider's. */
+/** Paths below the output folder of the compiler, or below oidc-provider's folder. */
 const instrumented = /(?:dist\/(?:lib|adapters|extensions)|node_modules\/oidc-provider\/lib)\/.*\.js$/;
 
 export const load: LoadHook = async (url, context, nextLoad) => {

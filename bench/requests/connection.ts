@@ -27,7 +27,7 @@ export class Connection {
     return this.#send('POST', path, { ...formHeaders(fields), ...headers }, encoded(fields));
   }
 
-  /** Posts a form that is to be refused with an OAuth error. Rejects for every other answer. */
+  /** Posts a form for which an OAuth error is expected. Rejects for every other answer. */
   async refused(
     error: string,
     path: string,
@@ -38,7 +38,7 @@ export class Connection {
     if (status !== 400 || !body.includes(`"error":"${error}"`)) throw new Error(`POST ${path} answered ${status}: ${body}`);
   }
 
-  /** A document, of which nothing is read. */
+  /** Gets a document without reading it. */
   async document(path: string): Promise<void> {
     this.#socket ??= new PlainSocket(this.#issuer);
     await this.#socket.get(path);
@@ -49,7 +49,7 @@ export class Connection {
     this.#agent.destroy();
   }
 
-  /** Rejects for an error: a refusal is faster than an answer and must not count. */
+  /** Rejects for an error, because a refusal is faster than an answer and must not count. */
   async #send(method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Reply> {
     const answer = await this.#answer(method, path, headers, body);
     if (answer.status >= 400) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`);

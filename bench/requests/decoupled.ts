@@ -1,15 +1,15 @@
-/** Decoupled sign-in (CIBA): a client asks for a person, and redeems what the person approved. */
+/** Decoupled sign-in (CIBA): a client asks a person, and gets tokens after the person approved. */
 import { callerName, chorePaths } from '../servers/chores.js';
 import { authorizationOf } from '../world.js';
 import type { Connection } from './connection.js';
 import type { Row } from './row.js';
 
-/** Each is asked once where that is enough: ours replaces a request that waits, and refuses the sixth of a person. */
+/** Number of persons. Each is asked once if that is enough, because the service replaces a pending request, and refuses the sixth of a person. */
 const PEOPLE = 10_000;
 
 const authorization = authorizationOf('call-centre');
 
-/** Whoever was asked longest ago, for each issuer. */
+/** Number of the person who was asked longest ago, for each issuer. */
 const asked = new Map<string, number>();
 function nextOf(issuer: string): string {
   const index = asked.get(issuer) ?? 0;
@@ -17,7 +17,7 @@ function nextOf(issuer: string): string {
   return callerName(index % PEOPLE);
 }
 
-/** People of an issuer, made once. */
+/** Persons of an issuer, made once. */
 const made = new Map<string, Promise<unknown>>();
 function havePeople(connection: Connection, issuer: string): Promise<unknown> {
   const making = made.get(issuer) ?? connection.get(chorePaths.people(PEOPLE));

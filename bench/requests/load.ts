@@ -3,33 +3,33 @@ import { Connection } from './connection.js';
 import type { Row, Script } from './row.js';
 
 const CONNECTIONS = 16;
-/** Passes that a connection is supplied for before each slice: more than a slice has. */
+/** Passes for which a connection is supplied before each slice: more than a slice has. */
 const SUPPLY = 40;
-/** Milliseconds of a look at whether a participant still works. */
+/** Milliseconds of a check whether a participant still works. */
 const LOOK_MS = 20;
-/** Of those, the most that one works that has nothing to do. */
+/** Maximum milliseconds of these that an idle participant works. */
 const IDLE_MS = 2;
 const MOST_LOOKS = 250;
 
-/** A server under measurement. */
+/** A server that is measured. */
 export interface Participant {
   readonly issuer: string;
-  /** Serves rows of JWT access tokens, where that takes a configuration of its own. */
+  /** Issuer for rows of JWT access tokens, if they need their own configuration. */
   readonly jwtIssuer?: string | undefined;
-  /** CPU time that its process has used so far, in microseconds. */
+  /** Returns the CPU time that the process has used, in microseconds. */
   cpuTime(): Promise<number>;
 }
 
-/** What one participant did in one slice of time. */
+/** Result of one participant in one slice of time. */
 export interface Slice {
   readonly perSecond: number;
   /** Microseconds of CPU time. */
   readonly cpuPerRequest: number;
 }
 
-/** The connections to one participant, ready to run one row. */
+/** Connections to one participant, ready to run one row. */
 export interface Load {
-  /** Every connection runs its script again and again. @param duration milliseconds. */
+  /** Runs the script of every connection repeatedly. @param duration milliseconds. */
   run(duration: number): Promise<Slice>;
   close(): void;
 }
@@ -64,7 +64,7 @@ export async function prepareLoad({ cpuTime, ...participant }: Participant, row:
   };
 }
 
-/** Resolves once a participant has done what it put off. */
+/** Resolves after a participant has finished its deferred work. */
 async function settled(cpuTime: Participant['cpuTime']): Promise<void> {
   let before = await cpuTime();
   for (let look = 0; look < MOST_LOOKS; look += 1) {

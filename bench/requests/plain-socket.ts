@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** One keep-alive connection that costs less than the answers it gets: `node:http` would be the slower side where a server only sends a text. */
+/** A keep-alive connection that costs less than the answers it gets. `node:http` would be slower than a server that only sends a text. */
 export class PlainSocket {
   readonly #socket: Socket;
   readonly #host: string;
@@ -17,7 +17,7 @@ export class PlainSocket {
       .on('error', (error) => this.#settle?.reject(error));
   }
 
-  /** Resolves with the whole answer; rejects for an error. */
+  /** Resolves with the whole answer. Rejects for an error. */
   get(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };

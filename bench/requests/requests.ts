@@ -1,4 +1,4 @@
-/** What scripts send: a sign-in, tokens by each grant, introspection. */
+/** Requests of the scripts: a sign-in, tokens by each grant, introspection. */
 import { createHash } from 'node:crypto';
 import { Agent, signIn } from '../../test/support/client/agent.js';
 import { apiScope, authorizationOf, redirectUri, user } from '../world.js';
@@ -29,7 +29,7 @@ export const authorizationRequest = (client: WebClient, scope: string) => ({
 const authorizePath = (client: WebClient, scope: string, prompt: Readonly<Record<string, string>>): string =>
   `/connect/authorize?${new URLSearchParams({ ...authorizationRequest(client, scope), ...prompt })}`;
 
-/** Signs in as a browser does. @returns the header with the cookies of the session. */
+/** Signs in as a browser would. @returns the header with the cookies of the session. */
 export async function openSession(issuer: string, client: WebClient, scope: string): Promise<{ cookie: string }> {
   const agent = new Agent();
   await signIn(agent, issuer + authorizePath(client, scope, {}), user.userName, user.password);
@@ -52,7 +52,7 @@ export async function codeFlow(connection: Connection, client: WebClient, scope:
   return JSON.parse(body) as Tokens;
 }
 
-/** Tokens of a sign-in of the connection's own. */
+/** Returns the tokens of a sign-in of this connection alone. */
 export async function obtainTokens(connection: Connection, issuer: string, client: WebClient, scope: string): Promise<Tokens> {
   return codeFlow(connection, client, scope, await openSession(issuer, client, scope));
 }

@@ -1,21 +1,21 @@
-/** What is measured: for each row a script that one connection runs again and again. */
+/** Rows of the measurements. Each has a script that one connection runs repeatedly. */
 import type { Connection } from './connection.js';
 
-/** One pass, counted as one request. */
+/** One pass, which counts as one request. */
 export interface Script {
   (): Promise<void>;
-  /** Gets what so many passes use up, uncounted. A slice has no more passes than that. */
+  /** Makes what this many passes use up, without counting. A slice has fewer passes. */
   readonly supply?: (passes: number) => Promise<void>;
 }
 
 export interface Row {
   readonly name: string;
-  /** How many times as fast as oidc-provider on a plain adapter ours must be; 1 where nothing is said. */
+  /** Minimum ratio of this library's speed to that of oidc-provider on a plain adapter. @default 1 */
   readonly goal?: number;
   /** Whether access tokens are JWTs. */
   readonly ofJwts?: boolean;
-  /** Whether work goes on after the answer: it is waited for, so that it is in nobody else's slice, and its CPU time counts. */
+  /** Whether the server works after the answer. The bench waits for that work, so that it is in no other slice, and counts its CPU time. */
   readonly settles?: boolean;
-  /** What a script of its own needs is got here, before anything is counted. */
+  /** Makes what the script needs, before anything is counted. */
   prepare(connection: Connection, issuer: string): Promise<Script>;
 }

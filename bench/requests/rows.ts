@@ -1,4 +1,4 @@
-/** The rows of the comparison with oidc-provider. */
+/** Rows of the comparison with oidc-provider. */
 import { randomBytes } from 'node:crypto';
 import { apiScope, authorizationOf, escapedAuthorizationOf, identityScopes, unusualHeadersOf, userScopes } from '../world.js';
 import type { Connection } from './connection.js';
@@ -75,13 +75,15 @@ const jwtIntrospectionRow: Row = {
         { token },
         { accept, authorization: authorizationOf('orders') },
       );
-      // An inactive token makes a JWT of half the length.
+      // A response about an inactive token is a JWT of half the length.
       if (!headers['content-type']?.startsWith(accept) || body.length < 500) throw new Error(`introspection answered ${body}`);
     };
   },
 };
 
-/** Beside the nearest that oidc-provider has, which is userinfo. @param conditional whether the caller has the claims already. */
+/**
+ * Compares scope introspection with userinfo, which is the nearest that oidc-provider has. @param conditional whether the caller has the claims already.
+ */
 const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
   name,
   goal: 1.2,
@@ -105,7 +107,7 @@ const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
   },
 });
 
-/** Three rows of JWT access tokens, of which each is checked once. */
+/** Three rows of JWT access tokens, of which each token is checked once. */
 const jwtRows = (alg: 'ES256' | 'RS256'): readonly Row[] => {
   const suffix = alg === 'ES256' ? 'es256' : 'rs256';
   const rowsOfReferences = [codeFlowRow(`web-jwt-${suffix}`, alg, 1), refreshRow(`web-jwt-${suffix}`, alg, 1)];
@@ -125,7 +127,7 @@ const jwtRows = (alg: 'ES256' | 'RS256'): readonly Row[] => {
   ];
 };
 
-/** Requests that ours hands to oidc-provider, because something in them is unusual. */
+/** Requests that this library passes to oidc-provider, because a part of them is unusual. */
 const providerDoorRows: readonly Row[] = [
   {
     name: 'client credentials',

@@ -3,27 +3,27 @@ import { bootstrapInterval, median, quantile } from './statistics.js';
 
 export type SlicesOrNone = readonly Slice[] | undefined;
 
-/** Ratios above 1: the other is faster than the base, and needs less CPU time. */
+/** Ratios. Above 1, the other is faster than the base, and needs less CPU time. */
 export interface Comparison {
   readonly speed: number;
-  /** Of `speed`, at 95 %. */
+  /** Interval of `speed`, at 95 %. */
   readonly interval: readonly [low: number, high: number];
   readonly cpu: number;
 }
 
-/** Disturbance only ever adds CPU time: the least disturbed slices tell. */
+/** Share of slices that count. A disturbance only adds CPU time, so the least disturbed slices count. */
 const QUIET_SHARE = 0.2;
-/** How far two servers that are alike may be apart before what is measured beside them says nothing. */
+/** Maximum difference between two equal servers. Above it, the other ratios of the run prove nothing. */
 export const TOLERANCE = 0.05;
 
-/** Round by round, so that whatever slows the machine for a while slows both sides of a ratio. */
+/** Compares round by round, so that a slow machine slows both sides of a ratio. */
 export function compare(base: SlicesOrNone, other: SlicesOrNone): Comparison | undefined {
   if (!base || !other) return undefined;
   const speeds = base.map(({ perSecond }, round) => (other[round]?.perSecond ?? Number.NaN) / perSecond);
   return { speed: median(speeds), interval: bootstrapInterval(speeds), cpu: cpuOf(base) / cpuOf(other) };
 }
 
-/** Whether two that are alike came out as different. */
+/** Whether two equal servers were measured as different. */
 export const isNoisy = (control: Comparison | undefined): boolean =>
   control !== undefined && [control.speed, control.cpu].some((ratio) => Math.abs(ratio - 1) > TOLERANCE);
 
@@ -33,23 +33,23 @@ const cpuOf = (slices: readonly Slice[]): number =>
     QUIET_SHARE,
   );
 
-/** Requests per second, for a cell of a table. */
+/** Returns requests per second for a cell of a table. */
 export const speedCell = (slices: SlicesOrNone): string =>
   slices ? Math.round(median(slices.map(({ perSecond }) => perSecond))).toLocaleString('en') : '–';
 
-/** Two cells: the ratio of speeds with its interval, and that of CPU time. */
+/** Returns two cells: the ratio of speeds with its interval, and the ratio of CPU time. */
 export function comparisonCells(comparison: Comparison | undefined): readonly [string, string] {
   if (!comparison) return ['–', '–'];
   const { speed, interval, cpu } = comparison;
   return [`${fixed(speed)} [${interval.map(fixed).join(', ')}]`, fixed(cpu)];
 }
 
-/** Two cells: the ratios alone. */
+/** Returns two cells: the ratios alone. */
 export const controlCells = (control: Comparison | undefined): readonly [string, string] =>
   control ? [fixed(control.speed), fixed(control.cpu)] : ['–', '–'];
 
 export const fixed = (value: number): string => value.toFixed(2);
 
-/** In Markdown. */
+/** Returns the table in Markdown. */
 export const formatTable = (columns: readonly string[], lines: readonly (readonly string[])[]): string =>
   [columns, columns.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

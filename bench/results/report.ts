@@ -18,7 +18,7 @@ export interface Measurement {
   readonly slices: Slices<Side>;
 }
 
-/** In ratios, above 1: the one named first is faster. */
+/** Columns. Above 1, the side that is named first is faster. */
 const columns = [
   'Request',
   'Plain, 1/s',
@@ -37,7 +37,7 @@ interface Result extends Measurement {
   readonly control: Comparison | undefined;
 }
 
-/** A table, then the rows that prove nothing, and those that miss their goal. */
+/** Returns a table, the rows that prove nothing, and the rows that miss their goal. */
 export function formatReport(measurements: readonly Measurement[]): string {
   const results = measurements.map((measurement): Result => {
     const { ours, plain, published, control } = measurement.slices;

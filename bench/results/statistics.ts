@@ -1,4 +1,4 @@
-/** The value below which a share of the values lies, interpolated. @param share 0 to 1. */
+/** Returns the value below which a share of the values lies, interpolated. @param share 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const position = (sorted.length - 1) * share;
@@ -11,7 +11,7 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 
 const RESAMPLES = 2000;
 
-/** The 95 % interval of the median, by drawing the sample again from itself. @see Efron, Bootstrap Methods, 1979 */
+/** Returns the 95 % interval of the median, by resampling. @see Efron, Bootstrap Methods, 1979 */
 export function bootstrapInterval(values: readonly number[]): readonly [low: number, high: number] {
   const medians = Array.from({ length: RESAMPLES }, () =>
     median(values.map(() => values[Math.floor(Math.random() * values.length)] as number)),

@@ -1,6 +1,6 @@
 /**
- * oidc-provider by itself: static clients, claims that are there already, and nothing between it and its adapter. What is not set is its
- * default: tokens end with the session they come from, as ours do.
+ * oidc-provider by itself: static clients, ready claims, and nothing between it and its adapter. All other settings are defaults: tokens end with their
+ * session, as in this library.
  */
 import type { RequestListener } from 'node:http';
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
@@ -13,7 +13,7 @@ import { createPublishedRedisAdapters } from './published-redis.js';
 const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '' } = process.env;
 const createAdapters = BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters;
 
-/** The claims that ours answers at userinfo, and the scopes that grant them. */
+/** Claims that this library returns at userinfo, and the scopes that grant them. */
 const claims = JSON.parse(BENCH_CLAIMS) as { sub: string } & Record<string, unknown>;
 const claimsByScope = {
   openid: ['sub', 'tid', 'oid'],
@@ -25,7 +25,7 @@ const claimsByScope = {
   perms: ['perm'],
 };
 
-/** First-party clients: whoever is signed in has allowed everything. */
+/** Makes first-party clients: every signed-in user has allowed everything. */
 async function loadExistingGrant(ctx: KoaContextWithOIDC) {
   const { client, session, provider } = ctx.oidc;
   if (!client || !session?.accountId) return undefined;
@@ -93,7 +93,7 @@ const configuration = {
   },
 } as unknown as Configuration;
 
-/** JWT access tokens, which oidc-provider issues for a resource alone. */
+/** JWT access tokens, which oidc-provider issues only for a resource. */
 const jwtConfiguration: Configuration = {
   ...configuration,
   features: {
@@ -119,13 +119,13 @@ const serve =
     const provider = new Provider(issuer, served);
     const callback = provider.callback();
     return withChores((req, res) => {
-      // A sign-in page that asks nothing.
+      // A sign-in page without questions.
       if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
       else void callback(req, res);
     }, choresOf(provider));
   };
 
-/** Everybody is the one person, who is there already. */
+/** Every user is the same person, who exists already. */
 const choresOf = (provider: Provider): Chores => ({
   async people() {},
   async approve(_userName, authReqId) {

@@ -1,8 +1,8 @@
-/** The server's side of a contestant: it listens on free ports, tells its addresses, and answers how much CPU time it has used. */
+/** Server side of a contestant: it listens on free ports, reports its addresses, and returns the CPU time that it has used. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** CPU time of the process in microseconds, all threads, user and system. */
+/** Returns the CPU time of the process in microseconds: all threads, user and system. */
 const cpuTime = (): number => {
   const { user, system } = process.cpuUsage();
   return user + system;
@@ -10,10 +10,10 @@ const cpuTime = (): number => {
 
 type ListenerFor = (issuer: string) => Promise<RequestListener> | RequestListener;
 
-/** @param listeners what serves an issuer, for each issuer; an issuer is known once its port is. */
+/** @param listeners make the listener of each issuer. An issuer is known when its port is. */
 export async function serveAsChild(listeners: readonly ListenerFor[]): Promise<void> {
   process.on('message', () => process.send?.(cpuTime()));
-  // Whatever becomes of the parent, no server is left behind.
+  // No server survives its parent.
   process.on('disconnect', () => process.exit());
   const issuers: string[] = [];
   for (const listenerFor of listeners) {

@@ -1,10 +1,10 @@
-/** What a measurement has done in a contestant's process, uncounted, because no client can: over HTTP, below `/bench`. */
+/** Work that a measurement needs in a contestant's process, without counting, because no client can do it: over HTTP, below `/bench`. */
 import type { RequestListener } from 'node:http';
 
 export interface Chores {
-  /** Makes so many people whom {@link callerName} names. */
+  /** Makes this many persons, with names by {@link callerName}. */
   people(count: number): Promise<void>;
-  /** The person approves the request, of which both names are given. */
+  /** Approves the request for the person. */
   approve(userName: string, authReqId: string): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { onContestantCore } from './cores.js';
 
 /** A server in a process of its own. */
 export interface Contestant extends Participant {
-  /** All that it serves; `issuer` is the first. */
+  /** All its issuers. `issuer` is the first. */
   readonly issuers: readonly string[];
   stop(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface Contestant extends Participant {
 export interface ContestantOptions {
   /** File in this folder, without extension. */
   readonly module: 'bare' | 'ours';
-  /** Added to the environment. */
+  /** Variables that are added to the environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Folder that gets a V8 CPU profile when the contestant stops. */
   readonly profile?: string | undefined;
@@ -27,7 +27,7 @@ export async function startContestant({ module, env, profile }: ContestantOption
     execPath,
     execArgv,
     env: { ...process.env, ...env },
-    // What servers say about development defaults is no part of the report.
+    // Notices about development defaults are no part of the report.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const issuers = await answerOf<readonly [string, ...string[]]>(child);

@@ -1,4 +1,4 @@
-/** Who is measured, each in a process and a database of its own, and how they are started. */
+/** Contestants, each in its own process and database, and their start. */
 import { Connection } from '../requests/connection.js';
 import { obtainTokens } from '../requests/requests.js';
 import { userScopes } from '../world.js';
@@ -12,18 +12,18 @@ export type Contestants = Readonly<Partial<Record<Side, Contestant>>>;
 export interface ContestantsOptions {
   /** URL of the Redis server. */
   readonly redis: string;
-  /** Whom ours is measured against. */
+  /** Sides with which this library is compared. */
   readonly against: readonly string[];
-  /** Folder that gets a V8 CPU profile of ours. */
+  /** Folder that gets a V8 CPU profile of this library. */
   readonly profile?: string | undefined;
 }
 
-/** @param started takes each as it starts, so that all can be stopped whatever happens. */
+/** @param started gets each contestant as it starts, so that all can be stopped in every case. */
 export async function startContestants(
   { redis, against, profile }: ContestantsOptions,
   started: (one: Contestant) => void,
 ): Promise<Contestants> {
-  // Ours reads NODE_ENV once, to refuse an http issuer in production; what is measured does not depend on it, in oidc-provider neither.
+  // The library reads NODE_ENV once, to refuse an http issuer in production. Nothing that is measured depends on it, in oidc-provider neither.
   const ours = await startContestant({ module: 'ours', env: { NODE_ENV: 'development', BENCH_REDIS: `${redis}/0` }, profile });
   started(ours);
   const contestants: Partial<Record<Side, Contestant>> = { ours };
@@ -38,7 +38,7 @@ export async function startContestants(
   return contestants;
 }
 
-/** What userinfo answers at ours, so that all answer the same. */
+/** Returns the claims that this library returns at userinfo, so that all contestants return the same. */
 async function claimsOf({ issuer }: Contestant): Promise<string> {
   const connection = new Connection(issuer);
   const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);

@@ -3,13 +3,13 @@ import { artifactKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { userScopes } from '../world.js';
 
-/** Commits under way at once. */
+/** Concurrent commits. */
 const PARALLEL = 256;
 const DAY = 86_400_000;
 
 const randomId = (bytes: number): string => randomBytes(bytes).toString('base64url');
 
-/** What one code flow leaves behind: a grant, and two tokens that point at it. */
+/** Returns the records of one code flow: a grant, and two tokens of it. */
 function tokensOfOneFlow(): readonly Put[] {
   const slot = randomId(9).slice(0, 11);
   const account = randomId(16);
@@ -32,7 +32,7 @@ function tokensOfOneFlow(): readonly Put[] {
   ];
 }
 
-/** Stores tokens as the adapter stores them, the way it stores them. */
+/** Stores tokens in the form and in the way of the adapter. */
 export async function fill(store: ArtifactStore, tokens: number): Promise<void> {
   let left = tokens;
   await Promise.all(

@@ -1,4 +1,4 @@
-/** tenant-idp with every standard claim computed from the directory, once for each Redis that it is given. */
+/** tenant-idp with every standard claim computed from the directory, once for each given Redis. */
 import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from '../../adapters/redis/index.js';
@@ -31,7 +31,7 @@ const choresOf = ({ directory, ciba, tenant }: IdentityProvider): Chores => ({
   },
 });
 
-/** Waits until no event is left to dispatch: it would be at the cost of what is measured next. */
+/** Waits until all events are dispatched, because they would slow the next measurement. */
 async function haveBeenTold({ eventFeed }: Pick<IdentityProvider['directory'], 'eventFeed'>): Promise<void> {
   for (let last = '', head = await eventFeed.head(); head !== last; ) {
     last = head;

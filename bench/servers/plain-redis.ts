@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
-/** Used once: kept as hashes, in which the first use leaves its mark. */
+/** Models that can be used once: stored as hashes, in which the first use leaves a mark. */
 const oneTime = new Set(['AuthorizationCode', 'RefreshToken', 'PushedAuthorizationRequest', 'BackchannelAuthenticationRequest']);
 
 const scripts = {
@@ -20,7 +20,7 @@ const scripts = {
   follow: `
     local key = redis.call('GET', KEYS[1])
     return key and redis.call('GET', key)`,
-  /** KEYS: record. ARGV: now. Answers 1 for the first use. */
+  /** KEYS: record. ARGV: now. Returns 1 for the first use. */
   consume: `
     if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
     return redis.call('HSETNX', KEYS[1], 'consumed', ARGV[1])`,
@@ -49,8 +49,8 @@ function connect(url: string): Redis & Scripts {
 const parsed = (text: string | null | undefined): AdapterPayload | undefined => (text ? (JSON.parse(text) as AdapterPayload) : undefined);
 
 /**
- * oidc-provider's adapter over Redis as a careful engineer writes it: one round trip for each call, what must happen together in a script, and
- * a second use refused. No tricks: ioredis as it comes (auto-pipelining is off by default), nothing batched, cached or left out.
+ * oidc-provider's adapter over Redis as a careful engineer would write it: one round trip for each call, a script for steps that belong together, and a
+ * second use refused. ioredis has its defaults (auto-pipelining is off), and nothing is batched, cached or left out.
  */
 export function createPlainRedisAdapters(url: string): (model: string) => Adapter {
   const redis = connect(url);

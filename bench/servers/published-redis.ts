@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-/** A pushed request is missing here, as it is there. */
+/** A pushed request is missing here, as in the published example. */
 const consumable = new Set(['AuthorizationCode', 'RefreshToken', 'BackchannelAuthenticationRequest']);
 const grantable = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'BackchannelAuthenticationRequest']);
 

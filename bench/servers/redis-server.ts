@@ -1,6 +1,6 @@
 import { RedisServer } from '../../test/support/stores/redis-server.js';
 
-/** A Redis server of the bench's own, which ends with it at the latest. */
+/** A Redis server that ends with the bench. */
 export async function startRedisServer(): Promise<RedisServer> {
   const server = await RedisServer.start();
   process.once('exit', () => void server.kill());
