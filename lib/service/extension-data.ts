@@ -14,9 +14,10 @@ import {
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Caches } from '../store/caches/cache.js';
 import type { CollectionSpec } from '../store/directory-store.js';
-import type { CheckedDirectory, WrongPath } from '../store/records/checked-directory.js';
+import type { CheckedDirectory } from '../store/records/checked-directory.js';
 import { collections } from '../store/records/collections.js';
 import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
+import type { WrongPath } from '../store/records/unreadable-rows.js';
 import type { Sealer } from '../store/sealer.js';
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);

@@ -44,7 +44,7 @@ function node(
 ) {
   const logged: object[] = [];
   const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void logged.push(fields) };
-  const store = createCheckedDirectory(directory, { logger, now: Date.now, ofOthers: wrongOfExtension });
+  const store = createCheckedDirectory(directory, { logger, now: Date.now, wrongPathOfExtension: wrongOfExtension });
   const sweep = createRowSweep({
     store: {
       collection: (collection) => {

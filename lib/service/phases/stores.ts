@@ -48,7 +48,7 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memoryDirectory());
-  const store = createCheckedDirectory(directory, { logger, now, ofOthers: extensionRowChecks(extensions) });
+  const store = createCheckedDirectory(directory, { logger, now, wrongPathOfExtension: extensionRowChecks(extensions) });
   const caches = createCaches(store, { logger });
   const node = randomUUID();
   const closing = createClosing();

@@ -1,13 +1,12 @@
 /** A directory that checks the form of each row it reads. A row of another form is left out, so that the rest can be used. */
-import { inspect } from 'node:util';
 import { IdpError } from '../../errors.js';
-import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
+import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
 import { withKeys } from './derived-keys.js';
 import { type LeftOutRow, withLeftOut } from './left-out.js';
 import type { Outboxed, PendingEvent, SweptRow } from './records.js';
 import { findKept, isRemoved, type RemovedRow, rangeKept, remainderOf, withoutRemoved } from './removed-rows.js';
-import { hasRowChecks, isRemainder, wrongPath as wrongPathOf } from './row-checks.js';
+import { idTextOf, leftOutRowOf, type UnreadableRow, UnreadableRows, type UnreadableRowsParts } from './unreadable-rows.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
   /** Whether there is a row, readable or not. A row that is left out still takes its id and its unique values. */
@@ -51,270 +50,229 @@ export interface CheckedDirectory extends DirectoryStore {
   recall(rows: readonly SweptRow[]): Promise<void>;
 }
 
-export interface UnreadableRow {
-  readonly code: 'record_unreadable';
-  readonly collection: string;
-  readonly id: string;
-  /** A JSON Pointer to the first malformed part. */
-  readonly path: string;
-  /** The tenant that the row names. */
-  readonly tid?: string;
-}
-
-interface Logger {
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
-
-/** Unreadable rows that are remembered, because each is logged once. */
-const REMEMBERED = 10_000;
-/** Remembered rows that one call of `problems` reads again. */
-const LOOKED_AT_AGAIN = 20;
-
-/** Returns a JSON Pointer to the first malformed part of a row; undefined for a sound row. */
-export type WrongPath = (collection: string, row: object) => string | undefined;
-
-export interface CheckedDirectoryParts {
-  readonly logger: Logger;
+export interface CheckedDirectoryParts
+  extends Pick<UnreadableRowsParts, 'logger'>,
+    Partial<Pick<UnreadableRowsParts, 'wrongPathOfExtension'>> {
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** The check of collections of extensions. @default all rows are sound */
-  readonly ofOthers?: WrongPath;
+}
+
+type Listener = (collection: string) => void;
+
+/** A collection, and what its checks share with those of the others. */
+interface Scope<R extends Row> {
+  readonly name: string;
+  /** The rows of the store, with what is left of removed ones. */
+  readonly all: Collection<R>;
+  /** The rows without what is left of removed ones. */
+  readonly rows: Collection<R>;
+  readonly unreadable: UnreadableRows;
+  readonly workListeners: readonly Listener[];
+  readonly uncertainListeners: readonly Listener[];
+  readonly now: () => number;
 }
 
 export function createCheckedDirectory(
   store: DirectoryStore,
-  { logger, now, ofOthers = () => undefined }: CheckedDirectoryParts,
+  { logger, now, wrongPathOfExtension = () => undefined }: CheckedDirectoryParts,
 ): CheckedDirectory {
-  const wrongPath: WrongPath = (collection, row) => {
-    if (hasOutbox(collection) && isRemoved(row)) return isRemainder(row) ? undefined : '/pendingEvents';
-    return hasRowChecks(collection) ? wrongPathOf(collection, row) : ofOthers(collection, row);
-  };
-  /** By collection and id. */
-  const bad = new Map<string, UnreadableRow>();
-  // A store in this process hands out the same object at each read.
-  const good = new WeakSet<Row>();
-  const listeners: ((collection: string) => void)[] = [];
-  const uncertain: ((collection: string) => void)[] = [];
-
-  /** Returns what is wrong with a row, and remembers it; undefined for a sound row. */
-  function problemOf(collection: string, row: Row): UnreadableRow | undefined {
-    if (good.has(row)) return undefined;
-    const path = wrongPath(collection, row);
-    const id = nameOf(row).slice(0, 200);
-    const key = `${collection}:${id}`;
-    if (path === undefined) {
-      good.add(row);
-      if (bad.size > 0) bad.delete(key);
-      return undefined;
-    }
-    const known = bad.get(key);
-    if (known?.path === path) return known;
-    const problem: UnreadableRow = { code: 'record_unreadable', collection, id, path, ...tidOf(row) };
-    if (known || bad.size < REMEMBERED) {
-      bad.set(key, problem);
-      logger.error({ collection, id, path }, 'a stored record is not of its form, so it is left out: fix it in the store');
-    }
-    return problem;
-  }
-
-  const isGood = (collection: string, row: Row): boolean => problemOf(collection, row) === undefined;
-
-  const checked = <R extends Row>(name: string, all: Collection<R>): CheckedCollection<R> => {
-    const rows = hasOutbox(name) ? withoutRemoved(all) : all;
-    /** What we write can be read. */
-    const written = (given: Unsaved<R>): Unsaved<R> => {
-      const row = withKeys(name, given);
-      const path = wrongPath(name, { ...row, version: 1 });
-      if (path === undefined) return row;
-      throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
-    };
-
-    const tellWork = (): void => {
-      for (const listener of listeners) listener(name);
-    };
-
-    const failed = (error: unknown): never => {
-      if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) for (const listener of uncertain) listener(name);
-      throw error;
-    };
-
-    /** A row that was checked when it was written. */
-    const known = (row: R): R => {
-      good.add(row);
-      if (bad.size > 0) bad.delete(`${name}:${row.id}`);
-      if ((row as Partial<Outboxed>).outbox !== undefined || name === 'removals') tellWork();
-      return row;
-    };
-
-    /** Reads rows, and remembers which rows were left out. The rests of removed rows are left out without a word. */
-    async function naming(read: (isKept: (row: R) => boolean) => Promise<readonly R[]>): Promise<readonly R[]> {
-      let leftOut: Map<string, LeftOutRow> | undefined;
-      const isKept = (row: R): boolean => {
-        if (hasOutbox(name) && isRemoved(row)) return false;
-        const problem = problemOf(name, row);
-        if (!problem) return true;
-        leftOut ??= new Map();
-        leftOut.set(nameOf(row), leftOutOf(row, problem));
-        return false;
-      };
-      const rows = await read(isKept);
-      return leftOut ? withLeftOut(rows, [...leftOut.values()]) : rows;
-    }
-
-    function find(where: Where, page?: Page): Promise<readonly R[]> {
-      try {
-        checkTexts(Object.values(where).flat());
-        if (page?.after !== undefined) checkTexts([page.after]);
-      } catch (refusal) {
-        return Promise.reject(refusal);
-      }
-      return naming((isKept) => findKept(all, where, page, isKept));
-    }
-
-    const range = (given: Range): Promise<readonly R[]> => naming((isKept) => rangeKept(rows, given, isKept));
-
-    async function updateAny(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
-      checkTexts([id]);
-      const update = rows.update(id, (row) => {
-        const next = change(row);
-        return next === row ? row : written(next);
-      });
-      return update.catch(failed);
-    }
-
-    async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
-      const after = await updateAny(id, (row) => {
-        if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
-        return change(row);
-      });
-      return after && known(after);
-    }
-
-    async function insert(row: Unsaved<R>): Promise<R> {
-      return known(await rows.insert(written(row)).catch(failed));
-    }
-
-    async function put(row: Unsaved<R>): Promise<R> {
-      return known(await rows.put(written(row)).catch(failed));
-    }
-
-    return {
-      async get(id) {
-        checkTexts([id]);
-        const row = await rows.get(id);
-        if (row === undefined && bad.size > 0) bad.delete(`${name}:${id}`);
-        return row !== undefined && isGood(name, row) ? row : undefined;
-      },
-      find,
-      range,
-      async has(where) {
-        if (typeof where === 'string') return (await rows.get(where)) !== undefined;
-        return (await rows.find(where, { limit: 1 })).length > 0;
-      },
-      async unreadable(id) {
-        checkTexts([id]);
-        const row = await rows.get(id);
-        if (row === undefined) return void bad.delete(`${name}:${id}`);
-        const problem = problemOf(name, row);
-        return problem && leftOutOf(row, problem);
-      },
-      insert,
-      put,
-      update,
-      async upsert(id, change) {
-        for (;;) {
-          try {
-            return (await update(id, (row) => change(row, false))) ?? (await insert(change(undefined, false)));
-          } catch (error) {
-            if (IdpError.is(error, 'record_unreadable')) return put(change(undefined, true));
-            if (!IdpError.is(error, 'conflict')) throw error;
-          }
-        }
-      },
-      async remove(id, version) {
-        checkTexts([id]);
-        if (bad.size > 0) bad.delete(`${name}:${id}`);
-        return rows.remove(id, version).catch(failed);
-      },
-      async retire(id, events, isMeant = () => true) {
-        checkTexts([id]);
-        let isThere = false;
-        const removal = rows.update(id, (row) => {
-          isThere = isMeant(row);
-          const kept = isGood(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
-          return isThere ? (remainderOf(id, [...kept, ...events], new Date(now())) as unknown as Unsaved<R>) : row;
-        });
-        await removal.catch(failed);
-        if (isThere) tellWork();
-        return isThere;
-      },
-      withRemoved: () => ({
-        find: (where, page) => findKept(all, where, page, (row) => isGood(name, row)),
-        async update(id, change) {
-          const row = await all.update(id, change);
-          if ((row as Partial<Outboxed> | undefined)?.outbox !== undefined) tellWork();
-          return row;
-        },
-        remove: (id, version) => all.remove(id, version),
-      }),
-      withUnreadable: () => ({
-        get: (id) => rows.get(id),
-        find: (where, page) => rows.find(where, page),
-        async update(id, change) {
-          const after = await updateAny(id, change);
-          return after && (isGood(name, after) ? known(after) : after);
-        },
-        isReadable: (row) => isGood(name, row),
-        problemOf: (row) => problemOf(name, row),
-        wrongPath: (row) => wrongPath(name, row),
-      }),
-    };
-  };
-
+  const unreadable = new UnreadableRows({ store, logger, wrongPathOfExtension });
+  const workListeners: Listener[] = [];
+  const uncertainListeners: Listener[] = [];
   return {
     name: store.name,
     ephemeral: store.ephemeral,
     open: (specs) => store.open(specs),
-    collection: <R extends Row>(name: string) => checked(name, store.collection<R>(name)),
+    collection<R extends Row>(name: string) {
+      const all = store.collection<R>(name);
+      const rows = hasOutbox(name) ? withoutRemoved(all) : all;
+      return checkedCollection({ name, all, rows, unreadable, workListeners, uncertainListeners, now });
+    },
     health: () => store.health(),
     close: () => store.close(),
-    onWork: (listener) => void listeners.push(listener),
-    onUncertain: (listener) => void uncertain.push(listener),
-    async recall(rows) {
-      const unknown = rows.filter(({ collection, id }) => !bad.has(`${collection}:${id}`));
-      await Promise.all(
-        unknown.map(async ({ collection, id }) => {
-          const row = await store.collection(collection).get(id);
-          if (row) problemOf(collection, row);
-        }),
-      );
-    },
-    async problems() {
-      for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
-        const kept = await store.collection(row.collection).get(row.id);
-        const isRepaired = kept === undefined || wrongPath(row.collection, kept) === undefined;
-        bad.delete(key);
-        if (!isRepaired) bad.set(key, row);
-      }
-      return [...bad.values()];
-    },
+    onWork: (listener) => void workListeners.push(listener),
+    onUncertain: (listener) => void uncertainListeners.push(listener),
+    recall: (rows) => unreadable.recall(rows),
+    problems: () => unreadable.recheck(),
   };
 }
 
-/** Returns the id as a text. Another program may have written an id of another type. */
-const nameOf = ({ id }: { readonly id: unknown }): string =>
-  typeof id === 'string' ? id : inspect(id, { breakLength: Number.POSITIVE_INFINITY });
-
-const leftOutOf = (row: Row, { path }: UnreadableRow): LeftOutRow => ({
-  id: nameOf(row),
-  tid: (row as { readonly tid?: unknown }).tid,
-  path,
+const checkedCollection = <R extends Row>(scope: Scope<R>): CheckedCollection<R> => ({
+  get: (id) => get(scope, id),
+  find: (where, page) => find(scope, where, page),
+  range: (range) => notingLeftOut(scope, (isSound) => rangeKept(scope.rows, range, isSound)),
+  has: (where) => has(scope, where),
+  unreadable: (id) => leftOut(scope, id),
+  insert: (row) => insert(scope, row),
+  put: (row) => put(scope, row),
+  update: (id, change) => update(scope, id, change),
+  upsert: (id, change) => upsert(scope, id, change),
+  remove: (id, version) => remove(scope, id, version),
+  retire: (id, events, isMeant) => retire(scope, id, events, isMeant),
+  withRemoved: () => withRemoved(scope),
+  withUnreadable: () => withUnreadable(scope),
 });
 
-const tidOf = (row: object): { readonly tid?: string } => {
-  const { tid } = row as { readonly tid?: unknown };
-  return typeof tid === 'string' && tid !== '' ? { tid: tid.slice(0, 200) } : {};
-};
+async function get<R extends Row>({ name, rows, unreadable }: Scope<R>, id: string): Promise<R | undefined> {
+  checkTexts([id]);
+  const row = await rows.get(id);
+  if (row === undefined) unreadable.forget(name, id);
+  return row !== undefined && unreadable.isSound(name, row) ? row : undefined;
+}
+
+async function has<R extends Row>({ rows }: Scope<R>, where: string | Where): Promise<boolean> {
+  if (typeof where === 'string') return (await rows.get(where)) !== undefined;
+  return (await rows.find(where, { limit: 1 })).length > 0;
+}
+
+async function leftOut<R extends Row>({ name, rows, unreadable }: Scope<R>, id: string): Promise<LeftOutRow | undefined> {
+  checkTexts([id]);
+  const row = await rows.get(id);
+  if (row === undefined) return void unreadable.forget(name, id);
+  const problem = unreadable.problemOf(name, row);
+  return problem && leftOutRowOf(row, problem);
+}
+
+async function find<R extends Row>(scope: Scope<R>, where: Where, page?: Page): Promise<readonly R[]> {
+  checkTexts(Object.values(where).flat());
+  if (page?.after !== undefined) checkTexts([page.after]);
+  return notingLeftOut(scope, (isSound) => findKept(scope.all, where, page, isSound));
+}
+
+/** Reads rows, and remembers which rows were left out. The rests of removed rows are left out without a word. */
+async function notingLeftOut<R extends Row>(
+  { name, unreadable }: Scope<R>,
+  read: (isSound: (row: R) => boolean) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  let leftOutRows: Map<string, LeftOutRow> | undefined;
+  const isSound = (row: R): boolean => {
+    if (hasOutbox(name) && isRemoved(row)) return false;
+    const problem = unreadable.problemOf(name, row);
+    if (!problem) return true;
+    leftOutRows ??= new Map();
+    leftOutRows.set(idTextOf(row), leftOutRowOf(row, problem));
+    return false;
+  };
+  const rows = await read(isSound);
+  return leftOutRows ? withLeftOut(rows, [...leftOutRows.values()]) : rows;
+}
+
+/** The row as it is written: what we write can be read. @throws IdpError `invalid_record` */
+function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<R>): Unsaved<R> {
+  const row = withKeys(name, given);
+  const path = unreadable.wrongPath(name, { ...row, version: 1 });
+  if (path === undefined) return row;
+  throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
+}
+
+/** Takes note of a row that was checked when it was written. */
+function written<R extends Row>(scope: Scope<R>, row: R): R {
+  scope.unreadable.acceptWritten(scope.name, row);
+  if (isOutboxed(row) || scope.name === 'removals') notifyOfWork(scope);
+  return row;
+}
+
+const isOutboxed = (row: object | undefined): boolean => (row as Partial<Outboxed> | undefined)?.outbox !== undefined;
+
+function notifyOfWork<R extends Row>({ name, workListeners }: Scope<R>): void {
+  for (const listener of workListeners) listener(name);
+}
+
+/** Notifies the listeners of a write that failed, where nobody knows what the row is now, and throws the error. */
+const rethrown =
+  <R extends Row>({ name, uncertainListeners }: Scope<R>) =>
+  (error: unknown): never => {
+    if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) for (const listener of uncertainListeners) listener(name);
+    throw error;
+  };
+
+async function insert<R extends Row>(scope: Scope<R>, row: Unsaved<R>): Promise<R> {
+  return written(scope, await scope.rows.insert(writable(scope, row)).catch(rethrown(scope)));
+}
+
+async function put<R extends Row>(scope: Scope<R>, row: Unsaved<R>): Promise<R> {
+  return written(scope, await scope.rows.put(writable(scope, row)).catch(rethrown(scope)));
+}
+
+async function update<R extends Row>(scope: Scope<R>, id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+  const { name, unreadable } = scope;
+  const after = await updateAny(scope, id, (row) => {
+    if (!unreadable.isSound(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
+    return change(row);
+  });
+  return after && written(scope, after);
+}
+
+/** Updates a row, readable or not. */
+async function updateAny<R extends Row>(scope: Scope<R>, id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+  checkTexts([id]);
+  const after = scope.rows.update(id, (row) => {
+    const next = change(row);
+    return next === row ? row : writable(scope, next);
+  });
+  return after.catch(rethrown(scope));
+}
+
+async function upsert<R extends Row>(scope: Scope<R>, id: string, change: Parameters<CheckedCollection<R>['upsert']>[1]): Promise<R> {
+  for (;;) {
+    try {
+      return (await update(scope, id, (row) => change(row, false))) ?? (await insert(scope, change(undefined, false)));
+    } catch (error) {
+      if (IdpError.is(error, 'record_unreadable')) return put(scope, change(undefined, true));
+      if (!IdpError.is(error, 'conflict')) throw error;
+    }
+  }
+}
+
+async function remove<R extends Row>(scope: Scope<R>, id: string, version?: number): Promise<boolean> {
+  checkTexts([id]);
+  scope.unreadable.forget(scope.name, id);
+  return scope.rows.remove(id, version).catch(rethrown(scope));
+}
+
+async function retire<R extends Row>(
+  scope: Scope<R>,
+  id: string,
+  events: readonly PendingEvent[],
+  isMeant: (row: R) => boolean = () => true,
+): Promise<boolean> {
+  const { name, rows, unreadable, now } = scope;
+  checkTexts([id]);
+  let isThere = false;
+  const removal = rows.update(id, (row) => {
+    isThere = isMeant(row);
+    const earlier = unreadable.isSound(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
+    return isThere ? (remainderOf(id, [...earlier, ...events], new Date(now())) as unknown as Unsaved<R>) : row;
+  });
+  await removal.catch(rethrown(scope));
+  if (isThere) notifyOfWork(scope);
+  return isThere;
+}
+
+const withRemoved = <R extends Row>(scope: Scope<R>): ReturnType<CheckedCollection<R>['withRemoved']> => ({
+  find: (where, page) => findKept(scope.all, where, page, (row) => scope.unreadable.isSound(scope.name, row)),
+  async update(id, change) {
+    const row = await scope.all.update(id, change);
+    if (isOutboxed(row)) notifyOfWork(scope);
+    return row;
+  },
+  remove: (id, version) => scope.all.remove(id, version),
+});
+
+function withUnreadable<R extends Row>(scope: Scope<R>): ReturnType<CheckedCollection<R>['withUnreadable']> {
+  const { name, rows, unreadable } = scope;
+  return {
+    get: (id) => rows.get(id),
+    find: (where, page) => rows.find(where, page),
+    async update(id, change) {
+      const after = await updateAny(scope, id, change);
+      return after && (unreadable.isSound(name, after) ? written(scope, after) : after);
+    },
+    isReadable: (row) => unreadable.isSound(name, row),
+    problemOf: (row) => unreadable.problemOf(name, row),
+    wrongPath: (row) => unreadable.wrongPath(name, row),
+  };
+}
 
 /** Refuses an id that is no string, because a store might take an object for a query. */
 function checkTexts(values: readonly unknown[]): void {

@@ -10,9 +10,10 @@ import type { Logger } from '../../logger.js';
 import { present } from '../../present.js';
 import type { Row } from '../directory-store.js';
 import { positionBehind } from '../index-order.js';
-import type { CheckedCollection, CheckedDirectory, UnreadableRow } from './checked-directory.js';
+import type { CheckedCollection, CheckedDirectory } from './checked-directory.js';
 import type { SweptRow, UpkeepRecord } from './records.js';
 import { isRemoved } from './removed-rows.js';
+import type { UnreadableRow } from './unreadable-rows.js';
 
 export interface RowSweep {
   /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
