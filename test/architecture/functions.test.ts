@@ -32,7 +32,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/invitations/routes.ts invitationRoutes': 96,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
   'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
-  'lib/store/records/extension-artifacts.ts createExtensionArtifacts': 98,
 };
 
 interface LongFunction {
