@@ -31,7 +31,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/invitations/personal.ts personalRoutes': 116,
   'extensions/invitations/routes.ts invitationRoutes': 96,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
-  'lib/directory/tenants/extension-rows.ts createExtensionData': 217,
 };
 
 interface LongFunction {

@@ -28,7 +28,7 @@ import {
   TENANT_INDEX,
   wrongWritten,
 } from './extension-collections.js';
-import { createTenantScope } from './tenant-scope.js';
+import { createTenantScope, type TenantScope } from './tenant-scope.js';
 
 /** Rows of the collections of all extensions. */
 export interface ExtensionData {
@@ -91,220 +91,264 @@ export interface ExtensionDataParts {
   readonly now: () => number;
 }
 
-export function createExtensionData({ store, collections, events: declaredEvents, caches, now }: ExtensionDataParts): ExtensionData {
-  const declared = new Map(collections.map((collection) => [collection.name, collection]));
-  const keptRows = ({ name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
-  const isLogged: IsLogged = (id) => store.collection<EventRecord>('events').has({ byEvent: [id] });
-  /** The write of events to a row, if the request of the first event may be run again. */
-  const markedBy = ({ name }: ExtensionCollection, id: string, [event]: readonly RowEvent[]) =>
-    markedWrite(event?.by?.once, [name, id], isLogged);
+/** What the rows of all collections share. */
+interface Shared extends ExtensionDataParts {
+  readonly declared: ReadonlyMap<string, ExtensionCollection>;
+  /** Whether the log has an event. */
+  readonly isLogged: IsLogged;
+}
 
-  /** The row with the events in it, where the collection has events. */
-  function withRaised<R extends KeptRow>(
-    { name, events }: ExtensionCollection,
-    row: R,
-    tid: string,
-    raised: readonly RowEvent[],
-    write?: MarkedWrite,
-  ): R {
-    if (!events && raised.length > 0) throw new TypeError(`the collection ${name} has no events`);
-    if (!events) return row;
-    for (const { type } of raised) if (!declaredEvents.has(type)) throw new TypeError(`no extension declares the event ${type}`);
-    const kept = { ...row, pendingEvents: row.pendingEvents ?? [] };
-    return raised.length === 0
-      ? kept
-      : withEvents(
-          kept,
-          ...raised.map(({ id: given, type, data, by = {} }, index) => {
-            const event = pendingEvent(now, type, tid === OF_INSTANCE ? undefined : tid, data);
-            const id = given ?? write?.eventId(index);
-            return attributedEvent(id === undefined ? event : { ...event, id }, by);
-          }),
-        );
-  }
-
-  function rows<Schema extends TObject>(given: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>> {
-    const collection = given as unknown as ExtensionCollection;
-    if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
-    if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
-    const kept = keptRows(collection);
-    const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
-    const shown = (row: KeptRow) => shownOf(collection, row);
-    const find = async (index: string, values: readonly string[], page?: Page) =>
-      shownRows(collection, await scope.find(index, values, page));
-    const own = {
-      async get(id: string) {
-        const row = await scope.get(id);
-        return row && shown(row);
-      },
-      find,
-      findAll: (index: string, values: readonly string[]) =>
-        findAll(
-          collection,
-          { [index]: specOf(collection).indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values },
-          ({ tid: owner }) => owner === tid,
-        ),
-      range: async (range: Range) => shownRows(collection, await scope.range(range)),
-      list: (page?: Page) => find(TENANT_INDEX, [], page),
-      async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
-        const own = checkedMembers(collection, members);
-        const fresh = { ...own, id, tid } as KeptRow;
-        const write = markedBy(collection, id, events);
-        const insert = () => insertOnce(scope, id, () => scope.insert(withRaised(collection, fresh, tid, events, write)), write);
-        const row = collection.events
-          ? ((await insert().catch(IdpError.unless('conflict'))) ?? (await replaceRemainder(collection, fresh, events)) ?? (await insert()))
-          : await insert();
-        return shown(row);
-      },
-      async update(
-        id: string,
-        change: (row: object) => object,
-        events: readonly RowEvent[] | ((before: object) => readonly RowEvent[]) = [],
-      ) {
-        // Events that depend on the row are those of a change that is none the second time.
-        const write = typeof events === 'function' ? undefined : markedBy(collection, id, events);
-        const changeRow = (current: KeptRow) => {
-          const before = shown(current);
-          const next = change(before);
-          const raised = typeof events === 'function' ? events(before) : events;
-          if (next === before && raised.length === 0) return current;
-          const { pendingEvents = undefined, outbox = undefined, ...stored } = current;
-          const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
-          const members = withUnknown(collection.row, stored, {
-            ...checkedMembers(collection, next),
-            id,
-            version: current.version,
-            tid,
-          }) as KeptRow;
-          return withRaised(collection, { ...members, ...outboxed }, tid, raised, write);
-        };
-        const row = await updateOnce(scope, id, changeRow, write);
-        return shown(row);
-      },
-      async remove(id: string, events: readonly RowEvent[] = []) {
-        if (!collection.events) {
-          if (events.length > 0) throw new TypeError(`the collection ${collection.name} has no events`);
-          return scope.remove(id);
-        }
-        if (!(await leaveRemainder(collection, id, tid, events))) throw new IdpError('not_found');
-      },
-      async redact(id: string, eventIds: readonly string[], members: readonly string[]) {
-        const { pendingEvents = [] } = (await scope.get(id)) ?? {};
-        if (pendingEvents.some((event) => eventIds.includes(event.id))) throw new IdpError('busy');
-        const records = store.collection<EventRecord>('events');
-        for (const eventId of eventIds)
-          for (const record of await records.find({ byEvent: [eventId] }))
-            if (record.tid === tid)
-              await records.update(record.id, (row) => ({
-                ...row,
-                data: Object.fromEntries(Object.entries(row.data).filter(([member]) => !members.includes(member))) as typeof row.data,
-              }));
-      },
-    };
-    return telling(collection, own as unknown as ExtensionRows<Static<Schema>>, caches);
-  }
-
-  /** Rows of an index of the store, and the ids of those that cannot be read. */
-  async function findAll(collection: ExtensionCollection, where: Where, isMeant: (row: KeptRow) => boolean = () => true) {
-    const all = keptRows(collection).withUnreadable();
-    const found = await all.find(where);
-    return {
-      rows: found.filter((row) => all.isReadable(row) && isMeant(row)).map((row) => shownOf(collection, row)),
-      unreadable: found.filter((row) => !all.isReadable(row)).map(({ id }) => id),
-    };
-  }
-
-  /** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
-  async function leaveRemainder(collection: ExtensionCollection, id: string, tid: string, events: readonly RowEvent[]): Promise<boolean> {
-    let isThere = false;
-    const kept = keptRows(collection);
-    const left = await kept.withRemoved().update(id, (row) => {
-      // A row whose tenant cannot be read belongs to no tenant. The rest of a removed row can be read.
-      const isNobodys = typeof row.tid !== 'string' || (row.tid === '' && !kept.withUnreadable().isReadable(row));
-      isThere = row.tid === tid || isNobodys;
-      if (!isThere) return row;
-      const { version, pendingEvents: raised } = row;
-      // A row that cannot be read may have anything here.
-      const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
-      // Even without events: if the node stops right after this, the outbox removes the rest of the row.
-      return withRaised(collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
-    });
-    if (isThere && left?.pendingEvents?.length === 0) await kept.remove(id, left.version);
-    return isThere;
-  }
-
-  /** Puts a row in the place of a removed one, whose last events it carries on. Undefined when there is none any more, or another row has the id. */
-  async function replaceRemainder(
-    collection: ExtensionCollection,
-    row: KeptRow,
-    events: readonly RowEvent[],
-  ): Promise<KeptRow | undefined> {
-    let isFree = false;
-    const written = await keptRows(collection).update(row.id, (current) => {
-      isFree = current.tid === '';
-      const { pendingEvents = [] } = current;
-      return isFree ? withRaised(collection, { ...row, pendingEvents, outbox: 'yes' }, row.tid, events) : current;
-    });
-    return isFree ? written : undefined;
-  }
-
-  const data: ExtensionData = {
-    rows,
-    ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
-      const collection = given as unknown as ExtensionCollection;
-      if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
-      return {
-        async get(id: string) {
-          const row = await keptRows(collection).get(id);
-          return row === undefined || row.tid === '' ? undefined : shownOf(collection, row);
-        },
-        list: async (page?: Page) => shownRows(collection, await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')),
-        find: async (index: string, values: readonly string[], page?: Page) =>
-          shownRows(collection, await keptRows(collection).find({ [index]: values }, page)),
-        findAll: (index: string, values: readonly string[]) => findAll(collection, { [index]: values }),
-        range: async (range: Range) => shownRows(collection, await keptRows(collection).range(range)),
-      } as unknown as RowsOfAllTenants<Static<Schema>>;
-    },
+export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
+  const { store, collections, caches } = parts;
+  const shared: Shared = {
+    ...parts,
+    declared: new Map(collections.map((collection) => [collection.name, collection])),
+    isLogged: (id) => store.collection<EventRecord>('events').has({ byEvent: [id] }),
+  };
+  return {
+    rows: (collection, tid) => rowsOfTenant(shared, collection, tid),
+    ofAllTenants: (collection) => rowsOfAllTenants(shared, collection),
     cached: (collection, index) =>
       createCachedRows({
         collection: collection as unknown as ExtensionCollection,
         index,
         caches,
-        all: data.ofAllTenants(collection),
-        of: (tid) => rows(collection, tid),
+        all: rowsOfAllTenants(shared, collection),
+        of: (tid) => rowsOfTenant(shared, collection, tid),
       }),
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
-    async erase({ keepsPerson = false, tid, personId, userId }) {
-      const person = { tid, personId, ...(userId !== undefined && { userId }) };
-      for (const collection of collections) {
-        const own = rows(collection, tid);
-        if (!keepsPerson) await collection.erase?.(own, person, new Date(now()));
-        else if (userId !== undefined) await collection.userRemoved?.(own, { ...person, userId }, new Date(now()));
-      }
-    },
-    async export(person) {
-      const parts: Record<string, readonly object[]> = {};
-      for (const collection of collections)
-        if (collection.export) {
-          const { noted, leftOut } = notingLeftOut(rows(collection, person.tid));
-          parts[collection.name] = withLeftOut(await collection.export(noted, person), leftOut);
-        }
-      return parts;
-    },
-    async removeTenant(tid) {
-      for (const collection of collections) {
-        await collection.tenantRemoved?.(rows(collection, tid), tid);
-        const all = keptRows(collection).withUnreadable();
-        for (;;) {
-          const page = await all.find({ [TENANT_INDEX]: [tid] }, { limit: PAGE });
-          for (const row of page)
-            if (collection.events && all.isReadable(row)) await leaveRemainder(collection, row.id, tid, []);
-            else await keptRows(collection).remove(row.id);
-          if (page.length < PAGE) break;
-        }
-        if (collection.cached) await caches.changed(collection.name);
-      }
-    },
+    erase: (person) => erase(shared, person),
+    export: (person) => exportOf(shared, person),
+    removeTenant: (tid) => removeTenant(shared, tid),
   };
-  return data;
+}
+
+const storedRows = ({ store }: Shared, { name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
+
+/** @throws TypeError for a collection that no extension declared. */
+function declaredCollection<Schema extends TObject>({ declared }: Shared, given: ExtensionCollection<Schema>): ExtensionCollection {
+  const collection = given as unknown as ExtensionCollection;
+  if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
+  return collection;
+}
+
+function rowsOfAllTenants<Schema extends TObject>(shared: Shared, given: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>> {
+  const collection = declaredCollection(shared, given);
+  const rows = storedRows(shared, collection);
+  return {
+    async get(id: string) {
+      const row = await rows.get(id);
+      return row === undefined || row.tid === '' ? undefined : shownOf(collection, row);
+    },
+    list: async (page?: Page) => shownRows(collection, await findKept(rows, {}, page, ({ tid }) => tid !== '')),
+    find: async (index: string, values: readonly string[], page?: Page) =>
+      shownRows(collection, await rows.find({ [index]: values }, page)),
+    findAll: (index: string, values: readonly string[]) => findAll(shared, collection, { [index]: values }),
+    range: async (range: Range) => shownRows(collection, await rows.range(range)),
+  } as unknown as RowsOfAllTenants<Static<Schema>>;
+}
+
+/** The rows of one collection and tenant. */
+interface OwnRows {
+  readonly shared: Shared;
+  readonly collection: ExtensionCollection;
+  readonly tid: string;
+  readonly scope: TenantScope<KeptRow>;
+}
+
+function rowsOfTenant<Schema extends TObject>(
+  shared: Shared,
+  given: ExtensionCollection<Schema>,
+  tid: string,
+): ExtensionRows<Static<Schema>> {
+  const collection = declaredCollection(shared, given);
+  if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
+  const spec = specOf(collection);
+  const scope = createTenantScope<KeptRow>(storedRows(shared, collection), spec, tid);
+  const own: OwnRows = { shared, collection, tid, scope };
+  const find = async (index: string, values: readonly string[], page?: Page) =>
+    shownRows(collection, await scope.find(index, values, page));
+  const rows = {
+    async get(id: string) {
+      const row = await scope.get(id);
+      return row && shownOf(collection, row);
+    },
+    find,
+    findAll(index: string, values: readonly string[]) {
+      const isWithinTenant = spec.indexes[index]?.fields[0] === 'tid';
+      return findAll(shared, collection, { [index]: isWithinTenant ? [tid, ...values] : values }, (row) => row.tid === tid);
+    },
+    range: async (range: Range) => shownRows(collection, await scope.range(range)),
+    list: (page?: Page) => find(TENANT_INDEX, [], page),
+    insert: (members: object, options?: InsertOptions) => insert(own, members, options),
+    update: (id: string, change: (row: object) => object, events?: EventsOfUpdate) => update(own, id, change, events),
+    remove: (id: string, events?: readonly RowEvent[]) => remove(own, id, events),
+    redact: (id: string, eventIds: readonly string[], members: readonly string[]) => redact(own, id, eventIds, members),
+  };
+  return telling(collection, rows as unknown as ExtensionRows<Static<Schema>>, shared.caches);
+}
+
+interface InsertOptions {
+  readonly id?: string;
+  readonly events?: readonly RowEvent[];
+}
+
+async function insert(own: OwnRows, members: object, { id = newId(), events = [] }: InsertOptions = {}) {
+  const { shared, collection, tid, scope } = own;
+  const fresh = { ...checkedMembers(collection, members), id, tid } as KeptRow;
+  const write = markedBy(own, id, events);
+  const insertFresh = () => insertOnce(scope, id, () => scope.insert(withRaised(shared, collection, fresh, tid, events, write)), write);
+  const row = collection.events
+    ? ((await insertFresh().catch(IdpError.unless('conflict'))) ?? (await replaceRemainder(own, fresh, events)) ?? (await insertFresh()))
+    : await insertFresh();
+  return shownOf(collection, row);
+}
+
+type EventsOfUpdate = readonly RowEvent[] | ((before: object) => readonly RowEvent[]);
+
+async function update(own: OwnRows, id: string, change: (row: object) => object, events: EventsOfUpdate = []) {
+  const { shared, collection, tid, scope } = own;
+  // Events that depend on the row are those of a change that is none the second time.
+  const write = typeof events === 'function' ? undefined : markedBy(own, id, events);
+  const changeRow = (current: KeptRow) => {
+    const before = shownOf(collection, current);
+    const next = change(before);
+    const raised = typeof events === 'function' ? events(before) : events;
+    if (next === before && raised.length === 0) return current;
+    const { pendingEvents = undefined, outbox = undefined, ...stored } = current;
+    const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
+    const members = { ...checkedMembers(collection, next), id, version: current.version, tid };
+    const row = withUnknown(collection.row, stored, members) as KeptRow;
+    return withRaised(shared, collection, { ...row, ...outboxed }, tid, raised, write);
+  };
+  return shownOf(collection, await updateOnce(scope, id, changeRow, write));
+}
+
+async function remove({ shared, collection, tid, scope }: OwnRows, id: string, events: readonly RowEvent[] = []): Promise<void> {
+  if (collection.events) {
+    if (!(await leaveRemainder(shared, collection, id, tid, events))) throw new IdpError('not_found');
+    return;
+  }
+  if (events.length > 0) throw new TypeError(`the collection ${collection.name} has no events`);
+  await scope.remove(id);
+}
+
+async function redact({ shared, tid, scope }: OwnRows, id: string, eventIds: readonly string[], members: readonly string[]): Promise<void> {
+  const { pendingEvents = [] } = (await scope.get(id)) ?? {};
+  if (pendingEvents.some((event) => eventIds.includes(event.id))) throw new IdpError('busy');
+  const log = shared.store.collection<EventRecord>('events');
+  for (const eventId of eventIds)
+    for (const record of await log.find({ byEvent: [eventId] }))
+      if (record.tid === tid)
+        await log.update(record.id, (row) => ({
+          ...row,
+          data: Object.fromEntries(Object.entries(row.data).filter(([member]) => !members.includes(member))) as typeof row.data,
+        }));
+}
+
+/** Rows of an index of the store, and the ids of those that cannot be read. */
+async function findAll(shared: Shared, collection: ExtensionCollection, where: Where, isMeant: (row: KeptRow) => boolean = () => true) {
+  const all = storedRows(shared, collection).withUnreadable();
+  const rows = await all.find(where);
+  return {
+    rows: rows.filter((row) => all.isReadable(row) && isMeant(row)).map((row) => shownOf(collection, row)),
+    unreadable: rows.filter((row) => !all.isReadable(row)).map(({ id }) => id),
+  };
+}
+
+/** The write of events to a row, if the request of the first event may be run again. */
+const markedBy = ({ shared, collection }: OwnRows, id: string, [event]: readonly RowEvent[]) =>
+  markedWrite(event?.by?.once, [collection.name, id], shared.isLogged);
+
+/** The row with the events in it, where the collection has events. */
+function withRaised<R extends KeptRow>(
+  shared: Shared,
+  { name, events }: ExtensionCollection,
+  row: R,
+  tid: string,
+  raised: readonly RowEvent[],
+  write?: MarkedWrite,
+): R {
+  if (!events && raised.length > 0) throw new TypeError(`the collection ${name} has no events`);
+  if (!events) return row;
+  for (const { type } of raised) if (!shared.events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
+  const outboxed = { ...row, pendingEvents: row.pendingEvents ?? [] };
+  if (raised.length === 0) return outboxed;
+  const pending = raised.map(({ id: given, type, data, by = {} }, index) => {
+    const event = pendingEvent(shared.now, type, tid === OF_INSTANCE ? undefined : tid, data);
+    const id = given ?? write?.eventId(index);
+    return attributedEvent(id === undefined ? event : { ...event, id }, by);
+  });
+  return withEvents(outboxed, ...pending);
+}
+
+/** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
+async function leaveRemainder(
+  shared: Shared,
+  collection: ExtensionCollection,
+  id: string,
+  tid: string,
+  events: readonly RowEvent[],
+): Promise<boolean> {
+  let isThere = false;
+  const rows = storedRows(shared, collection);
+  const remainder = await rows.withRemoved().update(id, (row) => {
+    // A row whose tenant cannot be read belongs to no tenant. The rest of a removed row can be read.
+    const isNobodys = typeof row.tid !== 'string' || (row.tid === '' && !rows.withUnreadable().isReadable(row));
+    isThere = row.tid === tid || isNobodys;
+    if (!isThere) return row;
+    const { version, pendingEvents: raised } = row;
+    // A row that cannot be read may have anything here.
+    const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
+    // Even without events: if the node stops right after this, the outbox removes the rest of the row.
+    return withRaised(shared, collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
+  });
+  if (isThere && remainder?.pendingEvents?.length === 0) await rows.remove(id, remainder.version);
+  return isThere;
+}
+
+/** Puts a row in the place of a removed one, whose last events it carries on. Undefined when there is none any more, or another row has the id. */
+async function replaceRemainder({ shared, collection }: OwnRows, row: KeptRow, events: readonly RowEvent[]): Promise<KeptRow | undefined> {
+  let isFree = false;
+  const written = await storedRows(shared, collection).update(row.id, (current) => {
+    isFree = current.tid === '';
+    const { pendingEvents = [] } = current;
+    return isFree ? withRaised(shared, collection, { ...row, pendingEvents, outbox: 'yes' }, row.tid, events) : current;
+  });
+  return isFree ? written : undefined;
+}
+
+async function erase(shared: Shared, { keepsPerson = false, tid, personId, userId }: Parameters<ExtensionData['erase']>[0]): Promise<void> {
+  const person = { tid, personId, ...(userId !== undefined && { userId }) };
+  for (const collection of shared.collections) {
+    const rows = rowsOfTenant(shared, collection, tid);
+    if (!keepsPerson) await collection.erase?.(rows, person, new Date(shared.now()));
+    else if (userId !== undefined) await collection.userRemoved?.(rows, { ...person, userId }, new Date(shared.now()));
+  }
+}
+
+async function exportOf(shared: Shared, person: PersonRef): Promise<Readonly<Record<string, readonly object[]>>> {
+  const parts: Record<string, readonly object[]> = {};
+  for (const collection of shared.collections)
+    if (collection.export) {
+      const { noted, leftOut } = notingLeftOut(rowsOfTenant(shared, collection, person.tid));
+      parts[collection.name] = withLeftOut(await collection.export(noted, person), leftOut);
+    }
+  return parts;
+}
+
+async function removeTenant(shared: Shared, tid: string): Promise<void> {
+  for (const collection of shared.collections) {
+    await collection.tenantRemoved?.(rowsOfTenant(shared, collection, tid), tid);
+    const rows = storedRows(shared, collection);
+    const all = rows.withUnreadable();
+    for (;;) {
+      const page = await all.find({ [TENANT_INDEX]: [tid] }, { limit: PAGE });
+      for (const row of page)
+        if (collection.events && all.isReadable(row)) await leaveRemainder(shared, collection, row.id, tid, []);
+        else await rows.remove(row.id);
+      if (page.length < PAGE) break;
+    }
+    if (collection.cached) await shared.caches.changed(collection.name);
+  }
 }
