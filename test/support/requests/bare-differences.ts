@@ -60,7 +60,7 @@ export const differences: readonly Difference[] = [
     what: 'Caches',
     ours: '`Cache-Control: no-store` and `Pragma: no-cache`, at revocation too',
     bare: '`Cache-Control: no-store`, not at revocation',
-    reason: 'RFC 6749 §5.1 wants both',
+    reason: 'RFC 6749 §5.1 requires both',
     settle: (bare, { headers }) =>
       headers.pragma === 'no-cache' && headers['cache-control'] === 'no-store'
         ? { ...bare, headers: { ...bare.headers, 'cache-control': 'no-store', pragma: 'no-cache' } }
@@ -70,7 +70,7 @@ export const differences: readonly Difference[] = [
     what: 'A form or query that is not UTF-8 in percent-encoding',
     ours: '400 `invalid_request`',
     bare: 'reads U+FFFD in place of what it cannot decode',
-    reason: 'a repaired value is another value than the one that was sent',
+    reason: 'a repaired value differs from the value that was sent',
     settle: (_bare, ours) =>
       ours.status === 400 && /percent-encoding|failed to parse the request body/.test(`${members(ours).error_description}`)
         ? ours
@@ -78,7 +78,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'An `Authorization` header with more than one space after the scheme',
-    ours: 'is read like one with a single space',
+    ours: 'reads it like one with a single space',
     bare: '400 `invalid_request`',
     reason: 'RFC 9110 §11.4 allows it',
     settle: (bare, ours, { request }) =>
@@ -90,9 +90,9 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'A token with `Bearer` before it or white space around it, at introspection and revocation',
-    ours: 'is the token',
-    bare: 'is unknown',
-    reason: 'no token has white space in it, so it means one thing',
+    ours: 'reads the token',
+    bare: 'does not know the token',
+    reason: 'no token has white space in it, so the text has one meaning',
     settle: (bare, ours, { request, form }) =>
       (isTo(request, 'introspect') || isTo(request, 'revo')) &&
       /\s/.test(form.get('token') ?? '') &&
@@ -114,7 +114,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'Response type `token`',
-    ours: 'is for clients that register it',
+    ours: 'works for clients that register it',
     bare: '`unsupported_response_type`',
     reason: 'the service specification has the implicit flow',
     settle: (bare, ours, { form }) =>
@@ -126,7 +126,7 @@ export const differences: readonly Difference[] = [
     what: 'No client authentication',
     ours: '401 `invalid_client`, with a challenge',
     bare: '400 `invalid_request`',
-    reason: 'RFC 6749 §5.2 counts it among the cases of `invalid_client`',
+    reason: 'RFC 6749 §5.2 lists it under `invalid_client`',
     settle: (bare, ours, { caller }) =>
       bare.status === 400 &&
       (members(bare).error_description === 'no client authentication mechanism provided' || (isPage(bare) && caller === undefined)) &&
@@ -140,9 +140,9 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'The audience of a client assertion',
-    ours: 'is the issuer alone, as one string',
+    ours: 'must be the issuer alone, as one string',
     bare: 'may also be the URL of an endpoint',
-    reason: 'an assertion for one server is of no use at another (draft-ietf-oauth-rfc7523bis)',
+    reason: 'an assertion for one server must not work at another (draft-ietf-oauth-rfc7523bis)',
     settle: (bare, ours, { form }) =>
       form.has('client_assertion') && ours.status === 401 && bare.status !== 401 && (isPage(ours) || errorOf(ours) === 'invalid_client')
         ? ours
@@ -152,12 +152,12 @@ export const differences: readonly Difference[] = [
     what: 'Wrong secrets and assertions, one after another',
     ours: '429 `too_many_requests`',
     bare: '401 `invalid_client`',
-    reason: 'a secret is not to be found by trying',
+    reason: 'nobody can find a secret by trying',
     settle: (bare, ours, { form }) =>
       ours.status === 429 && ([401, 429].includes(bare.status) || form.has('client_assertion')) ? ours : undefined,
   },
   {
-    what: 'A method that an endpoint does not take',
+    what: 'A method that an endpoint does not support',
     ours: '405, with `Allow`',
     bare: '404',
     reason: 'RFC 9110 §15.5.6',
@@ -165,9 +165,9 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'JWT access tokens',
-    ours: "for clients with `accessTokenType: 'jwt'`; recorded, so that introspection, revocation and userinfo take them",
+    ours: "for clients with `accessTokenType: 'jwt'`; recorded, so that introspection, revocation and userinfo accept them",
     bare: 'only for resources of RFC 8707; introspection, revocation and userinfo refuse them',
-    reason: 'the service specification has them by client, and revoked ones are to be inactive at once',
+    reason: 'the service specification sets them by client, and a revoked one must be inactive immediately',
     settle(bare, ours, { request, form }) {
       const isShown = isSigned(form.get('token')) || isSigned(request.headers.authorization);
       const isRefused =
@@ -194,7 +194,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'Introspection of a token of another client, or by a public client',
-    ours: '`{"active":false}`, but for API resources that own a scope of it and clients with `introspects: \'all\'`',
+    ours: '`{"active":false}`, except for API resources that own a scope of it and clients with `introspects: \'all\'`',
     bare: 'the token, to every client with a secret, and to a public one its own',
     reason: 'a client learns nothing about users of another (RFC 7662 §4), and anybody can pass for a public client',
     settle: (bare, ours, { request, caller }) =>
@@ -206,10 +206,10 @@ export const differences: readonly Difference[] = [
         : undefined,
   },
   {
-    what: 'Introspection when the user, the tenant or the client was stopped',
-    ours: '`{"active":false}` at once',
-    bare: 'the token until it ends; 500 where the client is gone',
-    reason: 'who was stopped is stopped everywhere',
+    what: 'Introspection when the user, the tenant or the client is disabled or removed',
+    ours: '`{"active":false}`, immediately',
+    bare: 'the token until it expires; 500 where the client was removed',
+    reason: 'a disabled account or client must not work anywhere',
     settle: (bare, ours, { request, isStopped }) =>
       isTo(request, 'introspect') &&
       isInactive(ours) &&
@@ -236,7 +236,7 @@ export const differences: readonly Difference[] = [
     what: '`client_credentials` without `scope`',
     ours: 'all API scopes of the client',
     bare: 'no scope',
-    reason: 'RFC 6749 §3.3 lets the server choose, and a token without a scope is of no use',
+    reason: 'RFC 6749 §3.3 lets the server choose, and a token without a scope is useless',
     settle: (bare, ours, { form }) =>
       form.get('grant_type') === 'client_credentials' && !form.get('scope') && bare.status === 200 && members(bare).scope === undefined
         ? { ...bare, body: withMembers(members(bare), members(ours), ['scope']) }
@@ -246,7 +246,7 @@ export const differences: readonly Difference[] = [
     what: '`client_credentials` with a scope of identity',
     ours: '`invalid_scope`',
     bare: 'a token with that scope',
-    reason: 'a client by itself is no person',
+    reason: 'a client by itself is not a user',
     settle: (bare, ours, { form }) =>
       form.get('grant_type') === 'client_credentials' && isError(ours, 'invalid_scope') && bare.status === 200 ? ours : undefined,
   },
@@ -254,7 +254,7 @@ export const differences: readonly Difference[] = [
     what: 'A refresh token used again within its grace',
     ours: 'gets the same successor, and introspects as active',
     bare: '`invalid_grant`, and ends the grant; introspects as inactive',
-    reason: 'an answer that was lost on its way signs nobody out',
+    reason: 'a lost answer must sign nobody out',
     settle: (bare, ours, { request, form }) =>
       ours.status === 200 &&
       ((form.get('grant_type') === 'refresh_token' && isError(bare, 'invalid_grant')) ||
@@ -266,7 +266,7 @@ export const differences: readonly Difference[] = [
     what: '`scope` at userinfo',
     ours: 'is ignored',
     bare: 'narrows the answer; `insufficient_scope` where the token lacks it',
-    reason: 'OpenID Connect has no such parameter, and the answer is what was granted',
+    reason: 'OpenID Connect has no such parameter, and the answer has all that was granted',
     settle: (bare, ours, { request, form }) =>
       isTo(request, 'userinfo') &&
       (new URL(request.path, 'http://localhost').searchParams.has('scope') || form.has('scope')) &&
@@ -282,7 +282,7 @@ export const differences: readonly Difference[] = [
   {
     what: 'ID tokens of the token endpoint',
     ours: 'have `amr`, `auth_time` and `idp`',
-    bare: 'have `amr` and `auth_time` where they are asked for',
+    bare: 'have `amr` and `auth_time` only on request',
     reason: 'the service specification has them in each ID token',
     settle(bare, ours) {
       const [told, plain] = [members(ours).id_token, members(bare).id_token] as [Json, Json];
@@ -291,10 +291,10 @@ export const differences: readonly Difference[] = [
     },
   },
   {
-    what: 'A scope that the client may not have, pushed or beside a code; a pushed request for none',
+    what: 'A scope that the client may not have, in a pushed request or with a code; a pushed request without scopes',
     ours: '`invalid_scope`, `invalid_request`',
-    bare: 'leaves out a scope that it does not know, ignores each beside a code, and takes none for no OpenID Connect',
-    reason: 'a typo shows at once; tokens without a scope are of no use',
+    bare: 'leaves out an unknown scope, ignores every scope with a code, and reads a request without scopes as plain OAuth',
+    reason: 'a typo shows immediately; tokens without a scope are useless',
     settle(bare, ours, { request, form }) {
       const isRefusedScope =
         isPage(ours) ||
@@ -307,9 +307,9 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'A request with several faults',
-    ours: 'names another of them: a scope before a refresh token, an ended grant before an origin, a used token before the form of the rest, no client authentication before a parameter that comes twice',
-    bare: 'is refused for the other fault',
-    reason: 'the refusal names one of the faults either way',
+    ours: 'names another fault first: a scope before a refresh token, an ended grant before an origin, a used token before malformed parameters, missing client authentication before a duplicate parameter',
+    bare: 'names the other fault',
+    reason: 'the error names one of the faults in both cases',
     settle: (bare, ours, { request }) =>
       faultsAtOnce.includes(`${errorOf(ours)}, not ${errorOf(bare)}`) ||
       // Without a body.
