@@ -1,7 +1,18 @@
 /** The pages of the person who is asked: what asks for an answer, one request, and what became of it. */
 
 import type { Context } from 'koa';
-import type { Account, BrowserSignIn, Client, ExtensionContext, Look, ScopeWords, Text, ViewPart } from '../../../lib/extension-door.js';
+import type {
+  Account,
+  BrowserSignIn,
+  Client,
+  ExtensionContext,
+  InLanguage,
+  Look,
+  ScopeWords,
+  Text,
+  View,
+  ViewPart,
+} from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';
 import { renderMessage } from './binding-message.js';
@@ -9,13 +20,13 @@ import { inboxScript } from './inbox-script.js';
 import { fromNow } from './times.js';
 
 /** A request and the client that it is of. */
-export interface AskedBy {
+export interface RequestOfClient {
   readonly request: AuthenticationRequest;
   readonly client: Client;
 }
 
 /** A request as its person sees it. */
-export interface Shown extends AskedBy {
+export interface Shown extends RequestOfClient {
   readonly account: Account;
   /** Scopes that the client needs consent for. */
   readonly missing: readonly ({ readonly name: string } & ScopeWords)[];
@@ -33,146 +44,182 @@ export const requestPath = (service: Pick<ExtensionContext['service'], 'own'>, i
 /** What the form is about. */
 export const formSubject = (id: string, { session }: Pick<BrowserSignIn, 'session'>): string => `ciba ${id} ${session}`;
 
-export function createPages(context: Pick<ExtensionContext, 'service' | 'pages'>) {
-  const {
-    service: { now, url },
-    pages: { view },
-  } = context;
-  const inbox = url(inboxPath(context.service));
-  const addressOf = (id: string): string => url(requestPath(context.service, id));
-  const toInbox: ViewPart = { part: 'link', text: 'ciba.inbox.back', href: inbox };
+type PagesContext = Pick<ExtensionContext, 'service' | 'pages'>;
+
+export const createPages = (context: PagesContext): Pages => new Pages(context);
+
+export class Pages {
+  readonly #context: PagesContext;
+
+  constructor(context: PagesContext) {
+    this.#context = context;
+  }
+
+  inbox(ctx: Context, account: Account, requests: readonly RequestOfClient[]): Promise<void> {
+    return this.#view(ctx, {
+      tenant: account.tenant,
+      title: 'ciba.inbox.title',
+      lead: { key: 'ciba.inbox.lead', values: namesOf(account) },
+      parts: [
+        requests.length === 0
+          ? { part: 'text', text: 'ciba.inbox.none' }
+          : {
+              part: 'links',
+              links: requests.map(({ client, request }) => ({
+                title: { plain: client.name },
+                lines: [this.#fromNow(request.createdAt)],
+                href: this.#addressOf(request.id),
+              })),
+            },
+        { part: 'link', text: 'ciba.inbox.again', href: this.#inboxAddress() },
+      ],
+      ...(requests.length === 0 ? { script: inboxScript } : {}),
+    });
+  }
+
+  request(ctx: Context, here: Pick<BrowserSignIn, 'session'>, shown: Shown): Promise<void> {
+    const { request, client, account, missing, canApprove, isInsufficient = false } = shown;
+    const { id, bindingMessage, messageFormat, initiator, createdAt, expiresAt, uiLocales } = request;
+    const ofClient = (key: string): Text => ({ key: `ciba.${key}`, values: { client: client.name } });
+    const { person, tenant } = account;
+    return this.#view(ctx, {
+      client,
+      tenant,
+      ...present({ uiLocales }),
+      title: ofClient('title'),
+      ...(isInsufficient ? { problem: 'ciba.insufficient' } : {}),
+      form: {
+        // What the person is shown to consent to is what the form allows.
+        action: `${this.#addressOf(id)}?${new URLSearchParams({ listed: missing.map(({ name }) => name).join(' ') })}`,
+        subject: formSubject(id, here),
+      },
+      parts: [
+        bindingMessage === undefined
+          ? { part: 'text', text: ofClient('noMessage') }
+          : { part: 'quote', label: ofClient('match'), quote: renderMessage(bindingMessage, messageFormat) },
+        { part: 'text', text: ofClient(`began.${initiator}`) },
+        {
+          part: 'facts',
+          facts: [
+            { label: 'ciba.fact.account', value: { plain: person.user.userName } },
+            { label: 'ciba.fact.tenant', value: { plain: tenant.name } },
+            { label: 'ciba.fact.asked', value: this.#fromNow(createdAt) },
+            { label: 'ciba.fact.ends', value: this.#fromNow(expiresAt) },
+          ],
+        },
+        ...(missing.length === 0 ? [] : [{ part: 'scopes', label: ofClient('scopes'), scopes: missing } as const]),
+        ...(canApprove ? [] : [{ part: 'text', text: 'ciba.signIn.why' } as const]),
+        { part: 'button', text: canApprove ? 'ciba.approve' : 'ciba.signIn', name: 'decision', value: 'approve' },
+        ...denyButtons,
+      ],
+    });
+  }
+
+  /** For who is not signed in completely: nothing of the request, and nothing of its person. */
+  unfinished(ctx: Context, here: Pick<BrowserSignIn, 'session'>, id: string): Promise<void> {
+    return this.#view(ctx, {
+      title: 'ciba.unfinished.title',
+      form: { action: this.#addressOf(id), subject: formSubject(id, here) },
+      parts: [
+        { part: 'text', text: 'ciba.unfinished.text' },
+        { part: 'button', text: 'ciba.unfinished.continue', name: 'decision', value: 'continue' },
+        ...denyButtons,
+      ],
+    });
+  }
+
+  /** For who is not signed in completely. */
+  denied(ctx: Context, denial: 'declined' | 'unrecognised'): Promise<void> {
+    const parts: readonly ViewPart[] = [{ part: 'text', text: `ciba.unfinished.${denial}` }, this.#toInbox()];
+    return this.#view(ctx, { title: `ciba.${denial}.title`, parts });
+  }
+
+  /** A request that takes no answer any more. */
+  over(ctx: Context, account: Account, { request, client }: RequestOfClient): Promise<void> {
+    const { state, denial = 'declined', uiLocales } = request;
+    const values = { client: client.name, tenant: account.tenant.name };
+    const name = state === 'denied' ? denial : state;
+    return this.#message(ctx, { client, tenant: account.tenant }, name, values, { uiLocales });
+  }
+
+  /** A client that may not sign the person in any more. */
+  refused(ctx: Context, account: Account, { client }: Pick<RequestOfClient, 'client'>): Promise<void> {
+    return this.#message(ctx, { tenant: account.tenant }, 'refused', { client: client.name }, { status: 403 });
+  }
+
+  gone(ctx: Context, account: Account): Promise<void> {
+    return this.#message(ctx, { tenant: account.tenant }, 'gone', {}, { status: 404 });
+  }
+
+  /** The browser is signed in as somebody else than who is asked. */
+  other(ctx: Context, account: Account, id: string): Promise<void> {
+    const parts: readonly ViewPart[] = [
+      { part: 'link', text: 'ciba.other.signIn', href: `${this.#addressOf(id)}/sign-in` },
+      this.#toInbox(),
+    ];
+    return this.#message(ctx, { tenant: account.tenant }, 'other', namesOf(account), { status: 403, parts });
+  }
+
+  /** A form that is not from our page of this browser. */
+  lost(ctx: Context, account: Account, id: string): Promise<void> {
+    const parts: readonly ViewPart[] = [{ part: 'link', text: 'ciba.again', href: this.#addressOf(id) }];
+    return this.#message(ctx, { tenant: account.tenant }, 'lost', {}, { status: 403, parts });
+  }
+
+  /** The browser came back without a sign-in. */
+  unsigned(ctx: Context): Promise<void> {
+    const parts: readonly ViewPart[] = [{ part: 'link', text: 'ciba.unsigned.again', href: this.#inboxAddress() }];
+    return this.#message(ctx, {}, 'unsigned', {}, { status: 403, parts });
+  }
 
   /** A page that says one thing. */
-  const message = (
+  #message(
     ctx: Context,
     look: Look,
     name: string,
     values: Readonly<Record<string, string>>,
-    { status = 200, parts = [toInbox], uiLocales }: { status?: number; parts?: readonly ViewPart[]; uiLocales?: string | undefined } = {},
-  ): Promise<void> => {
-    const said = (which: string): Text => ({ key: `ciba.${name}.${which}`, values });
-    return view(ctx, {
+    {
+      status = 200,
+      parts = [this.#toInbox()],
+      uiLocales,
+    }: { status?: number; parts?: readonly ViewPart[]; uiLocales?: string | undefined },
+  ): Promise<void> {
+    const text = (member: 'title' | 'text'): Text => ({ key: `ciba.${name}.${member}`, values });
+    return this.#view(ctx, {
       ...look,
       ...present({ uiLocales }),
-      title: said('title'),
+      title: text('title'),
       status,
-      parts: [{ part: 'text', text: said('text') }, ...parts],
+      parts: [{ part: 'text', text: text('text') }, ...parts],
     });
-  };
+  }
 
-  const namesOf = ({ tenant, person: { user } }: Account): Record<string, string> => ({ tenant: tenant.name, userName: user.userName });
+  #view(ctx: Context, view: View): Promise<void> {
+    return this.#context.pages.view(ctx, view);
+  }
 
-  return {
-    inbox: (ctx: Context, account: Account, requests: readonly AskedBy[]): Promise<void> =>
-      view(ctx, {
-        tenant: account.tenant,
-        title: 'ciba.inbox.title',
-        lead: { key: 'ciba.inbox.lead', values: namesOf(account) },
-        parts: [
-          requests.length === 0
-            ? { part: 'text', text: 'ciba.inbox.none' }
-            : {
-                part: 'links',
-                links: requests.map(({ client, request }) => ({
-                  title: { plain: client.name },
-                  lines: [fromNow(request.createdAt, now())],
-                  href: addressOf(request.id),
-                })),
-              },
-          { part: 'link', text: 'ciba.inbox.again', href: inbox },
-        ],
-        ...(requests.length === 0 ? { script: inboxScript } : {}),
-      }),
+  #fromNow(date: Date): InLanguage {
+    return fromNow(date, this.#context.service.now());
+  }
 
-    request(ctx: Context, here: Pick<BrowserSignIn, 'session'>, shown: Shown): Promise<void> {
-      const { request, client, account, missing, canApprove, isInsufficient = false } = shown;
-      const { id, bindingMessage, messageFormat, initiator, createdAt, expiresAt, uiLocales } = request;
-      const of = (key: string): Text => ({ key: `ciba.${key}`, values: { client: client.name } });
-      const { person, tenant } = account;
-      return view(ctx, {
-        client,
-        tenant,
-        ...present({ uiLocales }),
-        title: of('title'),
-        ...(isInsufficient ? { problem: 'ciba.insufficient' } : {}),
-        form: {
-          // What the person is shown to consent to is what the form allows.
-          action: `${addressOf(id)}?${new URLSearchParams({ listed: missing.map(({ name }) => name).join(' ') })}`,
-          subject: formSubject(id, here),
-        },
-        parts: [
-          bindingMessage === undefined
-            ? { part: 'text', text: of('noMessage') }
-            : { part: 'quote', label: of('match'), quote: renderMessage(bindingMessage, messageFormat) },
-          { part: 'text', text: of(`began.${initiator}`) },
-          {
-            part: 'facts',
-            facts: [
-              { label: 'ciba.fact.account', value: { plain: person.user.userName } },
-              { label: 'ciba.fact.tenant', value: { plain: tenant.name } },
-              { label: 'ciba.fact.asked', value: fromNow(createdAt, now()) },
-              { label: 'ciba.fact.ends', value: fromNow(expiresAt, now()) },
-            ],
-          },
-          ...(missing.length === 0 ? [] : [{ part: 'scopes', label: of('scopes'), scopes: missing } as const]),
-          ...(canApprove ? [] : [{ part: 'text', text: 'ciba.signIn.why' } as const]),
-          { part: 'button', text: canApprove ? 'ciba.approve' : 'ciba.signIn', name: 'decision', value: 'approve' },
-          { part: 'button', text: 'ciba.deny', name: 'decision', value: 'deny', look: 'quiet' },
-          { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'quiet' },
-        ],
-      });
-    },
+  #inboxAddress(): string {
+    const { service } = this.#context;
+    return service.url(inboxPath(service));
+  }
 
-    /** For who is not signed in completely: nothing of the request, and nothing of its person. */
-    unfinished: (ctx: Context, here: Pick<BrowserSignIn, 'session'>, id: string): Promise<void> =>
-      view(ctx, {
-        title: 'ciba.unfinished.title',
-        form: { action: addressOf(id), subject: formSubject(id, here) },
-        parts: [
-          { part: 'text', text: 'ciba.unfinished.text' },
-          { part: 'button', text: 'ciba.unfinished.continue', name: 'decision', value: 'continue' },
-          { part: 'button', text: 'ciba.deny', name: 'decision', value: 'deny', look: 'quiet' },
-          { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'quiet' },
-        ],
-      }),
+  #addressOf(id: string): string {
+    const { service } = this.#context;
+    return service.url(requestPath(service, id));
+  }
 
-    /** For who is not signed in completely. */
-    denied: (ctx: Context, denial: 'declined' | 'unrecognised'): Promise<void> =>
-      view(ctx, { title: `ciba.${denial}.title`, parts: [{ part: 'text', text: `ciba.unfinished.${denial}` }, toInbox] }),
-
-    /** A request that takes no answer any more. */
-    over(ctx: Context, account: Account, { request, client }: AskedBy): Promise<void> {
-      const { state, denial = 'declined', uiLocales } = request;
-      const values = { client: client.name, tenant: account.tenant.name };
-      const name = state === 'denied' ? denial : state;
-      return message(ctx, { client, tenant: account.tenant }, name, values, { uiLocales });
-    },
-
-    /** A client that may not sign the person in any more. */
-    refused: (ctx: Context, account: Account, { client }: Pick<AskedBy, 'client'>): Promise<void> =>
-      message(ctx, { tenant: account.tenant }, 'refused', { client: client.name }, { status: 403 }),
-
-    gone: (ctx: Context, account: Account): Promise<void> => message(ctx, { tenant: account.tenant }, 'gone', {}, { status: 404 }),
-
-    /** The browser is signed in as somebody else than who is asked. */
-    other: (ctx: Context, account: Account, id: string): Promise<void> =>
-      message(ctx, { tenant: account.tenant }, 'other', namesOf(account), {
-        status: 403,
-        parts: [{ part: 'link', text: 'ciba.other.signIn', href: `${addressOf(id)}/sign-in` }, toInbox],
-      }),
-
-    /** A form that is not from our page of this browser. */
-    lost: (ctx: Context, account: Account, id: string): Promise<void> =>
-      message(
-        ctx,
-        { tenant: account.tenant },
-        'lost',
-        {},
-        { status: 403, parts: [{ part: 'link', text: 'ciba.again', href: addressOf(id) }] },
-      ),
-
-    /** The browser came back without a sign-in. */
-    unsigned: (ctx: Context): Promise<void> =>
-      message(ctx, {}, 'unsigned', {}, { status: 403, parts: [{ part: 'link', text: 'ciba.unsigned.again', href: inbox }] }),
-  };
+  #toInbox(): ViewPart {
+    return { part: 'link', text: 'ciba.inbox.back', href: this.#inboxAddress() };
+  }
 }
+
+const denyButtons: readonly ViewPart[] = [
+  { part: 'button', text: 'ciba.deny', name: 'decision', value: 'deny', look: 'quiet' },
+  { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'quiet' },
+];
+
+const namesOf = ({ tenant, person: { user } }: Account): Record<string, string> => ({ tenant: tenant.name, userName: user.userName });
