@@ -4,7 +4,7 @@ import type { ExtensionContext, GrantRefusal, GrantType } from '../../lib/extens
 import { present } from '../../lib/extension-door.js';
 import { createAnnounce } from './notifications/events.js';
 import { createCountPoll } from './polling.js';
-import { isOver, type KeptRequest } from './requests/record.js';
+import { isExpired, type RequestRecord } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
 
 const revoked: GrantRefusal = {
@@ -21,13 +21,13 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
     parameters: ['auth_req_id'],
     async exchange({ client, parameters: { auth_req_id: authReqId } }) {
       if (!authReqId) return { error: 'invalid_request', description: "missing required parameter 'auth_req_id'" };
-      const held = await requests.redeem(authReqId, client.id);
-      if (!held) return unknown;
-      const { id, kept, isRedeemed } = held;
-      if (isRedeemed) return granted(context, kept);
-      if (kept.state === 'denied' || kept.state === 'replaced')
+      const polled = await requests.redeem(authReqId, client.id);
+      if (!polled) return unknown;
+      const { id, record, isRedeemed } = polled;
+      if (isRedeemed) return granted(context, record);
+      if (record.state === 'denied' || record.state === 'replaced')
         return { error: 'access_denied', description: 'the request was denied: begin another one only if the user asks for it' };
-      if (isOver(kept, context.service.now()))
+      if (isExpired(record, context.service.now()))
         return { error: 'expired_token', description: 'auth_req_id has expired: begin another request' };
       return (await countPoll(id))
         ? { error: 'slow_down', description: 'the client polled before the interval was over: wait 5 seconds longer from now on' }
@@ -36,9 +36,9 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
   };
 }
 
-async function granted({ directory }: ExtensionContext, { approval: kept, decidedAt, oid, scopes, acrValues }: KeptRequest) {
-  if (!kept || decidedAt === undefined) return unknown;
-  const { proof, ...approval } = kept;
+async function granted({ directory }: ExtensionContext, { approval: provenApproval, decidedAt, oid, scopes, acrValues }: RequestRecord) {
+  if (!provenApproval || decidedAt === undefined) return unknown;
+  const { proof, ...approval } = provenApproval;
   const account = await directory.accounts.findByOid(oid);
   if (!account || !(await directory.credentials.holds(account, proof))) return revoked;
   return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000), ...present({ acrValues }) };

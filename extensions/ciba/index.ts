@@ -14,14 +14,14 @@ import { createDeliveries } from './notifications/deliveries.js';
 import { createAnnounce, createTellBegun, eventTypes } from './notifications/events.js';
 import { inboxPath } from './person/pages.js';
 import { createPersonClients, personRoutes } from './person/routes.js';
-import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
 import { createRequests, GRANT_TYPE, type Requests } from './requests/requests.js';
+import { userRequestsKind } from './requests/user-requests.js';
 import { texts } from './texts/index.js';
 
 export const ciba = (): Extension => ({
   name: 'ciba',
-  artifacts: [requestKind, bookKind],
+  artifacts: [requestKind, userRequestsKind],
   clientMetadata,
   clientProblems,
   configure: () => ({ features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } } }),
@@ -47,6 +47,11 @@ const announcedRequests = (context: ExtensionContext): Requests => createRequest
 
 /** The same for the host, in process. */
 export function cibaFor(context: ExtensionContext): AuthenticationRequests {
-  const { pendingOf, read, approve, deny } = announcedRequests(context);
-  return { pendingOf, read, approve, deny };
+  const requests = announcedRequests(context);
+  return {
+    pendingOf: (oid) => requests.pendingOf(oid),
+    read: (id) => requests.read(id),
+    approve: (id, approver, by) => requests.approve(id, approver, by),
+    deny: (id, reason, by) => requests.deny(id, reason, by),
+  };
 }

@@ -1,6 +1,6 @@
 /** How often a client asks for the outcome of one request, counted by all nodes together. */
 import type { ExtensionContext } from '../../lib/extension-door.js';
-import { KEPT_SECONDS, MAX_LIFETIME_SECONDS } from './requests/record.js';
+import { MAX_LIFETIME_SECONDS, RETENTION_SECONDS } from './requests/record.js';
 
 /** Seconds between two polls of one request. */
 export const INTERVAL_SECONDS = 5;
@@ -8,13 +8,13 @@ export const INTERVAL_SECONDS = 5;
 const STEP_SECONDS = 5;
 /** Milliseconds by which a poll may arrive early, because the one before was late on its way. */
 const JITTER_MS = 500;
-const KEPT_MS = (MAX_LIFETIME_SECONDS + KEPT_SECONDS) * 1000;
+const COUNTED_MS = (MAX_LIFETIME_SECONDS + RETENTION_SECONDS) * 1000;
 
 /** Counts a poll; answers whether it came too early. Then the interval of the request is longer from now on. */
 export type CountPoll = (id: string) => Promise<boolean>;
 
 export function createCountPoll({ limits: { attempts } }: Pick<ExtensionContext, 'limits'>): CountPoll {
-  const earlyPolls = async (id: string, by: number): Promise<number> => (await attempts(`ciba early polls ${id}`, KEPT_MS, by)).count;
+  const earlyPolls = async (id: string, by: number): Promise<number> => (await attempts(`ciba early polls ${id}`, COUNTED_MS, by)).count;
   /** Counts a poll in the interval that follows so many early ones; the first begins it. */
   const isFirst = async (id: string, early: number): Promise<boolean> => {
     const interval = (INTERVAL_SECONDS + early * STEP_SECONDS) * 1000 - JITTER_MS;

@@ -77,7 +77,7 @@ describe('an authentication request', () => {
     expect(await requests.redeem(authReqId, 'another')).toBeUndefined();
     const taken = await atOnce(20, () => requests.redeem(authReqId, 'desk'));
     expect(taken.filter(Boolean)).toMatchObject([
-      { isRedeemed: true, kept: { state: 'approved', approval: { amr: ['pwd'], idp: 'local' } } },
+      { isRedeemed: true, record: { state: 'approved', approval: { amr: ['pwd'], idp: 'local' } } },
     ]);
     expect(await requests.redeem(authReqId, 'desk')).toBeUndefined();
   });

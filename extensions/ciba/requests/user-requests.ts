@@ -13,9 +13,12 @@ const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;
 
 /** Beyond the end of the last request in it, and of the time in which requests are counted. */
-export const bookKind: ArtifactKind = { name: 'ciba.books', lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60 };
+export const userRequestsKind: ArtifactKind = {
+  name: 'ciba.books',
+  lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60,
+};
 
-export interface Entry {
+export interface RequestEntry {
   readonly id: string;
   readonly clientId: string;
   /** When it began, in milliseconds since the epoch. */
@@ -24,22 +27,22 @@ export interface Entry {
   readonly expiresAt: number;
 }
 
-interface Book {
-  readonly entries: readonly Entry[];
+interface UserRecord {
+  readonly entries: readonly RequestEntry[];
   /** Requests that began in the last ten minutes, whatever their outcome. */
-  readonly begun: readonly Pick<Entry, 'clientId' | 'createdAt'>[];
+  readonly begun: readonly Pick<RequestEntry, 'clientId' | 'createdAt'>[];
 }
 
-const empty: Book = { entries: [], begun: [] };
+const empty: UserRecord = { entries: [], begun: [] };
 
-const begunBy = ({ clientId, createdAt }: Entry): Book['begun'][number] => ({ clientId, createdAt });
+const recentOf = ({ clientId, createdAt }: RequestEntry): UserRecord['begun'][number] => ({ clientId, createdAt });
 
-const isTooMany = (begun: Book['begun'], { clientId }: Entry): boolean =>
+const isTooMany = (begun: UserRecord['begun'], { clientId }: RequestEntry): boolean =>
   begun.length >= MAX_RECENT || begun.filter((each) => each.clientId === clientId).length >= MAX_RECENT_OF_CLIENT;
 
-export interface Books {
+export interface UserRequests {
   /** Requests of a user that may be pending. */
-  entriesOf(oid: string): Promise<readonly Entry[]>;
+  entriesOf(oid: string): Promise<readonly RequestEntry[]>;
   /**
    * Enters a request, unless the user has as many as one may have.
    * @param decided which of these wait no more; asked where the book has any
@@ -47,48 +50,51 @@ export interface Books {
    */
   enter(
     oid: string,
-    entry: Entry,
-    decided: (entries: readonly Entry[]) => Promise<ReadonlySet<string>>,
-  ): Promise<readonly Entry[] | undefined>;
+    entry: RequestEntry,
+    decided: (entries: readonly RequestEntry[]) => Promise<ReadonlySet<string>>,
+  ): Promise<readonly RequestEntry[] | undefined>;
 }
 
-export function createBooks({ records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>): Books {
-  const books = () => artifact(bookKind);
-  const isWaiting = ({ expiresAt }: Entry): boolean => expiresAt > now();
+export function createUserRequests({
+  records: { artifact },
+  service: { now },
+}: Pick<ExtensionContext, 'records' | 'service'>): UserRequests {
+  const records = () => artifact(userRequestsKind);
+  const isWaiting = ({ expiresAt }: RequestEntry): boolean => expiresAt > now();
   return {
     async entriesOf(oid) {
-      const { entries } = ((await books().read(oid)) ?? empty) as Book;
+      const { entries } = ((await records().read(oid)) ?? empty) as UserRecord;
       return entries.filter(isWaiting);
     },
     async enter(oid, entry, decided) {
-      const { lifetimeSeconds } = bookKind;
+      const { lifetimeSeconds } = userRequestsKind;
       // Most people have no book, and then there is nothing to read.
-      if (await books().put(oid, { entries: [entry], begun: [begunBy(entry)] } satisfies Book, { lifetimeSeconds })) return [];
+      if (await records().put(oid, { entries: [entry], begun: [recentOf(entry)] } satisfies UserRecord, { lifetimeSeconds })) return [];
       /** Whether an entry waits no more, of those whose records were read. */
       const isDecided = new Map<string, boolean>();
       for (;;) {
-        let unread: readonly Entry[] = [];
-        let replaced: readonly Entry[] | undefined;
-        await books().update(
+        let unread: readonly RequestEntry[] = [];
+        let replaced: readonly RequestEntry[] | undefined;
+        await records().update(
           oid,
           (value) => {
-            const book = (value ?? empty) as Book;
-            const at = now();
-            const begun = book.begun.filter(({ createdAt }) => createdAt > at - RECENT_MS);
-            const entries = book.entries.filter(isWaiting);
+            const record = (value ?? empty) as UserRecord;
+            const startedAt = now();
+            const begun = record.begun.filter(({ createdAt }) => createdAt > startedAt - RECENT_MS);
+            const entries = record.entries.filter(isWaiting);
             unread = entries.filter(({ id }) => !isDecided.has(id));
             const waiting = entries.filter(({ id }) => !isDecided.get(id));
             const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
             replaced = undefined;
             if (unread.length > 0 || isTooMany(begun, entry) || others.length >= MAX_PENDING) return value;
             replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
-            return { entries: [...others, entry], begun: [...begun, { ...begunBy(entry), createdAt: at }] } satisfies Book;
+            return { entries: [...others, entry], begun: [...begun, { ...recentOf(entry), createdAt: startedAt }] } satisfies UserRecord;
           },
           { lifetimeSeconds },
         );
         if (unread.length === 0) return replaced;
-        const over = await decided(unread);
-        for (const { id } of unread) isDecided.set(id, over.has(id));
+        const decidedIds = await decided(unread);
+        for (const { id } of unread) isDecided.set(id, decidedIds.has(id));
       }
     },
   };
