@@ -20,6 +20,8 @@ export interface ReturnState {
   readonly linking?: LinkRef;
 }
 
+export type Finish = ReturnType<typeof createFinish>;
+
 export function createFinish(context: ExtensionContext, pages: Pages) {
   const {
     service: { own, url },

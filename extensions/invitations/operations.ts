@@ -89,106 +89,112 @@ const record = { collection: 'invitations', param: 'id' };
 const read = 'idp.invitations:read';
 const write = 'idp.invitations:write';
 
-export const invitationOperations = (): readonly Operation[] => [
-  defineOperation({
-    method: 'POST',
-    path,
-    scope: write,
-    summary: 'Invites a user, in the place of an invitation that the user may have',
-    body: Type.Object({ userId: text(), ...asked }, strict),
-    answer: Invitation,
-    status: 201,
-    errors: [
-      'user_not_invited',
-      'email_required',
-      'mail_not_configured',
-      'personal_tenant_missing',
-      'link_same_tenant',
-      'link_not_allowed',
-      'client_unknown',
-      'invitee_privileged',
-    ],
-    async handle(request) {
-      const { params, directory, newId, isRetry } = request;
-      const { userId, ...input } = request.body;
-      const { invitations, users } = directory.forTenant(params.tid);
-      await checkPrivileges(request, await users.get(userId), input.link === true);
-      const id = newId();
-      const before = isRetry ? await invitations.get(id) : undefined;
-      // An invitation that is not accepted is created again, because its row is written before the document of the person who is invited.
-      return answerOf(before?.status === 'accepted' ? before : await invitations.create(userId, { ...input, id }));
-    },
-  }),
-  defineOperation({
-    method: 'GET',
-    path,
-    scope: read,
-    summary: 'Lists invitations',
-    query: recordForms.lists.invitations,
-    answer: pageOf(Invitation),
-    errors: ['invalid_cursor'],
-    async handle({ params, query, directory }) {
-      const { items, next, unreadable } = await directory.forTenant(params.tid).invitations.list(query);
-      return {
-        items: items.map(answerOf),
-        ...present({ next }),
-        ...(unreadable ? { unreadable: [...unreadable] } : {}),
-      };
-    },
-  }),
-  defineOperation({
-    method: 'GET',
-    path: `${path}/{id}`,
-    scope: read,
-    record,
-    summary: 'Reads an invitation',
-    answer: Invitation,
-    handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.require(params.id)),
-  }),
-  defineOperation({
-    method: 'GET',
-    path: `${path}/{id}/link`,
-    scope: write,
-    summary: 'The link of an invitation, which proves no e-mail address from then on',
-    answer: Type.Object({ expiresAt: instant(), url: Type.String() }, strict),
-    errors: ['invitation_over', 'invitee_privileged'],
-    async handle(request) {
-      const { params, directory } = request;
-      await checkInvited(request);
-      const { url, expiresAt } = await directory.forTenant(params.tid).invitations.link(params.id);
-      return { url, expiresAt: expiresAt.toISOString() };
-    },
-  }),
-  defineOperation({
-    method: 'POST',
-    path: `${path}/{id}/resend`,
-    scope: write,
-    summary: 'E-mails another link, with all its time; those before are void',
-    answer: Invitation,
-    errors: ['invitation_over', 'email_required', 'mail_not_configured', 'invitee_privileged'],
-    async handle(request) {
-      const { params, directory } = request;
-      await checkInvited(request);
-      return answerOf(await directory.forTenant(params.tid).invitations.resend(params.id));
-    },
-  }),
-  defineOperation({
-    method: 'POST',
-    path: `${path}/{id}/revoke`,
-    scope: write,
-    summary: 'Ends an invitation',
-    answer: Invitation,
-    errors: ['invitation_over'],
-    handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.revoke(params.id)),
-  }),
-  defineOperation({
-    method: 'DELETE',
-    path: `${path}/{id}`,
-    scope: write,
-    record,
-    summary: 'Removes the record of an invitation; a pending one is revoked first',
-    handle: remove,
-    removeUnreadable: ({ params: { tid, id }, directory }) =>
-      remove({ params: { tid, id }, directory: directory.overDamaged({ collection: record.collection, id, tid }) }),
-  }),
-];
+const invite = defineOperation({
+  method: 'POST',
+  path,
+  scope: write,
+  summary: 'Invites a user, in the place of an invitation that the user may have',
+  body: Type.Object({ userId: text(), ...asked }, strict),
+  answer: Invitation,
+  status: 201,
+  errors: [
+    'user_not_invited',
+    'email_required',
+    'mail_not_configured',
+    'personal_tenant_missing',
+    'link_same_tenant',
+    'link_not_allowed',
+    'client_unknown',
+    'invitee_privileged',
+  ],
+  async handle(request) {
+    const { params, directory, newId, isRetry } = request;
+    const { userId, ...input } = request.body;
+    const { invitations, users } = directory.forTenant(params.tid);
+    await checkPrivileges(request, await users.get(userId), input.link === true);
+    const id = newId();
+    const before = isRetry ? await invitations.get(id) : undefined;
+    // An invitation that is not accepted is created again, because its row is written before the document of the person who is invited.
+    return answerOf(before?.status === 'accepted' ? before : await invitations.create(userId, { ...input, id }));
+  },
+});
+
+const list = defineOperation({
+  method: 'GET',
+  path,
+  scope: read,
+  summary: 'Lists invitations',
+  query: recordForms.lists.invitations,
+  answer: pageOf(Invitation),
+  errors: ['invalid_cursor'],
+  async handle({ params, query, directory }) {
+    const { items, next, unreadable } = await directory.forTenant(params.tid).invitations.list(query);
+    return {
+      items: items.map(answerOf),
+      ...present({ next }),
+      ...(unreadable ? { unreadable: [...unreadable] } : {}),
+    };
+  },
+});
+
+const get = defineOperation({
+  method: 'GET',
+  path: `${path}/{id}`,
+  scope: read,
+  record,
+  summary: 'Reads an invitation',
+  answer: Invitation,
+  handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.require(params.id)),
+});
+
+const getLink = defineOperation({
+  method: 'GET',
+  path: `${path}/{id}/link`,
+  scope: write,
+  summary: 'The link of an invitation, which proves no e-mail address from then on',
+  answer: Type.Object({ expiresAt: instant(), url: Type.String() }, strict),
+  errors: ['invitation_over', 'invitee_privileged'],
+  async handle(request) {
+    const { params, directory } = request;
+    await checkInvited(request);
+    const { url, expiresAt } = await directory.forTenant(params.tid).invitations.link(params.id);
+    return { url, expiresAt: expiresAt.toISOString() };
+  },
+});
+
+const resend = defineOperation({
+  method: 'POST',
+  path: `${path}/{id}/resend`,
+  scope: write,
+  summary: 'E-mails another link, with all its time; those before are void',
+  answer: Invitation,
+  errors: ['invitation_over', 'email_required', 'mail_not_configured', 'invitee_privileged'],
+  async handle(request) {
+    const { params, directory } = request;
+    await checkInvited(request);
+    return answerOf(await directory.forTenant(params.tid).invitations.resend(params.id));
+  },
+});
+
+const revoke = defineOperation({
+  method: 'POST',
+  path: `${path}/{id}/revoke`,
+  scope: write,
+  summary: 'Ends an invitation',
+  answer: Invitation,
+  errors: ['invitation_over'],
+  handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.revoke(params.id)),
+});
+
+const removal = defineOperation({
+  method: 'DELETE',
+  path: `${path}/{id}`,
+  scope: write,
+  record,
+  summary: 'Removes the record of an invitation; a pending one is revoked first',
+  handle: remove,
+  removeUnreadable: ({ params: { tid, id }, directory }) =>
+    remove({ params: { tid, id }, directory: directory.overDamaged({ collection: record.collection, id, tid }) }),
+});
+
+export const invitationOperations = (): readonly Operation[] => [invite, list, get, getLink, resend, revoke, removal];

@@ -51,6 +51,9 @@ const statusOf: Readonly<Record<Exclude<InvitationState, 'pending'>, number>> = 
   unconfirmed: 403,
 };
 
+/** Why a personal account cannot be linked. */
+export type Refusal = 'sameTenant' | 'policy' | 'other';
+
 export interface FormPage {
   readonly action: string;
   readonly other?: Other | undefined;
@@ -58,167 +61,186 @@ export interface FormPage {
   readonly status?: number;
 }
 
-export type Pages = ReturnType<typeof createPages>;
+export const createPages = ({ pages }: Pick<ExtensionContext, 'pages'>): Pages => new Pages(pages);
 
-export function createPages({ pages: { brandingOf, view } }: ExtensionContext) {
-  const looked = async ({ tenant, clientId, locale }: Pick<OpenedInvitation, 'tenant' | 'clientId' | 'locale'>) => ({
-    ...(await brandingOf(tenant.id, clientId)),
-    ...present({ uiLocales: locale }),
-  });
-  const show = async (ctx: Context, about: OpenedInvitation | undefined, page: View): Promise<void> =>
-    view(ctx, { ...(about && (await looked(about))), ...page });
-  const message = (title: Text, text: Text, status: number, more: readonly ViewPart[] = []): View => ({
-    title,
-    status,
-    parts: [{ part: 'text', text }, ...more],
-  });
+export class Pages {
+  readonly #pages: ExtensionContext['pages'];
 
-  return {
-    /** The link is none of ours, or nothing is left of its invitation. */
-    unknown: (ctx: Context) => show(ctx, undefined, message('invitations.unknown.title', 'invitations.unknown.text', 404)),
+  constructor(pages: ExtensionContext['pages']) {
+    this.#pages = pages;
+  }
 
-    /** The invitation cannot be accepted by this link. */
-    over(ctx: Context, opened: OpenedInvitation): Promise<void> {
-      const { state, tenant } = opened;
-      if (state === 'pending') throw new TypeError('the invitation can be accepted');
-      const values = { tenant: tenant.name };
-      const page = message(`invitations.${state}.title`, { key: `invitations.${state}.text`, values }, statusOf[state]);
-      return show(ctx, opened, page);
-    },
+  /** The link is none of ours, or nothing is left of its invitation. */
+  unknown(ctx: Context): Promise<void> {
+    return this.#show(ctx, undefined, message('invitations.unknown.title', 'invitations.unknown.text', 404));
+  }
 
-    /** The first page: what is asked for, and of whom. */
-    accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
-      const { ref, tenant, person, takes, passwordLength, providers } = opened;
-      const values = { tenant: tenant.name, userName: person.user.userName, name: shownName(person), length: String(passwordLength) };
-      const asked: readonly ViewPart[] = {
-        password: [
-          { part: 'text', text: { key: 'invitations.accept.userName', values } },
-          {
-            part: 'field',
-            name: 'password',
-            label: 'invitations.accept.password',
-            kind: 'password',
-            autocomplete: 'new-password',
-            userName: person.user.userName,
-            ...present({ problem }),
-          },
-          { part: 'text', text: { key: 'invitations.accept.rule', values } },
-          { part: 'button', text: 'invitations.accept.submit' },
-          ...(providers.length > 0 ? [elsewhere] : []),
-        ],
-        nothing:
-          providers.length > 0
-            ? [
-                { part: 'text', text: { key: 'invitations.accept.elsewhere', values } },
-                { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider' },
-              ]
-            : [
-                { part: 'text', text: { key: 'invitations.accept.signInAfterwards', values } },
-                { part: 'button', text: 'invitations.accept.submit' },
-              ],
-        link: [
-          { part: 'text', text: { key: 'invitations.accept.link', values } },
-          { part: 'button', text: 'invitations.accept.signIn', name: 'step', value: 'sign-in' },
-          { part: 'button', text: 'invitations.accept.create', name: 'step', value: 'create', look: 'quiet' },
-        ],
-      }[takes] as readonly ViewPart[];
-      const { name: otherName } = other ?? {};
-      const told: Text =
-        otherName === undefined
-          ? 'invitations.accept.somebody'
-          : { key: 'invitations.accept.other', values: { ...values, other: otherName } };
-      const notice: readonly ViewPart[] = other ? [{ part: 'text', text: told }] : [];
-      return show(ctx, opened, {
-        title: { key: 'invitations.accept.title', values },
-        lead: { key: 'invitations.accept.lead', values },
-        ...(problem !== undefined && takes !== 'password' ? { problem } : {}),
-        status,
-        form: { action, subject: formSubject(ref), fields: { over: other?.oid ?? '' } },
-        parts: [...notice, ...asked],
-      });
-    },
+  /** The invitation cannot be accepted by this link. */
+  over(ctx: Context, opened: OpenedInvitation): Promise<void> {
+    const { state, tenant } = opened;
+    if (state === 'pending') throw new TypeError('the invitation can be accepted');
+    const values = { tenant: tenant.name };
+    const page = message(`invitations.${state}.title`, { key: `invitations.${state}.text`, values }, statusOf[state]);
+    return this.#show(ctx, opened, page);
+  }
 
-    /** The form is of another browser, or was changed. */
-    foreign: (ctx: Context, opened: OpenedInvitation | undefined, again?: string) =>
-      show(
-        ctx,
-        opened,
-        message('invitations.foreign.title', 'invitations.foreign.text', 403, again === undefined ? [] : [openAgain(again)]),
-      ),
+  /** The first page: what is asked for, and of whom. */
+  accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
+    const { ref, tenant, person, takes, passwordLength } = opened;
+    const values = { tenant: tenant.name, userName: person.user.userName, name: shownName(person), length: String(passwordLength) };
+    return this.#show(ctx, opened, {
+      title: { key: 'invitations.accept.title', values },
+      lead: { key: 'invitations.accept.lead', values },
+      ...(problem !== undefined && takes !== 'password' ? { problem } : {}),
+      status,
+      form: { action, subject: formSubject(ref), fields: { over: other?.oid ?? '' } },
+      parts: [...noticeOf(other, values), ...acceptParts(opened, values, problem)],
+    });
+  }
 
-    /** What was begun is over, or was another browser's. */
-    lost: (ctx: Context) => show(ctx, undefined, message('invitations.lost.title', 'invitations.lost.text', 400)),
+  /** The form is of another browser, or was changed. */
+  foreign(ctx: Context, opened: OpenedInvitation | undefined, again?: string): Promise<void> {
+    const parts = again === undefined ? [] : [openAgain(again)];
+    return this.#show(ctx, opened, message('invitations.foreign.title', 'invitations.foreign.text', 403, parts));
+  }
 
-    /** A new account in the tenant of personal accounts. */
-    create(ctx: Context, opened: OpenedInvitation, personal: Tenant, page: FormPage & CreateForm): Promise<void> {
-      const { action, problem, status = 200, values, problems = {}, passwordLength } = page;
-      const common = (name: keyof typeof problems) => ({
-        part: 'field' as const,
-        name,
-        label: `invitations.create.${name}`,
-        ...present({ problem: problems[name] }),
-      });
-      const names = Object.keys(autocompletes) as (keyof typeof autocompletes)[];
-      return show(ctx, opened, {
-        title: 'invitations.create.title',
-        lead: { key: 'invitations.create.lead', values: { tenant: personal.name } },
+  /** What was begun is over, or was another browser's. */
+  lost(ctx: Context): Promise<void> {
+    return this.#show(ctx, undefined, message('invitations.lost.title', 'invitations.lost.text', 400));
+  }
+
+  /** A new account in the tenant of personal accounts. */
+  create(ctx: Context, opened: OpenedInvitation, personal: Tenant, page: FormPage & CreateForm): Promise<void> {
+    const { action, problem, status = 200, values, problems = {}, passwordLength } = page;
+    const common = (name: keyof typeof problems) => ({
+      part: 'field' as const,
+      name,
+      label: `invitations.create.${name}`,
+      ...present({ problem: problems[name] }),
+    });
+    const names = Object.keys(autocompletes) as (keyof typeof autocompletes)[];
+    return this.#show(ctx, opened, {
+      title: 'invitations.create.title',
+      lead: { key: 'invitations.create.lead', values: { tenant: personal.name } },
+      ...present({ problem }),
+      status,
+      form: { action, subject: formSubject(opened.ref) },
+      parts: [
+        ...names.map((name) => ({
+          ...common(name),
+          autocomplete: autocompletes[name],
+          value: values[name],
+          isOptional: name !== 'email',
+        })),
+        { ...common('password'), kind: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
+        { part: 'text', text: { key: 'invitations.accept.rule', values: { length: String(passwordLength) } } },
+        { part: 'button', text: 'invitations.create.submit' },
+      ],
+    });
+  }
+
+  /** Both accounts, before they are linked. */
+  confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
+    const { ref, person, tenant } = opened;
+    const line = (account: Pair): Text => ({ plain: `${account.tenant.name}: ${accountName(account.person)}` });
+    return this.#show(ctx, opened, {
+      title: 'invitations.confirm.title',
+      lead: { key: 'invitations.confirm.lead', values: { tenant: tenant.name } },
+      form: { action, subject: confirmSubject(ref, personal.person.user.id) },
+      parts: [
+        { part: 'list', items: [line(personal), line({ person, tenant })] },
+        { part: 'button', text: 'invitations.confirm.submit', name: 'step', value: 'link' },
+        anotherButton,
+      ],
+    });
+  }
+
+  /** The personal account has an account of the organisation already, or cannot be linked for another reason. */
+  refused(ctx: Context, opened: OpenedInvitation, reason: Refusal, action: string, oid: string): Promise<void> {
+    return this.#show(ctx, opened, {
+      title: 'invitations.refused.title',
+      status: 409,
+      form: { action, subject: confirmSubject(opened.ref, oid) },
+      parts: [{ part: 'text', text: { key: `invitations.refused.${reason}`, values: { tenant: opened.tenant.name } } }, anotherButton],
+    });
+  }
+
+  /** The account is there. @param isSignedIn whether the browser is signed in to it as well. */
+  async done(ctx: Context, tid: string | undefined, clientId: string | undefined, isSignedIn: boolean): Promise<void> {
+    const look = tid === undefined ? {} : await this.#pages.brandingOf(tid, clientId);
+    const values = { tenant: look.tenant?.name ?? '' };
+    const text = isSignedIn ? 'invitations.done.signedIn' : 'invitations.done.ready';
+    const parts: ViewPart[] = [{ part: 'text', text: { key: text, values } }];
+    const href = look.client && homeOf(look.client);
+    if (href !== undefined)
+      parts.push({ part: 'link', text: { key: 'invitations.done.to', values: { client: look.client?.name ?? '' } }, href });
+    await this.#pages.view(ctx, { ...look, title: 'invitations.done.title', parts });
+  }
+
+  async #show(ctx: Context, about: OpenedInvitation | undefined, page: View): Promise<void> {
+    await this.#pages.view(ctx, { ...(about && (await this.#lookOf(about))), ...page });
+  }
+
+  async #lookOf({ tenant, clientId, locale }: OpenedInvitation) {
+    return { ...(await this.#pages.brandingOf(tenant.id, clientId)), ...present({ uiLocales: locale }) };
+  }
+}
+
+const message = (title: Text, text: Text, status: number, more: readonly ViewPart[] = []): View => ({
+  title,
+  status,
+  parts: [{ part: 'text', text }, ...more],
+});
+
+/** Says who is signed in already, and is signed out by an acceptance. */
+function noticeOf(other: Other | undefined, values: Readonly<Record<string, string>>): readonly ViewPart[] {
+  if (!other) return [];
+  const text: Text =
+    other.name === undefined
+      ? 'invitations.accept.somebody'
+      : { key: 'invitations.accept.other', values: { ...values, other: other.name } };
+  return [{ part: 'text', text }];
+}
+
+/** The fields and buttons of the first page, by what the acceptance takes. */
+function acceptParts(
+  { person, takes, providers }: OpenedInvitation,
+  values: Readonly<Record<string, string>>,
+  problem: Text | undefined,
+): readonly ViewPart[] {
+  const parts: Readonly<Record<OpenedInvitation['takes'], readonly ViewPart[]>> = {
+    password: [
+      { part: 'text', text: { key: 'invitations.accept.userName', values } },
+      {
+        part: 'field',
+        name: 'password',
+        label: 'invitations.accept.password',
+        kind: 'password',
+        autocomplete: 'new-password',
+        userName: person.user.userName,
         ...present({ problem }),
-        status,
-        form: { action, subject: formSubject(opened.ref) },
-        parts: [
-          ...names.map((name) => ({
-            ...common(name),
-            autocomplete: autocompletes[name],
-            value: values[name],
-            isOptional: name !== 'email',
-          })),
-          { ...common('password'), kind: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
-          { part: 'text', text: { key: 'invitations.accept.rule', values: { length: String(passwordLength) } } },
-          { part: 'button', text: 'invitations.create.submit' },
-        ],
-      });
-    },
-
-    /** Both accounts, before they are linked. */
-    confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
-      const { ref, person, tenant } = opened;
-      const line = (of: PersonWithUser, at: Tenant): Text => ({ plain: `${at.name}: ${accountName(of)}` });
-      return show(ctx, opened, {
-        title: 'invitations.confirm.title',
-        lead: { key: 'invitations.confirm.lead', values: { tenant: tenant.name } },
-        form: { action, subject: confirmSubject(ref, personal.person.user.id) },
-        parts: [
-          { part: 'list', items: [line(personal.person, personal.tenant), line(person, tenant)] },
-          { part: 'button', text: 'invitations.confirm.submit', name: 'step', value: 'link' },
-          { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' },
-        ],
-      });
-    },
-
-    /** The personal account has an account of the organisation already, or cannot be linked for another reason. */
-    refused: (ctx: Context, opened: OpenedInvitation, reason: 'sameTenant' | 'policy' | 'other', action: string, oid: string) =>
-      show(ctx, opened, {
-        title: 'invitations.refused.title',
-        status: 409,
-        form: { action, subject: confirmSubject(opened.ref, oid) },
-        parts: [
-          { part: 'text', text: { key: `invitations.refused.${reason}`, values: { tenant: opened.tenant.name } } },
-          { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' },
-        ],
-      }),
-
-    /** The account is there. @param isSignedIn whether the browser is signed in to it as well. */
-    async done(ctx: Context, tid: string | undefined, clientId: string | undefined, isSignedIn: boolean): Promise<void> {
-      const look = tid === undefined ? {} : await brandingOf(tid, clientId);
-      const values = { tenant: look.tenant?.name ?? '' };
-      const text = isSignedIn ? 'invitations.done.signedIn' : 'invitations.done.ready';
-      const parts: ViewPart[] = [{ part: 'text', text: { key: text, values } }];
-      const href = look.client && homeOf(look.client);
-      if (href !== undefined)
-        parts.push({ part: 'link', text: { key: 'invitations.done.to', values: { client: look.client?.name ?? '' } }, href });
-      await view(ctx, { ...look, title: 'invitations.done.title', parts });
-    },
+      },
+      { part: 'text', text: { key: 'invitations.accept.rule', values } },
+      { part: 'button', text: 'invitations.accept.submit' },
+      ...(providers.length > 0 ? [elsewhere] : []),
+    ],
+    nothing:
+      providers.length > 0
+        ? [
+            { part: 'text', text: { key: 'invitations.accept.elsewhere', values } },
+            { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider' },
+          ]
+        : [
+            { part: 'text', text: { key: 'invitations.accept.signInAfterwards', values } },
+            { part: 'button', text: 'invitations.accept.submit' },
+          ],
+    link: [
+      { part: 'text', text: { key: 'invitations.accept.link', values } },
+      { part: 'button', text: 'invitations.accept.signIn', name: 'step', value: 'sign-in' },
+      { part: 'button', text: 'invitations.accept.create', name: 'step', value: 'create', look: 'quiet' },
+    ],
   };
+  return parts[takes];
 }
 
 /** Returns where the application of a client begins: its `client_uri`, else the origin of its first https redirect URI; undefined for native clients. */
@@ -253,6 +275,8 @@ const autocompletes = { givenName: 'given-name', familyName: 'family-name', emai
 
 /** Accepts by signing in at a provider. */
 const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
+/** Leaves the page for a sign-in to another personal account. */
+const anotherButton: ViewPart = { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' };
 /** What the forms of a link are about. */
 export const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
 export const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;

@@ -25,54 +25,33 @@ interface Again {
 
 type Refused = (more: Again) => Promise<void>;
 
+interface Parts extends AdmissionParts {
+  readonly context: ExtensionContext;
+  readonly admissions: Admissions;
+}
+
 export function personalAccountRoutes(
   router: ExtensionRouter,
   context: ExtensionContext,
   { base, pages }: AdmissionParts,
   admissions: Admissions,
 ): void {
-  const {
-    directory,
-    impersonation: { inPerson },
-    limits: { limit },
-    service: { logger, now },
-    http: { requestId },
-  } = context;
-  const { at, admittedTo, signInThere } = admissions;
-  const [ofForms, ofAccounts] = [limit('invitationForms'), limit('invitationAccounts')];
+  const parts: Parts = { context, base, pages, admissions };
 
-  router.get(`${base}/create`, inPerson, async (ctx: Context) => {
-    const found = await admittedTo(ctx);
-    if (!found) return;
-    await showCreate(ctx, found, namesOf(found.opened.person));
+  router.get(`${base}/create`, context.impersonation.inPerson, async (ctx: Context) => {
+    const admitted = await admissions.admittedTo(ctx);
+    if (admitted) await showCreate(parts, ctx, admitted, namesOf(admitted.opened.person));
   });
 
-  async function showCreate(
-    ctx: Context,
-    { opened, personal }: Admitted,
-    values: Partial<CreateForm['values']>,
-    more: Again = {},
-  ): Promise<void> {
-    const rules = await directory.forTenant(personal.id).registration.rules('invitation');
-    if (!rules) return pages.lost(ctx);
-    const { email = '' } = opened.person;
-    await pages.create(ctx, opened, personal, {
-      action: at('create', opened.ref),
-      values: { givenName: '', familyName: '', email, ...values },
-      ...rules,
-      ...more,
-    });
-  }
-
   router.postForm(`${base}/create`, {
-    open: (ctx) => admittedTo(ctx),
+    open: (ctx) => admissions.admittedTo(ctx),
     subject: ({ opened }) => formSubject(opened.ref),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
     async take(ctx, admitted) {
       const input = inputOf(ctx);
-      const refused: Refused = (more) => showCreate(ctx, admitted, input, more);
+      const refused: Refused = (more) => showCreate(parts, ctx, admitted, input, more);
       try {
-        await create(ctx, admitted, input, refused);
+        await create(parts, ctx, admitted, input, refused);
       } catch (error) {
         if (IdpError.is(error, 'user_name_taken')) return refused({ status: 400, problems: { email: 'invitations.create.taken' } });
         if (!IdpError.is(error, 'busy')) throw error;
@@ -81,31 +60,57 @@ export function personalAccountRoutes(
       }
     },
   });
+}
 
-  /** Creates the account and signs it in. An account that was not created does not count. */
-  async function create(ctx: Context, { opened, personal }: Admitted, input: RegistrationInput, refused: Refused): Promise<void> {
-    const { eventMetadata: metadata, ref } = opened;
-    const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
-    const often = { status: 429, problem: 'invitations.create.often' } as const;
-    const attempt = new Attempt();
-    if ((await attempt.count(ofForms, ref.id)).isOver) return refused(often);
-    await attempt.run(async () => {
-      const problems = await registration.problems(input);
-      if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
-      const creation = await ofAccounts.attempt(ref.id);
-      if (creation.isOver) return refused(often);
-      await creation.run(async () => {
-        const createdAt = new Date(now());
-        const { user } = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
-        const account = await directory.accounts.findByOid(user.id);
-        if (!account) return await pages.lost(ctx);
-        logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: personal.id }, 'personal account created by an invitation');
-        const proof = await directory.credentials.proofOf(account, createdAt);
-        const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
-        await signInThere(ctx, opened, { signIn, loginHint: input.email });
-      });
+async function showCreate(
+  { context, pages, admissions }: Parts,
+  ctx: Context,
+  { opened, personal }: Admitted,
+  values: Partial<CreateForm['values']>,
+  more: Again = {},
+): Promise<void> {
+  const rules = await context.directory.forTenant(personal.id).registration.rules('invitation');
+  if (!rules) return pages.lost(ctx);
+  const { email = '' } = opened.person;
+  await pages.create(ctx, opened, personal, {
+    action: admissions.at('create', opened.ref),
+    values: { givenName: '', familyName: '', email, ...values },
+    ...rules,
+    ...more,
+  });
+}
+
+/** Creates the account and signs it in. An account that was not created does not count. */
+async function create(
+  { context, pages, admissions }: Parts,
+  ctx: Context,
+  { opened, personal }: Admitted,
+  input: RegistrationInput,
+  refused: Refused,
+): Promise<void> {
+  const { directory, http, limits, service } = context;
+  const { eventMetadata: metadata, ref } = opened;
+  const { registration } = directory.as(metadata ? { metadata } : {}).forTenant(personal.id);
+  const often = { status: 429, problem: 'invitations.create.often' } as const;
+  const attempt = new Attempt();
+  if ((await attempt.count(limits.limit('invitationForms'), ref.id)).isOver) return refused(often);
+  await attempt.run(async () => {
+    const problems = await registration.problems(input);
+    if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
+    const creation = await limits.limit('invitationAccounts').attempt(ref.id);
+    if (creation.isOver) return refused(often);
+    await creation.run(async () => {
+      const createdAt = new Date(service.now());
+      const { user } = await registration.register(input, hashingQueuesOf(ctx.ip), 'invitation');
+      const account = await directory.accounts.findByOid(user.id);
+      if (!account) return await pages.lost(ctx);
+      const fields = { requestId: http.requestId(ctx), invitation: ref.id, tenant: personal.id };
+      service.logger.info(fields, 'personal account created by an invitation');
+      const proof = await directory.credentials.proofOf(account, createdAt);
+      const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
+      await admissions.signInThere(ctx, opened, { signIn, loginHint: input.email });
     });
-  }
+  });
 }
 
 const inputOf = (ctx: Context): RegistrationInput & Record<'givenName' | 'familyName', string> => ({

@@ -15,129 +15,148 @@ import {
   present,
   redirectByGet,
 } from '../../lib/extension-door.js';
-import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
+import { type AdmissionParts, type Admissions, type Admitted, createAdmissions } from './admission.js';
 import { creationOf } from './applications.js';
-import type { createFinish } from './finish.js';
-import { confirmSubject } from './pages.js';
+import type { Finish } from './finish.js';
+import { confirmSubject, type Refusal } from './pages.js';
 import { personalAccountRoutes } from './personal-account.js';
 
 interface Parts extends AdmissionParts {
-  readonly signInTo: ReturnType<typeof createFinish>['signInTo'];
+  readonly context: ExtensionContext;
+  readonly admissions: Admissions;
+  readonly signInTo: Finish['signInTo'];
 }
 
-export function personalRoutes(router: ExtensionRouter, context: ExtensionContext, { base, pages, signInTo }: Parts) {
-  const {
-    directory,
-    signIn,
-    impersonation: { inPerson },
-    service: { personalTenant, logger },
-    http: { requestId },
-  } = context;
-  const { acceptance, accounts } = directory;
+/** A personal account that signed in after the link was opened, and the invitation that it is to be linked by. */
+interface Signed extends Admitted {
+  readonly here: BrowserSignIn;
+}
+
+export function personalRoutes(
+  router: ExtensionRouter,
+  context: ExtensionContext,
+  { base, pages, signInTo }: AdmissionParts & Pick<Parts, 'signInTo'>,
+) {
   const admissions = createAdmissions(context, { base, pages });
-  const { at, admittedTo, holds, signInThere } = admissions;
+  const parts: Parts = { context, base, pages, signInTo, admissions };
   if (!context.work.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
 
-  /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
-  async function personalIn(ctx: Context, found: Admitted): Promise<BrowserSignIn | undefined> {
-    const { opened, at: admittedAt } = found;
-    const here = await signIn.current(ctx);
-    const isPersonal = here?.account.tenant.id === personalTenant;
-    // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
-    const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
-    const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
-    if (isSince && (await holds(here))) return here;
-    // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
-    await (here && !isSince ? pages.lost(ctx) : signInThere(ctx, opened, here ? {} : { prompt: undefined }));
-    return undefined;
-  }
+  router.get(`${base}/confirm`, context.impersonation.inPerson, (ctx: Context) => showConfirm(parts, ctx));
 
-  /** The account that would be the parent: the parent of the signed-in account, if it has one and the sign-in meets the parent's requirements. */
-  async function parentOf(here: BrowserSignIn): Promise<Account | undefined> {
-    const { id, parentUserId } = here.account.person.user;
-    const parent = await accounts.findByOid(parentUserId ?? id);
-    return parent && (await signIn.isSufficient(parent, here)) ? parent : undefined;
-  }
-
-  /** Linking makes nobody a parent of who may do something in the admin API. */
-  const isLinkable = async ({ person }: OpenedInvitation): Promise<boolean> => (await directory.privileges.of(person)).length === 0;
-
-  const isInTenant = async ({ person }: Account, tid: string): Promise<boolean> =>
-    (await accounts.family(person)).some(({ tenant }) => tenant.id === tid);
-
-  router.get(`${base}/confirm`, inPerson, async (ctx: Context) => {
-    const found = await admittedTo(ctx);
-    const here = found && (await personalIn(ctx, found));
-    if (!found || !here) return;
-    const { opened } = found;
-    const parent = await parentOf(here);
-    const action = at('confirm', opened.ref);
-    if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
-    if (await isInTenant(parent, opened.tenant.id)) return pages.refused(ctx, opened, 'sameTenant', action, here.oid);
-    if (![parent.tenant, opened.tenant].every(mayLinkAccounts)) return pages.refused(ctx, opened, 'policy', action, here.oid);
-    return pages.confirm(ctx, opened, here.account, action);
-  });
-
-  router.postForm(`${base}/confirm`, {
-    async open(ctx) {
-      // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
-      const admitted = await admittedTo(ctx, true);
-      const here = admitted && (await personalIn(ctx, admitted));
-      return admitted && here && { ...admitted, here };
-    },
+  router.postForm<Signed>(`${base}/confirm`, {
+    // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
+    open: (ctx) => signedIn(parts, ctx, true),
     subject: ({ opened, here }) => confirmSubject(opened.ref, here.oid),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
-    async take(ctx, { opened, here }) {
-      if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return signInThere(ctx, opened);
-      const parent = await parentOf(here);
-      if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', at('confirm', opened.ref), here.oid);
-      try {
-        await accept(ctx, opened, here, parent);
-      } catch (error) {
-        await refused(ctx, opened, here, error);
-      }
-    },
+    take: (ctx, signed) => takeConfirm(parts, ctx, signed),
   });
-
-  /** Accepts the invitation, links its account to the parent, and signs the browser in to it. */
-  async function accept(ctx: Context, opened: OpenedInvitation, here: BrowserSignIn, parent: Account): Promise<void> {
-    const { ref, tenant } = opened;
-    const { person } = await acceptance.acceptLinked(
-      ref,
-      { tid: parent.tenant.id, userId: parent.person.user.id },
-      directory.privileges.checkNone,
-      await directory.means.ofSignIn(here, here.account),
-    );
-    logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: tenant.id }, 'invitation accepted, and its account linked');
-    // The parent's credentials, which were proven a moment ago, are those of the child by now.
-    const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
-    const { amr, idp, used, mfaIn, heldTo } = here;
-    await signInTo(ctx, { ...opened, person }, proof, {
-      amr,
-      idp,
-      ...present({ used, mfaIn, heldTo }),
-    });
-  }
-
-  async function refused(ctx: Context, opened: OpenedInvitation, { oid }: BrowserSignIn, error: unknown): Promise<void> {
-    const action = at('confirm', opened.ref);
-    if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, opened, 'sameTenant', action, oid);
-    if (IdpError.is(error, 'link_not_allowed')) return pages.refused(ctx, opened, 'policy', action, oid);
-    if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
-      return pages.refused(ctx, opened, 'other', action, oid);
-    if (!IdpError.is(error, 'invitation_over')) throw error;
-    const now = await acceptance.open(opened.ref);
-    return !now || now.state === 'pending' ? pages.lost(ctx) : pages.over(ctx, now);
-  }
 
   return {
     /** Goes on with a link in this browser, as the person said: by a sign-in, or with a new account. */
     async begin(ctx: Context, opened: OpenedInvitation): Promise<void> {
       await admissions.admit(ctx, opened.ref);
-      if (formField(ctx, 'step') !== 'create') return signInThere(ctx, opened);
+      if (formField(ctx, 'step') !== 'create') return admissions.signInThere(ctx, opened);
       // With mail, the address is proven first, by the same pages and mail as of any account that users create.
-      if (context.work.mail) return signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
-      return redirectByGet(ctx, at('create', opened.ref));
+      if (context.work.mail) return admissions.signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
+      return redirectByGet(ctx, admissions.at('create', opened.ref));
     },
   };
+}
+
+/** The invitation in the address and the personal account that signed in here for it; undefined once a page was shown instead. */
+async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Promise<Signed | undefined> {
+  const admitted = await parts.admissions.admittedTo(ctx, mayBeAccepted);
+  const here = admitted && (await personalIn(parts, ctx, admitted));
+  return admitted && here && { ...admitted, here };
+}
+
+/** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
+async function personalIn(
+  { context, pages, admissions }: Parts,
+  ctx: Context,
+  { opened, at: admittedAt }: Admitted,
+): Promise<BrowserSignIn | undefined> {
+  const here = await context.signIn.current(ctx);
+  const isPersonal = here?.account.tenant.id === context.service.personalTenant;
+  // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
+  const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
+  const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
+  if (isSince && (await admissions.holds(here))) return here;
+  // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
+  await (here && !isSince ? pages.lost(ctx) : admissions.signInThere(ctx, opened, here ? {} : { prompt: undefined }));
+  return undefined;
+}
+
+/** The account that would be the parent: the parent of the signed-in account, if it has one and the sign-in meets the parent's requirements. */
+async function parentOf({ directory, signIn }: ExtensionContext, here: BrowserSignIn): Promise<Account | undefined> {
+  const { id, parentUserId } = here.account.person.user;
+  const parent = await directory.accounts.findByOid(parentUserId ?? id);
+  return parent && (await signIn.isSufficient(parent, here)) ? parent : undefined;
+}
+
+/** Linking makes nobody a parent of who may do something in the admin API. */
+const isLinkable = async ({ directory }: ExtensionContext, { person }: OpenedInvitation): Promise<boolean> =>
+  (await directory.privileges.of(person)).length === 0;
+
+const isInTenant = async ({ directory }: ExtensionContext, { person }: Account, tid: string): Promise<boolean> =>
+  (await directory.accounts.family(person)).some(({ tenant }) => tenant.id === tid);
+
+async function showConfirm(parts: Parts, ctx: Context): Promise<void> {
+  const { context, pages, admissions } = parts;
+  const signed = await signedIn(parts, ctx);
+  if (!signed) return;
+  const { opened, here } = signed;
+  const parent = await parentOf(context, here);
+  const action = admissions.at('confirm', opened.ref);
+  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, action, here.oid);
+  if (!parent || !(await isLinkable(context, opened))) return refuse('other');
+  if (await isInTenant(context, parent, opened.tenant.id)) return refuse('sameTenant');
+  if (![parent.tenant, opened.tenant].every(mayLinkAccounts)) return refuse('policy');
+  return pages.confirm(ctx, opened, here.account, action);
+}
+
+async function takeConfirm(parts: Parts, ctx: Context, signed: Signed): Promise<void> {
+  const { context, pages, admissions } = parts;
+  const { opened, here } = signed;
+  if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return admissions.signInThere(ctx, opened);
+  const parent = await parentOf(context, here);
+  if (!parent || !(await isLinkable(context, opened)))
+    return pages.refused(ctx, opened, 'other', admissions.at('confirm', opened.ref), here.oid);
+  try {
+    await accept(parts, ctx, signed, parent);
+  } catch (error) {
+    await showRefusal(parts, ctx, signed, error);
+  }
+}
+
+/** Accepts the invitation, links its account to the parent, and signs the browser in to it. */
+async function accept({ context, signInTo }: Parts, ctx: Context, { opened, here }: Signed, parent: Account): Promise<void> {
+  const { directory, http, service } = context;
+  const { ref, tenant } = opened;
+  const { person } = await directory.acceptance.acceptLinked(
+    ref,
+    { tid: parent.tenant.id, userId: parent.person.user.id },
+    directory.privileges.checkNone,
+    await directory.means.ofSignIn(here, here.account),
+  );
+  const fields = { requestId: http.requestId(ctx), invitation: ref.id, tenant: tenant.id };
+  service.logger.info(fields, 'invitation accepted, and its account linked');
+  // The parent's credentials, which were proven a moment ago, are those of the child by now.
+  const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
+  const { amr, idp, used, mfaIn, heldTo } = here;
+  await signInTo(ctx, { ...opened, person }, proof, {
+    amr,
+    idp,
+    ...present({ used, mfaIn, heldTo }),
+  });
+}
+
+async function showRefusal({ context, pages, admissions }: Parts, ctx: Context, { opened, here }: Signed, error: unknown): Promise<void> {
+  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, admissions.at('confirm', opened.ref), here.oid);
+  if (IdpError.is(error, 'link_same_tenant')) return refuse('sameTenant');
+  if (IdpError.is(error, 'link_not_allowed')) return refuse('policy');
+  if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found')) return refuse('other');
+  if (!IdpError.is(error, 'invitation_over')) throw error;
+  const now = await context.directory.acceptance.open(opened.ref);
+  return !now || now.state === 'pending' ? pages.lost(ctx) : pages.over(ctx, now);
 }

@@ -23,11 +23,6 @@ const toBeParted: Readonly<Record<string, number>> = {
   'extensions/factors/passkeys/sign-in.ts createPasskeySignIn': 156,
   'extensions/factors/passkeys/webauthn.ts createWebauthn': 96,
   'extensions/factors/requirement.ts createSecondFactor': 132,
-  'extensions/invitations/operations.ts invitationOperations': 103,
-  'extensions/invitations/pages.ts createPages': 160,
-  'extensions/invitations/personal-account.ts personalAccountRoutes': 82,
-  'extensions/invitations/personal.ts personalRoutes': 116,
-  'extensions/invitations/routes.ts invitationRoutes': 96,
   'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
 };
 
