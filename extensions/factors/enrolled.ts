@@ -10,12 +10,13 @@ import {
   type ExtensionContext,
   IdpError,
   present,
+  type Seal,
   type SignedIn,
   type Voucher,
 } from '../../lib/extension-door.js';
-import { createFactorRows, idOf, type OwnFactors, refOf, used } from './factor-rows.js';
+import { FactorRows, fits, idOf, type OwnFactors, refOf, used } from './factor-rows.js';
 import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
-import { createRecoveryCodes } from './recovery-codes.js';
+import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes.js';
 import { stepOf } from './totp.js';
 
 /** How long a node remembers that a sign-in had no factor to prove, in milliseconds. */
@@ -52,162 +53,179 @@ const PATIENCE_MS = 60_000;
 /** The delivery of {@link First}. */
 export const FIRST = 'factors.first';
 
-export type Enrolled = ReturnType<typeof createEnrolled>;
-
-export function createEnrolled(context: ExtensionContext) {
-  const {
-    directory,
-    keys: { seal },
-    work: { emit, deliver },
-    sessions,
-    service: { now },
-  } = context;
-  const secrets = seal('factors totp');
-  const secretOf = ({ id, totp }: FactorRow): string | undefined => {
-    try {
-      return secrets.open(id, totp?.secret ?? '');
-    } catch {
-      return undefined;
-    }
-  };
-  const rows = createFactorRows(context, secretOf);
-  const { rowsOf, of, add, change } = rows;
-
+export class Enrolled {
+  readonly recoveryCodes: RecoveryCodes;
+  readonly #context: ExtensionContext;
+  readonly #rows: FactorRows;
+  /** Seals the secrets of authenticator apps. */
+  readonly #secrets: Seal;
   /**
    * Sign-ins that had no factor to prove, by owner, and whether the owner has one that the sign-in added. Each has a size of one, because `max` allocates
    * all room at the start.
    */
-  const without = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
+  readonly #without = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
+
+  constructor(context: ExtensionContext) {
+    const { seal } = context.keys;
+    this.#context = context;
+    this.#secrets = seal('factors totp');
+    this.#rows = new FactorRows(context, (row) => this.#secretOf(row));
+    this.recoveryCodes = createRecoveryCodes(this.#rows, seal('factors recovery'), context.service.now);
+  }
+
+  load(owner: Account): Promise<OwnFactors> {
+    return this.#rows.load(owner);
+  }
+
+  problems(): ReturnType<FactorRows['problems']> {
+    return this.#rows.problems();
+  }
+
+  /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
+  isProvenIn({ all, unreadable }: OwnFactors, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
+    const isByItself =
+      unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime));
+    return amr.includes('mfa') || isByItself;
+  }
+
+  /** The account whose credential the sign-in rests on; undefined where it cannot be read. */
+  ownerOf(account: Account, { owner = credentialOwner(account) }: Pick<SignedIn, 'owner'>): Account | undefined {
+    return [account, account.owner].find((each) => each !== undefined && idOf(each) === owner);
+  }
+
+  /**
+   * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. On each node, the first answer for a
+   * sign-in is read from the store. The node may remember that there was none, because a first factor ends the other sign-ins.
+   * @param countsOwn also a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
+   */
+  asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>, countsOwn = false): Awaitable<boolean> {
+    const { session, authTime } = signedIn;
+    const owner = this.ownerOf(account, signedIn);
+    const name = session && signInName(session, authTime);
+    if (!owner) return false;
+    const remembered = name === undefined ? undefined : this.#without.get(`${idOf(owner)} ${name}`);
+    if (remembered === 'none' || (remembered === 'its own' && !countsOwn)) return false;
+    return this.load(owner).then(({ all, unreadable, isEnrolled }) => {
+      const asked =
+        unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
+      if (!asked && name !== undefined) this.#without.set(`${idOf(owner)} ${name}`, isEnrolled ? 'its own' : 'none');
+      return asked || (countsOwn && isEnrolled);
+    });
+  }
+
+  /** @throws IdpError `conflict` where the user has an authenticator app, or another factor came first. */
+  addTotp(
+    owner: Account,
+    { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
+    added: Added,
+  ): Promise<void> {
+    const totp = { secret: this.#secrets.seal(id, secret), lastStep };
+    return this.#add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp }, added);
+  }
+
+  /** @throws IdpError `conflict` where somebody of the tenant has the passkey, the user has too many factors, or another factor came first. */
+  addPasskey(owner: Account, passkey: NonNullable<Factor['passkey']>, added: Added): Promise<void> {
+    return this.#add(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added);
+  }
 
   /** Adds a factor. A first factor also ends the other sign-ins; a delivery does so if this node ends in between. */
-  async function addIn(
+  async #add(
     owner: Account,
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
     { by, isFirst, session, addedIn, vouchedBy }: Added,
   ): Promise<void> {
+    const { work, service } = this.#context;
     // A factor that does not count is replaced, because otherwise the user could not set up a first one that counts.
-    for (const gone of (await of(owner)).refused) if (isFirst || gone.slot === row.slot) await rows.remove(owner, gone, by);
-    const first: First | undefined = isFirst ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: now() } : undefined;
-    const held = first && (await deliver(FIRST, { ...first }));
-    await add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
-    if (addedIn !== undefined) without.delete(`${idOf(owner)} ${addedIn}`);
-    if (first) await enrolled.endOthers(first, by);
-    held?.release();
+    for (const refused of (await this.load(owner)).refused)
+      if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
+    const first: First | undefined = isFirst
+      ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: service.now() }
+      : undefined;
+    const delivery = first && (await work.deliver(FIRST, { ...first }));
+    await this.#rows.add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
+    if (addedIn !== undefined) this.#without.delete(`${idOf(owner)} ${addedIn}`);
+    if (first) await this.endOthers(first, by);
+    delivery?.release();
   }
 
-  const enrolled = {
-    of,
-    problems: rows.problems,
-    recoveryCodes: createRecoveryCodes(rows, seal('factors recovery'), now),
+  /** Ends the other sign-ins after a first factor. A second call changes nothing. */
+  async endOthers({ oid, factorId, session, at }: First, by?: Attribution): Promise<void> {
+    const { directory, sessions, service } = this.#context;
+    const owner = await directory.accounts.findByOid(oid);
+    if (!owner) return;
+    if (!(await this.#rows.inTenantOf(owner).get(factorId))) {
+      if (service.now() - at < PATIENCE_MS && !(await this.load(owner)).isEnrolled) throw new Error('the factor is being added');
+      return;
+    }
+    await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by);
+  }
 
-    /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
-    isProvenIn: (
-      { all, unreadable }: OwnFactors,
-      { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>,
-    ): boolean =>
-      amr.includes('mfa') ||
-      (unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime))),
+  /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
+  async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
+    const { now } = this.#context.service;
+    const secret = row && this.#secretOf(row);
+    const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), now());
+    if (!row || secret === undefined || step === undefined) return 'wrong';
+    let isFirst = false;
+    const isThere = await this.#rows.change(owner, row.id, (current) => {
+      const { totp } = current;
+      isFirst = totp !== undefined && totp.lastStep < step;
+      const sealed = totp && this.#secrets.isCurrent(totp.secret) ? totp.secret : this.#secrets.seal(current.id, secret);
+      return isFirst ? { ...current, totp: { ...totp, secret: sealed, lastStep: step }, ...used(now()) } : current;
+    });
+    return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
+  }
 
-    /** The account whose credential the sign-in rests on; undefined where it cannot be read. */
-    ownerOf: (account: Account, { owner = credentialOwner(account) }: Pick<SignedIn, 'owner'>): Account | undefined =>
-      [account, account.owner].find((each) => each !== undefined && idOf(each) === owner),
+  #secretOf({ id, totp }: FactorRow): string | undefined {
+    try {
+      return this.#secrets.open(id, totp?.secret ?? '');
+    } catch {
+      return undefined;
+    }
+  }
 
-    /**
-     * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. On each node, the first answer for a
-     * sign-in is read from the store. The node may remember that there was none, because a first factor ends the other sign-ins.
-     * @param countsOwn also a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
-     */
-    asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>, countsOwn = false): Awaitable<boolean> {
-      const { session, authTime } = signedIn;
-      const owner = this.ownerOf(account, signedIn);
-      const name = session && signInName(session, authTime);
-      if (!owner) return false;
-      const known = name === undefined ? undefined : without.get(`${idOf(owner)} ${name}`);
-      if (known === 'none' || (known === 'its own' && !countsOwn)) return false;
-      return of(owner).then(({ all, unreadable, isEnrolled }) => {
-        const asked =
-          unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
-        if (!asked && name !== undefined) without.set(`${idOf(owner)} ${name}`, isEnrolled ? 'its own' : 'none');
-        return asked || (countsOwn && isEnrolled);
-      });
-    },
+  /** Whether the factor, of the account that owns the credentials, counts for the privileges of the account now. */
+  counts(account: Account, id: string): Promise<boolean> {
+    return this.#context.directory.means.admits(account, refOf(id));
+  }
 
-    /** @throws IdpError `conflict` where the user has an authenticator app, or another factor came first. */
-    addTotp: (
-      owner: Account,
-      { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
-      added: Added,
-    ) => addIn(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp: { secret: secrets.seal(id, secret), lastStep } }, added),
+  /** The passkey with this credential id, if it is the owner's. */
+  async passkeyOf(owner: Account, credentialId: string): Promise<FactorRow | undefined> {
+    const [row] = await this.#rows.inTenantOf(owner).find('bySlot', [slotOf.passkey(credentialId)]);
+    return row && fits(row, owner) ? row : undefined;
+  }
 
-    /** @throws IdpError `conflict` where somebody of the tenant has the passkey, the user has too many factors, or another factor came first. */
-    addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, added: Added) =>
-      addIn(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added),
+  /** Keeps what a passkey counted. False where it counted less than before: there may be a copy of it. @see WebAuthn Level 3 §6.1.1 */
+  async usePasskey(owner: Account, { id }: FactorRow, counter: number): Promise<boolean> {
+    const { service, work } = this.#context;
+    let isBack = false;
+    const isThere = await this.#rows.change(owner, id, (current) => {
+      const before = current.passkey?.counter ?? 0;
+      isBack = (counter > 0 || before > 0) && counter <= before;
+      const isRecent = Date.parse(current.lastUsedAt ?? '') > service.now() - USED_MS;
+      if (isBack || !current.passkey || (counter === before && isRecent)) return current;
+      return { ...current, passkey: { ...current.passkey, counter }, ...used(service.now()) };
+    });
+    if (isThere && isBack) {
+      const data = { AggregateId: idOf(owner), FactorId: id };
+      await work.emit('PasskeyCounterWentBack', owner, data, `passkey ${id} ${counter}`);
+    }
+    return isThere && !isBack;
+  }
 
-    /** Ends the other sign-ins after a first factor. A second call changes nothing. */
-    async endOthers({ oid, factorId, session, at }: First, by?: Attribution): Promise<void> {
-      const owner = await directory.accounts.findByOid(oid);
-      if (!owner) return;
-      if (!(await rowsOf(owner).get(factorId))) {
-        if (now() - at < PATIENCE_MS && !(await of(owner)).isEnrolled) throw new Error('the factor is being added');
-        return;
-      }
-      await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by);
-    },
+  /** Removes a factor, readable or not. The last other factor takes the recovery codes with it. @throws IdpError `not_found`. */
+  async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
+    const { all, unreadable, refused } = await this.load(owner);
+    const row = [...all, ...refused].find((each) => each.id === id);
+    if (!row && !unreadable.includes(id)) throw new IdpError('not_found');
+    const isLast = all.every((each) => each === row || each.kind === 'recovery') && unreadable.every((each) => each === id);
+    for (const removed of [row ?? { id }, ...(isLast ? all.filter((each) => each !== row) : [])])
+      await this.#rows.remove(owner, removed, by);
+  }
 
-    /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
-    async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
-      const secret = row && secretOf(row);
-      const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), now());
-      if (!row || secret === undefined || step === undefined) return 'wrong';
-      let isFirst = false;
-      const isThere = await change(owner, row.id, (current) => {
-        isFirst = current.totp !== undefined && current.totp.lastStep < step;
-        const sealed = current.totp && secrets.isCurrent(current.totp.secret) ? current.totp.secret : secrets.seal(current.id, secret);
-        return isFirst ? { ...current, totp: { ...current.totp, secret: sealed, lastStep: step }, ...used(now()) } : current;
-      });
-      return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
-    },
-
-    /** Whether the factor, of the account that owns the credentials, counts for the privileges of the account now. */
-    counts: (account: Account, id: string): Promise<boolean> => directory.means.admits(account, refOf(id)),
-
-    /** The passkey with this credential id, if it is the owner's. */
-    async passkeyOf(owner: Account, credentialId: string): Promise<FactorRow | undefined> {
-      const [row] = await rowsOf(owner).find('bySlot', [slotOf.passkey(credentialId)]);
-      return row && rows.fits(row, owner) ? row : undefined;
-    },
-
-    /** Keeps what a passkey counted. False where it counted less than before: there may be a copy of it. @see WebAuthn Level 3 §6.1.1 */
-    async usePasskey(owner: Account, { id }: FactorRow, counter: number): Promise<boolean> {
-      let isBack = false;
-      const isThere = await change(owner, id, (current) => {
-        const before = current.passkey?.counter ?? 0;
-        isBack = (counter > 0 || before > 0) && counter <= before;
-        const isRecent = Date.parse(current.lastUsedAt ?? '') > now() - USED_MS;
-        if (isBack || !current.passkey || (counter === before && isRecent)) return current;
-        return { ...current, passkey: { ...current.passkey, counter }, ...used(now()) };
-      });
-      if (isThere && isBack) {
-        const data = { AggregateId: idOf(owner), FactorId: id };
-        await emit('PasskeyCounterWentBack', owner, data, `passkey ${id} ${counter}`);
-      }
-      return isThere && !isBack;
-    },
-
-    /** Removes a factor, readable or not. The last other factor takes the recovery codes with it. @throws IdpError `not_found`. */
-    async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
-      const { all, unreadable, refused } = await of(owner);
-      const row = [...all, ...refused].find((one) => one.id === id);
-      if (!row && !unreadable.includes(id)) throw new IdpError('not_found');
-      const isLast = all.every((one) => one === row || one.kind === 'recovery') && unreadable.every((one) => one === id);
-      for (const gone of [row ?? { id }, ...(isLast ? all.filter((one) => one !== row) : [])]) await rows.remove(owner, gone, by);
-    },
-
-    /** Removes all of them. */
-    async removeAll(owner: Account, by?: Attribution): Promise<void> {
-      const { all, unreadable, refused } = await of(owner);
-      for (const gone of [...all, ...refused, ...unreadable.map((id) => ({ id }))]) await rows.remove(owner, gone, by);
-    },
-  };
-  return enrolled;
+  /** Removes all of them. */
+  async removeAll(owner: Account, by?: Attribution): Promise<void> {
+    const { all, unreadable, refused } = await this.load(owner);
+    for (const removed of [...all, ...refused, ...unreadable.map((id) => ({ id }))]) await this.#rows.remove(owner, removed, by);
+  }
 }

@@ -95,7 +95,7 @@ export function createEnrolment(
       } catch (error) {
         if (!IdpError.is(error, 'conflict')) throw error;
         // The form came twice, or another tab was first.
-        if ((await enrolled.of(owner)).totp?.id !== found.id) return { problem: 'factors.app.there' };
+        if ((await enrolled.load(owner)).totp?.id !== found.id) return { problem: 'factors.app.there' };
       }
       return firstCodes(enrolling);
     },

@@ -5,6 +5,7 @@ import {
   type Attribution,
   type CredentialRef,
   type ExtensionContext,
+  type ExtensionRows,
   IdpError,
   present,
   type Voucher,
@@ -30,8 +31,6 @@ export interface OwnFactors {
   readonly refused: readonly FactorRow[];
 }
 
-export type FactorRows = ReturnType<typeof createFactorRows>;
-
 type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: string };
 
 export const idOf = ({ person }: Account): string => person.user.id;
@@ -40,7 +39,7 @@ export const idOf = ({ person }: Account): string => person.user.id;
 export const refOf = (id: string): CredentialRef => ({ kind: 'factor', id });
 
 /** Whether the row belongs to the account: user, person and tenant of the row are those of the account. */
-const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
+export const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
   tid === tenant.id && userId === person.user.id && personId === person.id;
 
 /** Rows that `health()` names, at most, and how many of them one call reads again. */
@@ -50,27 +49,129 @@ const READ_AGAIN = 20;
 /** What is written with each use of a factor. */
 export const used = (now: number) => ({ lastUsedAt: new Date(now).toISOString() });
 
-/** @param secretOf opens the secret of an app; undefined where it cannot be opened */
-export function createFactorRows(
-  {
-    records: { collection, collectionOfAllTenants },
-    directory,
-    work: { emit },
-    service: { logger, now },
-  }: Pick<ExtensionContext, 'records' | 'directory' | 'work' | 'service'>,
-  secretOf: (row: FactorRow) => string | undefined,
-) {
-  const rowsOf = ({ tenant }: Account) => collection(factors, tenant.id);
+type Context = Pick<ExtensionContext, 'records' | 'directory' | 'work' | 'service'>;
+
+export class FactorRows {
+  readonly #context: Context;
+  readonly #secretOf: (row: FactorRow) => string | undefined;
   /** Ids of well-formed rows that their user cannot prove. */
-  const useless = new Set<string>();
+  readonly #useless = new Set<string>();
+
+  /** @param secretOf opens the secret of an app; undefined where it cannot be opened */
+  constructor(context: Context, secretOf: (row: FactorRow) => string | undefined) {
+    this.#context = context;
+    this.#secretOf = secretOf;
+  }
+
+  /** The rows of the account's tenant. */
+  inTenantOf({ tenant }: Account): ExtensionRows<Factor> {
+    return this.#context.records.collection(factors, tenant.id);
+  }
+
+  async load(owner: Account): Promise<OwnFactors> {
+    const { directory, records } = this.#context;
+    const rows = records.collectionOfAllTenants(factors);
+    const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
+    const found = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
+    const provable = found.filter((row) => this.#isProvable(row, owner));
+    const others = found.filter((row) => !provable.includes(row)).map(({ id }) => id);
+    const refusedIds = (await directory.means.refused(owner.person)).map(({ id }) => id);
+    const refused = provable.filter(({ id }) => refusedIds.includes(id));
+    const all = provable.filter((row) => !refused.includes(row));
+    const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...others])];
+    const totp = all.find(({ kind }) => kind === 'totp');
+    const recovery = all.find(({ kind }) => kind === 'recovery');
+    const passkeys = all.filter(({ kind }) => kind === 'passkey');
+    const isEnrolled = totp !== undefined || passkeys.length > 0 || unreadable.length > 0;
+    return { ...present({ totp, recovery }), passkeys, unreadable, isEnrolled, all, refused };
+  }
+
+  /** Problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
+  async problems(): Promise<readonly { readonly code: string; readonly id: string }[]> {
+    const { directory, records } = this.#context;
+    for (const id of [...this.#useless].slice(0, READ_AGAIN)) {
+      const row = await records.collectionOfAllTenants(factors).get(id);
+      const isUseless = row !== undefined && !this.#isProvable(row, await directory.accounts.findByOid(row.userId));
+      this.#useless.delete(id);
+      // At the end, so that the next call reads others again.
+      if (isUseless) this.#useless.add(id);
+    }
+    return [...this.#useless].map((id) => ({ code: 'factor_unreadable', id }));
+  }
+
+  /**
+   * @param vouchedBy of the sign-in that adds the factor
+   * @throws IdpError `conflict` where there is such a factor, or there are too many.
+   */
+  async add(owner: Account, { id = randomUUID(), ...row }: New, vouchedBy: Voucher | undefined, by?: Attribution): Promise<FactorRow> {
+    const { directory, service } = this.#context;
+    const { id: userId } = owner.person.user;
+    const rows = this.inTenantOf(owner);
+    if ((await rows.find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
+    const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
+    const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date(service.now()).toISOString() };
+    await directory.means.vouchFor(owner.person, refOf(id), vouchedBy);
+    try {
+      return await rows.insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
+    } catch (error) {
+      // A form that was sent twice finds the factor that the first one added.
+      if (vouchedBy?.by === 'tenant' && !(await rows.get(id))) await this.#removeVoucher(owner, id);
+      throw error;
+    }
+  }
+
+  /**
+   * Writes another proof of a factor, and records the voucher of the proof. A voucher with limits is recorded before the write, and another one after it,
+   * so that a crash in between leaves no factor that counts for more.
+   */
+  async vouched({ person }: Account, id: string, vouchedBy: Voucher | undefined, write: () => Promise<unknown>): Promise<void> {
+    const { means } = this.#context.directory;
+    const isLimited = vouchedBy?.by === 'tenant';
+    if (isLimited) await means.vouchFor(person, refOf(id), vouchedBy);
+    await write();
+    if (!isLimited) await means.vouchFor(person, refOf(id), vouchedBy);
+  }
+
+  /** A change that some other may have come before; false where there is no such factor any more. */
+  async change(owner: Account, id: string, to: (row: FactorRow) => Factor): Promise<boolean> {
+    try {
+      await this.inTenantOf(owner).update(id, to);
+      return true;
+    } catch (error) {
+      if (IdpError.is(error, 'not_found')) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Removes the factor. Succeeds if the factor has been removed already.
+   * @throws IdpError `record_unreadable` for a row that names a person of another tenant.
+   */
+  async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
+    const { records, work } = this.#context;
+    const data = { AggregateId: idOf(owner), FactorId: id, ...present({ Kind: kind }) };
+    const row = await records.collectionOfAllTenants(factors).get(id);
+    const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
+    // The row may be the factor of that person, so only the operator may remove it.
+    if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
+    try {
+      const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };
+      await (isElsewhere ? records.collection(factors, row.tid) : this.inTenantOf(owner)).remove(id, isElsewhere ? [] : [event]);
+      // The event is of the user's tenant, and not of the one that the row names.
+      if (isElsewhere) await work.emit('FactorRemoved', owner, data, id, by);
+      await this.#removeVoucher(owner, id);
+    } catch (error) {
+      if (!IdpError.is(error, 'not_found')) throw error;
+    }
+  }
 
   /** Whether a well-formed row that was found for a user, by any of its members, can be proven. Logs a row that cannot. */
-  function isProvable(row: FactorRow, owner: Account | undefined): boolean {
-    const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || secretOf(row) !== undefined);
-    if (isSound) useless.delete(row.id);
-    else if (!useless.has(row.id) && useless.size < NAMED) {
-      useless.add(row.id);
-      logger.error(
+  #isProvable(row: FactorRow, owner: Account | undefined): boolean {
+    const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || this.#secretOf(row) !== undefined);
+    if (isSound) this.#useless.delete(row.id);
+    else if (!this.#useless.has(row.id) && this.#useless.size < NAMED) {
+      this.#useless.add(row.id);
+      this.#context.service.logger.error(
         { factor: row.id },
         'a factor does not fit its user, or its secret cannot be opened: it counts as a factor that nobody can prove. Fix it in the store, or remove it',
       );
@@ -79,102 +180,9 @@ export function createFactorRows(
   }
 
   /** Removes the voucher of a removed factor. */
-  async function forget({ person }: Account, id: string): Promise<void> {
-    const now = await directory.accounts.findByOid(person.user.id);
-    if (now) await directory.means.vouchFor(now.person, refOf(id), undefined);
+  async #removeVoucher({ person }: Account, id: string): Promise<void> {
+    const { accounts, means } = this.#context.directory;
+    const account = await accounts.findByOid(person.user.id);
+    if (account) await means.vouchFor(account.person, refOf(id), undefined);
   }
-
-  return {
-    /**
-     * Writes another proof of a factor, and records the voucher of the proof. A voucher with limits is recorded before the write, and another one after it,
-     * so that a crash in between leaves no factor that counts for more.
-     */
-    async vouched({ person }: Account, id: string, vouchedBy: Voucher | undefined, write: () => Promise<unknown>): Promise<void> {
-      const isLimited = vouchedBy?.by === 'tenant';
-      if (isLimited) await directory.means.vouchFor(person, refOf(id), vouchedBy);
-      await write();
-      if (!isLimited) await directory.means.vouchFor(person, refOf(id), vouchedBy);
-    },
-    rowsOf,
-    fits,
-    async of(owner: Account): Promise<OwnFactors> {
-      const rows = collectionOfAllTenants(factors);
-      const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
-      const found = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
-      const provable = found.filter((row) => isProvable(row, owner));
-      const others = found.filter((row) => !provable.includes(row)).map(({ id }) => id);
-      const refusedIds = (await directory.means.refused(owner.person)).map(({ id }) => id);
-      const refused = provable.filter(({ id }) => refusedIds.includes(id));
-      const all = provable.filter((row) => !refused.includes(row));
-      const unreadable = [...new Set([...ofUser.unreadable, ...ofPerson.unreadable, ...others])];
-      const totp = all.find(({ kind }) => kind === 'totp');
-      const recovery = all.find(({ kind }) => kind === 'recovery');
-      const passkeys = all.filter(({ kind }) => kind === 'passkey');
-      const isEnrolled = totp !== undefined || passkeys.length > 0 || unreadable.length > 0;
-      return { ...(totp && { totp }), ...(recovery && { recovery }), passkeys, unreadable, isEnrolled, all, refused };
-    },
-
-    /** Problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
-    async problems() {
-      for (const id of [...useless].slice(0, READ_AGAIN)) {
-        const row = await collectionOfAllTenants(factors).get(id);
-        const isUseless = row !== undefined && !isProvable(row, await directory.accounts.findByOid(row.userId));
-        useless.delete(id);
-        // At the end, so that the next call reads others again.
-        if (isUseless) useless.add(id);
-      }
-      return [...useless].map((id) => ({ code: 'factor_unreadable', id }));
-    },
-
-    /**
-     * @param vouchedBy of the sign-in that adds the factor
-     * @throws IdpError `conflict` where there is such a factor, or there are too many.
-     */
-    async add(owner: Account, { id = randomUUID(), ...row }: New, vouchedBy: Voucher | undefined, by?: Attribution): Promise<FactorRow> {
-      const { id: userId } = owner.person.user;
-      if ((await rowsOf(owner).find('byUser', [userId])).length >= MOST) throw new IdpError('conflict');
-      const data = { AggregateId: userId, FactorId: id, Kind: row.kind };
-      const members: Factor = { ...row, userId, personId: owner.person.id, createdAt: new Date(now()).toISOString() };
-      await directory.means.vouchFor(owner.person, refOf(id), vouchedBy);
-      try {
-        return await rowsOf(owner).insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
-      } catch (error) {
-        // A form that was sent twice finds the factor that the first one added.
-        if (vouchedBy?.by === 'tenant' && !(await rowsOf(owner).get(id))) await forget(owner, id);
-        throw error;
-      }
-    },
-
-    /** A change that some other may have come before; false where there is no such factor any more. */
-    async change(owner: Account, id: string, to: (row: FactorRow) => Factor): Promise<boolean> {
-      try {
-        await rowsOf(owner).update(id, to);
-        return true;
-      } catch (error) {
-        if (IdpError.is(error, 'not_found')) return false;
-        throw error;
-      }
-    },
-
-    /**
-     * Removes the factor. Succeeds if the factor has been removed already.
-     * @throws IdpError `record_unreadable` for a row that names a person of another tenant.
-     */
-    async remove(owner: Account, { id, kind }: { readonly id: string; readonly kind?: FactorKind }, by?: Attribution): Promise<void> {
-      const data = { AggregateId: idOf(owner), FactorId: id, ...present({ Kind: kind }) };
-      const row = await collectionOfAllTenants(factors).get(id);
-      const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
-      // The row may be the factor of that person, so only the operator may remove it.
-      if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
-      try {
-        const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };
-        await (isElsewhere ? collection(factors, row.tid) : rowsOf(owner)).remove(id, isElsewhere ? [] : [event]);
-        // The event is of the user's tenant, and not of the one that the row names.
-        if (isElsewhere) await emit('FactorRemoved', owner, data, id, by);
-        await forget(owner, id);
-      } catch (error) {
-        if (!IdpError.is(error, 'not_found')) throw error;
-      }
-    },
-  };
 }

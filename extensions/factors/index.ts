@@ -1,6 +1,6 @@
 /** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
 import { type Extension, perContext } from '../../lib/extension-door.js';
-import { createEnrolled, type Enrolled, FIRST } from './enrolled.js';
+import { Enrolled, FIRST } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
 import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
 import { createPasskeySignIn } from './passkeys/sign-in.js';
@@ -11,7 +11,7 @@ import { texts } from './texts/index.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
-  const enrolled: Enrolled = createEnrolled(context);
+  const enrolled = new Enrolled(context);
   const webauthn = offersPasskeys(context.service.issuer) ? createWebauthn(context) : undefined;
   return {
     enrolled,

@@ -75,7 +75,7 @@ export const factorOperations = ({ records: { collection }, sessions }: Extensio
         strict,
       ),
       async handle(request) {
-        const { all, refused, unreadable } = await enrolled.of(await ownerIn(request));
+        const { all, refused, unreadable } = await enrolled.load(await ownerIn(request));
         return { items: [...all, ...refused].map(describedFactor), ...(unreadable.length > 0 ? { unreadable: [...unreadable] } : {}) };
       },
     }),

@@ -69,7 +69,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
       return undefined;
     }
     const { session, authTime } = found;
-    const own = await enrolled.of(owner);
+    const own = await enrolled.load(owner);
     const vouchedBy = await directory.means.ofSignIn(found, owner);
     const added = { by: attributionOf(found), session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled, vouchedBy };
     return { signedIn: found, enrolling: { owner, own, key: `own ${session} ${authTime}`, added } };

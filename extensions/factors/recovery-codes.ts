@@ -24,6 +24,8 @@ const readRecoveryCode = (typed: string): string =>
     .replaceAll('o', '0')
     .replace(/[il]/g, '1');
 
+export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>;
+
 /** @param codes hashes them. */
 export function createRecoveryCodes(
   rows: FactorRows,
@@ -42,7 +44,7 @@ export function createRecoveryCodes(
         .add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, vouchedBy, by)
         .catch(IdpError.unless('conflict'));
       if (isAdded) return true;
-      const [there] = await rows.rowsOf(owner).find('bySlot', [slot]);
+      const [there] = await rows.inTenantOf(owner).find('bySlot', [slot]);
       return there?.recovery?.codes.join() === hashes.join();
     },
 
@@ -52,13 +54,13 @@ export function createRecoveryCodes(
       const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));
       for (let left = 3; ; left -= 1) {
-        const [before] = await rows.rowsOf(owner).find('bySlot', [slot]);
+        const [before] = await rows.inTenantOf(owner).find('bySlot', [slot]);
         if (before) {
           const data = { AggregateId: idOf(owner), FactorId: before.id, Kind: 'recovery' as const };
           const fresh = (row: FactorRow) => ({ ...row, recovery: { codes: hashes }, createdAt: new Date(now()).toISOString() });
           try {
             await rows.vouched(owner, before.id, vouchedBy, () =>
-              rows.rowsOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]),
+              rows.inTenantOf(owner).update(before.id, fresh, [{ type: 'FactorAdded', data, ...(by && { by }) }]),
             );
             return made;
           } catch (error) {

@@ -97,7 +97,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
 
     async mayChange(account, signedIn) {
       const owner = enrolled.ownerOf(account, signedIn);
-      return owner !== undefined && enrolled.isProvenIn(await enrolled.of(owner), signedIn);
+      return owner !== undefined && enrolled.isProvenIn(await enrolled.load(owner), signedIn);
     },
 
     async show(ctx, interaction) {

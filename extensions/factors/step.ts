@@ -38,7 +38,7 @@ export function createSteps(context: ExtensionContext, enrolled: Enrolled) {
     if (interaction.requirement !== REQUIREMENT || oid === undefined || act) return undefined;
     const account = await directory.accounts.findByOid(oid);
     const owner = account && enrolled.ownerOf(account, interaction);
-    return account && owner && { interaction, account, owner, own: await enrolled.of(owner), key: `${uid} ${oid} ${authTime}` };
+    return account && owner && { interaction, account, owner, own: await enrolled.load(owner), key: `${uid} ${oid} ${authTime}` };
   }
 
   const isSeen = async ({ key }: Step): Promise<boolean> => (await artifact(seen).read(key)) !== undefined;
