@@ -11,7 +11,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
-import { createGuesses, type Guess } from './guesses.js';
+import { type CodeKind, createGuesses, type Guess, type Guesses } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import type { FactorRow } from './records.js';
@@ -19,7 +19,7 @@ import type { Step, Steps } from './step.js';
 
 interface Problem {
   /** The field that is wrong; absent: the form as a whole. */
-  readonly field?: 'code' | 'recovery';
+  readonly field?: CodeKind;
   readonly text: Text;
   readonly status: number;
   /** No more codes are accepted in this sign-in; `code`: no more codes of the app. */
@@ -33,148 +33,167 @@ const FEW = 3;
 
 export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passkey }) => passkey ?? []);
 
-export function createChallenge(
-  context: ExtensionContext,
-  { enrolled, steps, webauthn }: { enrolled: Enrolled; steps: Steps; webauthn: Webauthn | undefined },
-) {
-  const {
-    pages: { view },
-    service: { logger },
-    http: { requestId },
-  } = context;
-  const guesses = createGuesses(context);
-  const subjectOf = ({ interaction, owner }: Step): string => `second ${interaction.uid} ${interaction.browser} ${owner.person.user.id}`;
+interface Parts {
+  readonly context: ExtensionContext;
+  readonly enrolled: Enrolled;
+  readonly steps: Steps;
+  readonly webauthn: Webauthn | undefined;
+}
 
-  async function show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
+export class Challenge {
+  readonly #context: ExtensionContext;
+  readonly #enrolled: Enrolled;
+  readonly #steps: Steps;
+  readonly #webauthn: Webauthn | undefined;
+  readonly #guesses: Guesses;
+
+  constructor({ context, enrolled, steps, webauthn }: Parts) {
+    this.#context = context;
+    this.#enrolled = enrolled;
+    this.#steps = steps;
+    this.#webauthn = webauthn;
+    this.#guesses = createGuesses(context);
+  }
+
+  routes(router: ExtensionRouter, base: string): void {
+    const again = (ctx: Context, step: Step) => this.show(ctx, step, { text: 'factors.foreign', status: 403 });
+    router.postForm(
+      `${base}/factors/code`,
+      this.#steps.posted(again, (ctx, step) => this.#takeCode(ctx, step)),
+    );
+    router.postForm(
+      `${base}/factors/passkey`,
+      this.#steps.posted(again, (ctx, step) => this.#takePasskey(ctx, step)),
+    );
+  }
+
+  async show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
     const { interaction, own } = step;
-    const link = (to: string): string => `${steps.at(interaction)}?with=${to}`;
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
-    const asksCode = wanted === 'code' && own.totp !== undefined && problem?.over === undefined;
-    const asksRecovery = wanted === 'recovery';
+    const asks = wanted === 'recovery' || (own.totp !== undefined && problem?.over === undefined) ? wanted : undefined;
+    const hasPasskeys = this.#webauthn !== undefined && own.passkeys.length > 0;
     // A factor that cannot be read counts as a factor that nobody can prove.
     const unreadable = own.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
-    const general = problem && problem.field === undefined ? problem.text : unreadable;
-    const hasPasskeys = webauthn !== undefined && own.passkeys.length > 0;
-    const lead = asksRecovery
-      ? 'factors.challenge.recoveryLead'
-      : asksCode
-        ? 'factors.challenge.codeLead'
-        : hasPasskeys
-          ? 'factors.challenge.passkeyLead'
-          : undefined;
-    const parts: ViewPart[] = [];
-    const field = (name: 'code' | 'recovery', kind: 'code' | 'text'): ViewPart => ({
-      part: 'field',
-      name,
-      label: `factors.challenge.${name}`,
-      kind,
-      ...(problem?.field === name ? { problem: problem.text } : {}),
-    });
-    const again: ViewPart = { part: 'link', text: 'factors.challenge.again', href: steps.at(interaction, '/restart') };
-    if (problem?.over !== 'challenge') {
-      if (asksCode || asksRecovery) {
-        parts.push(asksCode ? field('code', 'code') : field('recovery', 'text'));
-        parts.push({ part: 'button', text: 'factors.challenge.submit' });
-      }
-      if (webauthn && hasPasskeys && !asksRecovery) {
-        const value = JSON.stringify({
-          url: steps.at(interaction, '/factors/passkey'),
-          options: webauthn.asked(subjectOf(step), passkeysOf(own.passkeys), 'preferred'),
-        });
-        parts.push({
-          part: 'action',
-          text: 'factors.challenge.passkey',
-          action: 'passkey',
-          value,
-          ...(asksCode ? { look: 'quiet' as const } : {}),
-        });
-        if (!asksCode) parts.push({ part: 'text', text: 'factors.passkey.script', isForNoScript: true });
-      }
-      if (asksRecovery) parts.push({ part: 'link', text: 'factors.challenge.other', href: link('code') });
-      else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: link('recovery') });
-    }
-    if (problem?.over !== undefined || parts.length === 0) parts.push(again);
-    await view(ctx, {
+    const parts = problem?.over === 'challenge' ? [] : this.#parts(step, asks, problem);
+    if (problem?.over !== undefined || parts.length === 0)
+      parts.push({ part: 'link', text: 'factors.challenge.again', href: this.#steps.at(interaction, '/restart') });
+    await this.#context.pages.view(ctx, {
       interaction,
       title: 'factors.challenge.title',
-      ...present({ lead, problem: general }),
-      ...(problem ? { status: problem.status } : {}),
-      form: { action: steps.at(interaction, '/factors/code') },
+      ...present({ lead: leadOf(asks, hasPasskeys), problem: problem && problem.field === undefined ? problem.text : unreadable }),
+      ...(problem && { status: problem.status }),
+      form: { action: this.#steps.at(interaction, '/factors/code') },
       parts,
-      ...(hasPasskeys ? { script: passkeyScript } : {}),
+      ...(hasPasskeys && { script: passkeyScript }),
     });
   }
 
-  const refused = (ctx: Context, { interaction, account }: Step, reason: string): void =>
-    logger.info({ requestId: requestId(ctx), reason, client: interaction.client.id, tenant: account.tenant.id }, 'second factor refused');
+  /** The field, the passkey, and the way to the other kind of code. */
+  #parts(step: Step, asks: CodeKind | undefined, problem: Problem | undefined): ViewPart[] {
+    const { interaction, own } = step;
+    const withCode = (kind: CodeKind): string => `${this.#steps.at(interaction)}?with=${kind}`;
+    const parts: ViewPart[] = [];
+    if (asks) parts.push(fieldOf(asks, problem), { part: 'button', text: 'factors.challenge.submit' });
+    if (asks !== 'recovery' && own.passkeys.length > 0) parts.push(...this.#passkeyParts(step, asks === undefined));
+    if (asks === 'recovery') parts.push({ part: 'link', text: 'factors.challenge.other', href: withCode('code') });
+    else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: withCode('recovery') });
+    return parts;
+  }
+
+  /** @param isAlone whether the page asks for no code */
+  #passkeyParts(step: Step, isAlone: boolean): readonly ViewPart[] {
+    if (!this.#webauthn) return [];
+    const value = JSON.stringify({
+      url: this.#steps.at(step.interaction, '/factors/passkey'),
+      options: this.#webauthn.asked(subjectOf(step), passkeysOf(step.own.passkeys), 'preferred'),
+    });
+    const button = { part: 'action', text: 'factors.challenge.passkey', action: 'passkey', value } as const;
+    return isAlone ? [button, { part: 'text', text: 'factors.passkey.script', isForNoScript: true }] : [{ ...button, look: 'quiet' }];
+  }
+
+  #logRefusal(ctx: Context, { interaction, account }: Step, reason: string): void {
+    const requestId = this.#context.http.requestId(ctx);
+    this.#context.service.logger.info(
+      { requestId, reason, client: interaction.client.id, tenant: account.tenant.id },
+      'second factor refused',
+    );
+  }
 
   /** Whether the step was taken before: a form that is sent twice is answered like the first. */
-  async function wasProven(ctx: Context, step: Step): Promise<boolean> {
-    const before = await steps.provenIn(step);
-    if (before === 'done') await steps.strengthen(ctx, step);
-    else if (before !== undefined) redirectByGet(ctx, steps.at(step.interaction));
-    return before !== undefined;
+  async #wasProven(ctx: Context, step: Step): Promise<boolean> {
+    const proven = await this.#steps.provenIn(step);
+    if (proven === 'done') await this.#steps.strengthen(ctx, step);
+    else if (proven !== undefined) redirectByGet(ctx, this.#steps.at(step.interaction));
+    return proven !== undefined;
   }
 
-  async function takeCode(ctx: Context, step: Step): Promise<void> {
-    if (await wasProven(ctx, step)) return;
-    const [name, typed] =
+  async #takeCode(ctx: Context, step: Step): Promise<void> {
+    if (await this.#wasProven(ctx, step)) return;
+    const [kind, typed] =
       formField(ctx, 'recovery') === '' ? (['code', formField(ctx, 'code')] as const) : (['recovery', formField(ctx, 'recovery')] as const);
-    const field = name === 'code' && step.own.totp ? 'code' : 'recovery';
-    if (typed.trim() === '') return show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
-    const attempt = await guesses.begin(step.interaction.uid, step.owner, name);
-    if ('isOver' in attempt) {
-      refused(ctx, step, 'challenge over');
-      return show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
+    const field = kind === 'code' && step.own.totp ? 'code' : 'recovery';
+    if (typed.trim() === '') return this.show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
+    const guess = await this.#guesses.begin(step.interaction.uid, step.owner, kind);
+    if ('isOver' in guess) {
+      this.#logRefusal(ctx, step, 'challenge over');
+      return this.show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
     }
-    if ('minutes' in attempt) {
-      refused(ctx, step, 'too many codes');
-      const text = { key: 'factors.challenge.often', values: { minutes: String(attempt.minutes) } };
-      return show(ctx, step, { text, status: 429, over: name === 'code' ? 'code' : 'challenge' });
+    if ('minutes' in guess) {
+      this.#logRefusal(ctx, step, 'too many codes');
+      const text = { key: 'factors.challenge.often', values: { minutes: String(guess.minutes) } };
+      return this.show(ctx, step, { text, status: 429, over: kind === 'code' ? 'code' : 'challenge' });
     }
-    return name === 'recovery' ? takeRecoveryCode(ctx, step, typed, attempt) : takeAppCode(ctx, step, typed, attempt);
+    return kind === 'recovery' ? this.#takeRecoveryCode(ctx, step, typed, guess) : this.#takeAppCode(ctx, step, typed, guess);
   }
 
-  async function takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
-    const left = await guess.check(() => enrolled.recoveryCodes.use(step.owner, step.own, typed));
+  async #takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
+    const left = await guess.check(() => this.#enrolled.recoveryCodes.use(step.owner, step.own, typed));
     if (left === undefined) {
-      refused(ctx, step, 'wrong recovery code');
+      this.#logRefusal(ctx, step, 'wrong recovery code');
       await guess.failed();
-      return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
+      return this.show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
     }
     await guess.succeeded();
-    return steps.prove(ctx, step, left <= FEW ? { left } : {});
+    return this.#steps.prove(ctx, step, left <= FEW ? { left } : {});
   }
 
-  async function takeAppCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
-    const outcome = await guess.check(() => enrolled.useTotp(step.owner, step.own, typed));
+  async #takeAppCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
+    const outcome = await guess.check(() => this.#enrolled.useTotp(step.owner, step.own, typed));
     if (outcome !== 'right') {
-      refused(ctx, step, `${outcome} code`);
+      this.#logRefusal(ctx, step, `${outcome} code`);
       await guess.failed();
-      return show(ctx, step, { field: 'code', text: `factors.challenge.code${outcome === 'wrong' ? 'Wrong' : 'Reused'}`, status: 400 });
+      const text = outcome === 'wrong' ? 'factors.challenge.codeWrong' : 'factors.challenge.codeReused';
+      return this.show(ctx, step, { field: 'code', text, status: 400 });
     }
     await guess.succeeded();
-    return steps.prove(ctx, step);
+    return this.#steps.prove(ctx, step);
   }
 
-  async function takePasskey(ctx: Context, step: Step): Promise<void> {
-    if (await wasProven(ctx, step)) return;
-    const given = readAnswer<AuthenticationResponseJSON>(ctx);
-    const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
-    const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
+  async #takePasskey(ctx: Context, step: Step): Promise<void> {
+    if (await this.#wasProven(ctx, step)) return;
+    const answer = readAnswer<AuthenticationResponseJSON>(ctx);
+    const row = answer && this.#webauthn && (await this.#enrolled.passkeyOf(step.owner, answer.credentialId));
+    const counter = row && (await this.#webauthn?.verify(answer, subjectOf(step), row.passkey, false));
     const isCounted = step.own.passkeys.some(({ id }) => id === row?.id);
-    if (!row || !isCounted || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
-      refused(ctx, step, 'wrong passkey');
-      return show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
+    if (!row || !isCounted || counter === undefined || !(await this.#enrolled.usePasskey(step.owner, row, counter))) {
+      this.#logRefusal(ctx, step, 'wrong passkey');
+      return this.show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
     }
-    return steps.prove(ctx, step);
+    return this.#steps.prove(ctx, step);
   }
-
-  function routes(router: ExtensionRouter, base: string): void {
-    const foreign = (ctx: Context, step: Step) => show(ctx, step, { text: 'factors.foreign', status: 403 });
-    router.postForm(`${base}/factors/code`, steps.posted(foreign, takeCode));
-    router.postForm(`${base}/factors/passkey`, steps.posted(foreign, takePasskey));
-  }
-
-  return { show, routes };
 }
+
+const subjectOf = ({ interaction, owner }: Step): string => `second ${interaction.uid} ${interaction.browser} ${owner.person.user.id}`;
+
+function leadOf(asks: CodeKind | undefined, hasPasskeys: boolean): string | undefined {
+  if (asks) return asks === 'recovery' ? 'factors.challenge.recoveryLead' : 'factors.challenge.codeLead';
+  return hasPasskeys ? 'factors.challenge.passkeyLead' : undefined;
+}
+
+const fieldOf = (name: CodeKind, problem: Problem | undefined): ViewPart => ({
+  part: 'field',
+  name,
+  label: `factors.challenge.${name}`,
+  kind: name === 'code' ? 'code' : 'text',
+  ...(problem?.field === name && { problem: problem.text }),
+});

@@ -39,100 +39,108 @@ export interface Enrolling {
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
 export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
 
-export function createEnrolment(
-  { records: { artifact }, service: { logger, now } }: ExtensionContext,
-  enrolled: Enrolled,
-  webauthn: Webauthn | undefined,
-) {
-  async function pendingOf({ key }: Enrolling): Promise<Pending> {
+export class Enrolment {
+  readonly #context: ExtensionContext;
+  readonly #enrolled: Enrolled;
+  readonly #webauthn: Webauthn | undefined;
+
+  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+    this.#context = context;
+    this.#enrolled = enrolled;
+    this.#webauthn = webauthn;
+  }
+
+  /** The QR code, the secret and the field for the first code. */
+  async appParts(enrolling: Enrolling, problem?: Text): Promise<readonly ViewPart[]> {
+    const { owner } = enrolling;
+    const { secret } = await this.#begin(enrolling);
+    return [
+      { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
+      { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
+      { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...present({ problem }) },
+      ...(enrolling.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
+      { part: 'button', text: 'factors.app.submit' },
+    ];
+  }
+
+  /** Whether the app is a factor already, by the form that is sent once more. */
+  async wasAdded(enrolling: Enrolling): Promise<boolean> {
+    const setup = await this.#pendingOf(enrolling);
+    return setup !== undefined && enrolling.own.totp?.id === setup.id;
+  }
+
+  /** The app shows the code that was posted: from now on it is a factor. */
+  async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
+    const { owner, added } = enrolling;
+    const setup = await this.#pendingOf(enrolling);
+    const code = cleanCode(formField(ctx, 'code'));
+    if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
+    const lastStep = setup && stepOf(setup.secret, code, this.#context.service.now());
+    if (!setup || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
+    try {
+      await this.#enrolled.addTotp(owner, { ...setup, lastStep }, added);
+    } catch (error) {
+      if (!IdpError.is(error, 'conflict')) throw error;
+      // The form came twice, or another tab was first.
+      if ((await this.#enrolled.load(owner)).totp?.id !== setup.id) return { problem: 'factors.app.there' };
+    }
+    return this.#addFirstCodes(enrolling);
+  }
+
+  /** The button for a new passkey; undefined where there are none. @param url where its answer is posted */
+  passkeyPart(enrolling: Enrolling, url: string, text: string): ViewPart | undefined {
+    if (!this.#webauthn) return undefined;
+    const { owner, own } = enrolling;
+    const { user } = owner.person;
+    const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
+    const options = this.#webauthn.offered(subjectOf(enrolling), person, owner.tenant.name, passkeysOf(own.passkeys));
+    return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
+  }
+
+  async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
+    const { owner, added } = enrolling;
+    const answer = readAnswer<RegistrationResponseJSON>(ctx);
+    const passkey = answer && (await this.#webauthn?.verifyNew(answer, subjectOf(enrolling)));
+    if (!passkey) return { problem: 'factors.passkey.wrong' };
+    try {
+      await this.#enrolled.addPasskey(owner, passkey, added);
+    } catch (error) {
+      if (!IdpError.is(error, 'conflict')) throw error;
+      this.#context.service.logger.info({ err: error }, 'new passkey refused');
+      return { problem: 'factors.passkey.there' };
+    }
+    return this.#addFirstCodes(enrolling);
+  }
+
+  /** Recovery codes for who has none. */
+  async #addFirstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
+    const { owner, added } = enrolling;
+    const { codes = newRecoveryCodes() } = await this.#begin(enrolling);
+    return (await this.#enrolled.recoveryCodes.add(owner, codes, added.vouchedBy, added.by)) ? { codes } : {};
+  }
+
+  async #begin(enrolling: Enrolling): Promise<Pending> {
     const fresh: Pending = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {
-      const found = (await artifact(pending).read(key)) as Pending | undefined;
-      if (found) return found;
-      if (await artifact(pending).put(key, fresh)) return fresh;
+      const setup = await this.#pendingOf(enrolling);
+      if (setup) return setup;
+      if (await this.#context.records.artifact(pending).put(enrolling.key, fresh)) return fresh;
     }
   }
 
-  const subjectOf = ({ key, owner }: Enrolling): string => `enrol ${key} ${owner.person.user.id}`;
-
-  /** Recovery codes for who has none. */
-  async function firstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
-    const { owner, added } = enrolling;
-    const { codes = newRecoveryCodes() } = await pendingOf(enrolling);
-    return (await enrolled.recoveryCodes.add(owner, codes, added.vouchedBy, added.by)) ? { codes } : {};
+  async #pendingOf({ key }: Enrolling): Promise<Pending | undefined> {
+    return (await this.#context.records.artifact(pending).read(key)) as Pending | undefined;
   }
-
-  return {
-    /** The QR code, the secret and the field for the first code. */
-    async appParts(enrolling: Enrolling, problem?: Text): Promise<readonly ViewPart[]> {
-      const { owner } = enrolling;
-      const { secret } = await pendingOf(enrolling);
-      return [
-        { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
-        { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
-        { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...present({ problem }) },
-        ...(enrolling.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
-        { part: 'button', text: 'factors.app.submit' },
-      ];
-    },
-
-    /** Whether the app is a factor already, by the form that is sent once more. */
-    async wasAdded({ own, key }: Enrolling): Promise<boolean> {
-      const found = (await artifact(pending).read(key)) as Pending | undefined;
-      return found !== undefined && own.totp?.id === found.id;
-    },
-
-    /** The app shows the code that was posted: from now on it is a factor. */
-    async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-      const { owner, added, key } = enrolling;
-      const found = (await artifact(pending).read(key)) as Pending | undefined;
-      const code = cleanCode(formField(ctx, 'code'));
-      if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
-      const lastStep = found && stepOf(found.secret, code, now());
-      if (!found || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
-      try {
-        await enrolled.addTotp(owner, { ...found, lastStep }, added);
-      } catch (error) {
-        if (!IdpError.is(error, 'conflict')) throw error;
-        // The form came twice, or another tab was first.
-        if ((await enrolled.load(owner)).totp?.id !== found.id) return { problem: 'factors.app.there' };
-      }
-      return firstCodes(enrolling);
-    },
-
-    /** The button for a new passkey; undefined where there are none. @param url where its answer is posted */
-    passkeyPart(enrolling: Enrolling, url: string, text: string): ViewPart | undefined {
-      if (!webauthn) return undefined;
-      const { owner, own } = enrolling;
-      const { user } = owner.person;
-      const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
-      const options = webauthn.offered(subjectOf(enrolling), person, owner.tenant.name, passkeysOf(own.passkeys));
-      return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
-    },
-
-    async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-      const { owner, added } = enrolling;
-      const given = readAnswer<RegistrationResponseJSON>(ctx);
-      const passkey = given && (await webauthn?.verifyNew(given, subjectOf(enrolling)));
-      if (!passkey) return { problem: 'factors.passkey.wrong' };
-      try {
-        await enrolled.addPasskey(owner, passkey, added);
-      } catch (error) {
-        if (!IdpError.is(error, 'conflict')) throw error;
-        logger.info({ err: error }, 'new passkey refused');
-        return { problem: 'factors.passkey.there' };
-      }
-      return firstCodes(enrolling);
-    },
-
-    /** Recovery codes, to be kept by the person. */
-    codesParts: (codes: readonly string[]): readonly ViewPart[] => [
-      { part: 'text', text: 'factors.codes.text' },
-      { part: 'copy', name: 'codes', label: 'factors.codes.label', lines: codes },
-      { part: 'action', text: 'factors.codes.copy', action: 'copy', done: 'factors.codes.copied', look: 'quiet' },
-      { part: 'action', text: 'factors.codes.download', action: 'download', value: 'recovery-codes.txt', look: 'quiet' },
-      { part: 'action', text: 'factors.codes.print', action: 'print', look: 'quiet' },
-      { part: 'button', text: 'factors.codes.saved' },
-    ],
-  };
 }
+
+const subjectOf = ({ key, owner }: Enrolling): string => `enrol ${key} ${owner.person.user.id}`;
+
+/** Recovery codes, to be kept by the person. */
+export const codesParts = (codes: readonly string[]): readonly ViewPart[] => [
+  { part: 'text', text: 'factors.codes.text' },
+  { part: 'copy', name: 'codes', label: 'factors.codes.label', lines: codes },
+  { part: 'action', text: 'factors.codes.copy', action: 'copy', done: 'factors.codes.copied', look: 'quiet' },
+  { part: 'action', text: 'factors.codes.download', action: 'download', value: 'recovery-codes.txt', look: 'quiet' },
+  { part: 'action', text: 'factors.codes.print', action: 'print', look: 'quiet' },
+  { part: 'button', text: 'factors.codes.saved' },
+];

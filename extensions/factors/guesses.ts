@@ -26,6 +26,8 @@ export type Guess =
   | { readonly isOver: 'challenge' }
   | { readonly minutes: number };
 
+export type Guesses = ReturnType<typeof createGuesses>;
+
 export function createGuesses({
   limits: { limit, rules },
   work: { emit },

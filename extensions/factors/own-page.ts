@@ -18,7 +18,7 @@ import {
 } from '../../lib/extension-door.js';
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
-import { createEnrolment, type Enrolling, type Outcome } from './enrolment.js';
+import { codesParts, type Enrolling, Enrolment, type Outcome } from './enrolment.js';
 import type { OwnFactors } from './factor-rows.js';
 import { passkeyScript } from './passkeys/script.js';
 import { PASSKEY } from './passkeys/sign-in.js';
@@ -57,7 +57,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
   } = context;
   const base = ownPath(context.service);
   const ownPage = pageOf(context);
-  const enrolment = createEnrolment(context, enrolled, webauthn);
+  const enrolment = new Enrolment(context, enrolled, webauthn);
   const subjectOf = ({ signedIn: { session } }: Here): string => `factors ${session}`;
 
   /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
@@ -130,7 +130,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     page(ctx, found.enrolling.owner, {
       title: 'factors.codes.title',
       form: { action: url(base), subject: subjectOf(found) },
-      parts: enrolment.codesParts(codes),
+      parts: codesParts(codes),
       script: codesScript,
     });
 

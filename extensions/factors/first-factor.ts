@@ -1,0 +1,106 @@
+/** The first factor of a user: the page that sets it up at a sign-in which asks for one. */
+import type { Context } from 'koa';
+import { attributionOf, type ExtensionContext, type ExtensionRouter, redirectByGet, type Text } from '../../lib/extension-door.js';
+import type { Enrolling, Enrolment } from './enrolment.js';
+import { passkeyScript } from './passkeys/script.js';
+import { signInName } from './records.js';
+import type { Step, Steps } from './step.js';
+
+/** Seconds since the sign-in within which a first factor may be set up: whoever took over an older session gets no factor of their own. */
+const FRESH_SECONDS = 600;
+
+interface Problem {
+  readonly text: Text;
+  /** Whether the problem is that of the field for the code. */
+  readonly isOfField?: true;
+  readonly status: number;
+}
+
+interface Parts {
+  readonly context: ExtensionContext;
+  readonly steps: Steps;
+  readonly enrolment: Enrolment;
+}
+
+export class FirstFactor {
+  readonly #context: ExtensionContext;
+  readonly #steps: Steps;
+  readonly #enrolment: Enrolment;
+
+  constructor({ context, steps, enrolment }: Parts) {
+    this.#context = context;
+    this.#steps = steps;
+    this.#enrolment = enrolment;
+  }
+
+  routes(router: ExtensionRouter, base: string): void {
+    const again = (ctx: Context, step: Step) => this.show(ctx, step, { text: 'factors.foreign', status: 403 });
+    router.postForm(
+      `${base}/factors/enrol`,
+      this.#steps.posted(again, (ctx, step) => this.#take(ctx, step, 'addApp')),
+    );
+    router.postForm(
+      `${base}/factors/enrol-passkey`,
+      this.#steps.posted(again, (ctx, step) => this.#take(ctx, step, 'addPasskey')),
+    );
+  }
+
+  async show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
+    if (!this.#isFresh(step)) return this.#signInAgain(ctx, step);
+    const { interaction } = step;
+    const enrolling = await this.#enrollingOf(step);
+    const action = this.#steps.at(interaction, '/factors/enrol-passkey');
+    const passkey = this.#enrolment.passkeyPart(enrolling, action, 'factors.enrol.passkey');
+    const app = await this.#enrolment.appParts(enrolling, problem?.isOfField && problem.text);
+    await this.#context.pages.view(ctx, {
+      interaction,
+      title: 'factors.enrol.title',
+      lead: 'factors.enrol.lead',
+      ...(problem && { status: problem.status, ...(!problem.isOfField && { problem: problem.text }) }),
+      form: { action: this.#steps.at(interaction, '/factors/enrol') },
+      parts: [...app, ...(passkey ? [passkey] : [])],
+      ...(passkey && { script: passkeyScript }),
+    });
+  }
+
+  async #take(ctx: Context, step: Step, add: 'addApp' | 'addPasskey'): Promise<void> {
+    const proven = await this.#steps.provenIn(step);
+    const enrolling = await this.#enrollingOf(step);
+    // Who has a factor proves it: this page is for those who have none.
+    if (proven !== undefined || (step.own.isEnrolled && !(await this.#enrolment.wasAdded(enrolling))))
+      return redirectByGet(ctx, this.#steps.at(step.interaction));
+    if (!this.#isFresh(step)) return this.#signInAgain(ctx, step);
+    const outcome = await this.#enrolment[add](ctx, enrolling);
+    if ('problem' in outcome) {
+      const { problem: text, isOfField } = outcome;
+      return this.show(ctx, step, { text, ...(isOfField && { isOfField }), status: 400 });
+    }
+    return this.#steps.prove(ctx, step, outcome);
+  }
+
+  async #enrollingOf({ owner, own, key, account, interaction }: Step): Promise<Enrolling> {
+    const { session, authTime = 0, signedInBy = { idp: 'local' } } = interaction;
+    return {
+      owner,
+      own,
+      key,
+      added: {
+        by: attributionOf({ oid: account.person.user.id }),
+        isFirst: !own.isEnrolled,
+        vouchedBy: await this.#context.directory.means.ofSignIn(signedInBy, owner),
+        ...(session !== undefined && { session, addedIn: signInName(session, authTime) }),
+      },
+    };
+  }
+
+  /** Whether the sign-in is recent enough to set a factor up. */
+  #isFresh({ interaction: { authTime = 0 } }: Step): boolean {
+    return this.#context.service.now() / 1000 - authTime <= FRESH_SECONDS;
+  }
+
+  async #signInAgain(ctx: Context, { interaction }: Step): Promise<void> {
+    const { interactions } = this.#context.signIn;
+    const target = await interactions.restart(ctx, interaction.uid, 'login');
+    redirectByGet(ctx, target ?? (await interactions.abort(ctx, interaction)));
+  }
+}
