@@ -3,8 +3,8 @@ import { type Extension, perContext } from '../../lib/extension-door.js';
 import { Enrolled, FIRST } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
 import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
-import { createPasskeySignIn } from './passkeys/sign-in.js';
-import { createWebauthn, offersPasskeys } from './passkeys/webauthn.js';
+import { PasskeySignIn } from './passkeys/sign-in.js';
+import { offersPasskeys, Webauthn } from './passkeys/webauthn.js';
 import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
 import { createSecondFactor } from './requirement.js';
 import { texts } from './texts/index.js';
@@ -12,11 +12,11 @@ import { texts } from './texts/index.js';
 /** The parts of one service. */
 const partsOf = perContext((context) => {
   const enrolled = new Enrolled(context);
-  const webauthn = offersPasskeys(context.service.issuer) ? createWebauthn(context) : undefined;
+  const webauthn = offersPasskeys(context.service.issuer) ? new Webauthn(context) : undefined;
   return {
     enrolled,
     secondFactor: createSecondFactor(context, enrolled, webauthn),
-    ...(webauthn && { passkeySignIn: createPasskeySignIn(context, enrolled, webauthn) }),
+    ...(webauthn && { passkeySignIn: new PasskeySignIn(context, enrolled, webauthn) }),
     ownPage: createOwnFactors(context, enrolled, webauthn),
   };
 });

@@ -13,6 +13,8 @@ const STAMP_BYTES = 6;
 const NONCE_BYTES = 16;
 const HASH_BYTES = 32;
 
+export type Challenges = ReturnType<typeof createChallenges>;
+
 export function createChallenges({
   keys: { seal },
   records: { artifact },

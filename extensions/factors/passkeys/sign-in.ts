@@ -11,6 +11,7 @@ import {
   type Proof,
   redirectByGet,
   type SignInMethod,
+  type View,
 } from '../../../lib/extension-door.js';
 import type { Enrolled } from '../enrolled.js';
 import { choosing } from '../records.js';
@@ -28,83 +29,91 @@ interface Choosing {
   readonly proofs: Readonly<Record<string, Proof>>;
 }
 
-export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
-  const {
-    service: { own, url, logger },
-    signIn: { interactions },
-    directory,
-    records: { artifact },
-    pages: { view },
-    http: { requestId },
-  } = context;
-  const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
-  const subjectOf = ({ uid, browser }: Interaction): string => `first ${uid} ${browser}`;
-  const script = (interaction: Interaction, isConditional: boolean) => ({
-    source: passkeyScript,
-    value: JSON.stringify({
-      url: at(interaction, '/passkey'),
-      options: webauthn.asked(subjectOf(interaction), [], 'required'),
-      isConditional,
-    }),
-  });
+export class PasskeySignIn {
+  readonly method: SignInMethod;
+  readonly #context: ExtensionContext;
+  readonly #enrolled: Enrolled;
+  readonly #webauthn: Webauthn;
 
-  const method: SignInMethod = {
-    name: PASSKEY,
-    isLocal: true,
-    buttons: (interaction) => [{ idp: PASSKEY, label: 'factors.signIn.button', script: script(interaction, true) }],
-    begin: (ctx, interaction) =>
-      view(ctx, {
-        interaction,
-        title: 'factors.signIn.title',
-        lead: 'factors.signIn.lead',
-        form: { action: at(interaction, '/passkey') },
-        parts: [
-          { part: 'action', text: 'factors.signIn.button', action: PASSKEY, value: script(interaction, false).value },
-          { part: 'text', text: 'factors.passkey.script', isForNoScript: true },
-        ],
-        script: passkeyScript,
-      }),
-  };
-
-  /** One answer for a passkey that nobody has, and for one of somebody who cannot sign in here. */
-  async function refused(ctx: Context, interaction: Interaction, reason: string): Promise<void> {
-    logger.info({ requestId: requestId(ctx), reason, client: interaction.client.id }, 'sign-in refused');
-    await view(ctx, {
-      interaction,
-      title: 'factors.signIn.refused',
-      problem: 'factors.signIn.refusedText',
-      status: 400,
-      parts: [{ part: 'link', text: 'factors.signIn.again', href: `${at(interaction)}?restart=yes` }],
-    });
+  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
+    this.#context = context;
+    this.#enrolled = enrolled;
+    this.#webauthn = webauthn;
+    this.method = {
+      name: PASSKEY,
+      isLocal: true,
+      buttons: (interaction) => [
+        { idp: PASSKEY, label: 'factors.signIn.button', script: { source: passkeyScript, value: this.#scriptValue(interaction, true) } },
+      ],
+      begin: (ctx, interaction) => this.#show(ctx, interaction),
+    };
   }
 
+  routes(router: ExtensionRouter): void {
+    const base = `${this.#context.service.own}/interaction/:uid`;
+    router.postForm(`${base}/passkey`, this.#posted(this.#takePasskey));
+    router.postForm(`${base}/passkey-organisation`, this.#posted(this.#takeOrganisation));
+  }
+
+  /** Returns the route of a form of these pages, which are steps of a sign-in. */
+  #posted(take: PostForm<Interaction>['take']): PostForm<Interaction> {
+    return {
+      whileImpersonating: true,
+      open: (ctx) => this.#context.signIn.interactions.load(ctx),
+      subject: ({ uid }) => uid,
+      again: (ctx, interaction) =>
+        this.#showProblem(ctx, interaction, {
+          title: 'factors.signIn.refused',
+          problem: 'factors.foreign',
+          status: 403,
+          href: this.#urlOf(interaction),
+        }),
+      take,
+    };
+  }
+
+  #takePasskey = async (ctx: Context, interaction: Interaction): Promise<void> => {
+    const { directory, records, service } = this.#context;
+    const provenAt = new Date(service.now());
+    const answer = readAnswer<AuthenticationResponseJSON>(ctx);
+    if (!answer) return this.#refuse(ctx, interaction, 'no answer of a passkey');
+    const owner = answer.userHandle === undefined ? undefined : await directory.accounts.findByOid(answer.userHandle);
+    const row = owner && (await this.#enrolled.passkeyOf(owner, answer.credentialId));
+    const counter = await this.#webauthn.verify(answer, subjectOf(interaction), row?.passkey, true);
+    if (!owner || !row || counter === undefined) return this.#refuse(ctx, interaction, 'wrong passkey');
+    const [account, ...others] = await this.#accountsOf(owner.person.user.id, interaction);
+    if (!account || !(await this.#enrolled.usePasskey(owner, row, counter)))
+      return this.#refuse(ctx, interaction, 'passkey of no use here');
+    const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
+    if (others.length === 0) return this.#signIn(ctx, interaction, account, row.id, await proofOf(account));
+    const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
+    const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
+    const choice: Choosing = { owner: owner.person.user.id, factorId: row.id, proofs };
+    await records.artifact(choosing).put(interaction.uid, choice);
+    return this.#showChoice(ctx, interaction, [account, ...others]);
+  };
+
+  #takeOrganisation = async (ctx: Context, interaction: Interaction): Promise<void> => {
+    const choice = (await this.#context.records.artifact(choosing).read(interaction.uid)) as Choosing | undefined;
+    const accounts = choice ? await this.#accountsOf(choice.owner, interaction) : [];
+    const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
+    const proof = chosen && choice?.proofs[chosen.person.user.id];
+    if (!choice || !chosen || !proof) return redirectByGet(ctx, `${this.#urlOf(interaction)}?restart=yes`);
+    return this.#signIn(ctx, interaction, chosen, choice.factorId, proof);
+  };
+
   /** The accounts that the owner's credential signs in to here. */
-  async function accountsOf(owner: string, { tids }: Interaction): Promise<readonly Account[]> {
-    const all = await directory.accounts.named(owner);
+  async #accountsOf(owner: string, { tids }: Interaction): Promise<readonly Account[]> {
+    const all = await this.#context.directory.accounts.named(owner);
     return all.filter(
       ({ tenant: { id, signIn } }) => (tids?.includes(id) ?? true) && (signIn?.methods === undefined || signIn.methods.includes(PASSKEY)),
     );
   }
 
-  /** Shows that an administrator must confirm the passkey or the account link, because the user has got privileges since. */
-  async function unconfirmed(ctx: Context, interaction: Interaction, user: string): Promise<void> {
-    logger.info(
-      { requestId: requestId(ctx), reason: 'unconfirmed', client: interaction.client.id, user, method: PASSKEY },
-      'sign-in refused',
-    );
-    await view(ctx, {
-      interaction,
-      title: 'factors.unconfirmed.title',
-      problem: 'factors.unconfirmed.text',
-      status: 403,
-      parts: [{ part: 'link', text: 'factors.signIn.again', href: `${at(interaction)}?restart=yes` }],
-    });
-  }
-
-  async function signIn(ctx: Context, interaction: Interaction, account: Account, factorId: string, proof: Proof): Promise<void> {
+  async #signIn(ctx: Context, interaction: Interaction, account: Account, factorId: string, proof: Proof): Promise<void> {
     const { id: oid } = account.person.user;
-    if (!(await enrolled.counts(account, factorId))) return unconfirmed(ctx, interaction, oid);
-    const target = await interactions.signIn(ctx, interaction, {
+    if (!(await this.#enrolled.counts(account, factorId))) return this.#askForConfirmation(ctx, interaction, oid);
+    const target = await this.#context.signIn.interactions.signIn(ctx, interaction, {
       oid,
       amr: ['pop', 'mfa'],
       idp: 'local',
@@ -112,75 +121,85 @@ export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolle
       used: factorId,
       proof,
     });
-    return target === undefined ? refused(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
+    return target === undefined ? this.#refuse(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
   }
 
-  const choice = (ctx: Context, interaction: Interaction, accounts: readonly Account[]): Promise<void> =>
-    view(ctx, {
+  #show(ctx: Context, interaction: Interaction): Promise<void> {
+    return this.#context.pages.view(ctx, {
+      interaction,
+      title: 'factors.signIn.title',
+      lead: 'factors.signIn.lead',
+      form: { action: this.#urlOf(interaction, '/passkey') },
+      parts: [
+        { part: 'action', text: 'factors.signIn.button', action: PASSKEY, value: this.#scriptValue(interaction, false) },
+        { part: 'text', text: 'factors.passkey.script', isForNoScript: true },
+      ],
+      script: passkeyScript,
+    });
+  }
+
+  #showChoice(ctx: Context, interaction: Interaction, accounts: readonly Account[]): Promise<void> {
+    const choices = accounts.map(({ person, tenant }) => ({
+      value: person.user.id,
+      title: { plain: tenant.name },
+      lines: [{ plain: person.user.userName }],
+    }));
+    return this.#context.pages.view(ctx, {
       interaction,
       title: 'factors.signIn.choose',
-      form: { action: at(interaction, '/passkey-organisation') },
-      parts: [
-        {
-          part: 'choices',
-          name: 'oid',
-          choices: accounts.map(({ person, tenant }) => ({
-            value: person.user.id,
-            title: { plain: tenant.name },
-            lines: [{ plain: person.user.userName }],
-          })),
-        },
-      ],
+      form: { action: this.#urlOf(interaction, '/passkey-organisation') },
+      parts: [{ part: 'choices', name: 'oid', choices }],
     });
-
-  /** Returns the route of a form of these pages, which are steps of a sign-in. */
-  const posted = (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
-    whileImpersonating: true,
-    open: (ctx) => interactions.load(ctx),
-    subject: ({ uid }) => uid,
-    again: (ctx, interaction) =>
-      view(ctx, {
-        interaction,
-        title: 'factors.signIn.refused',
-        problem: 'factors.foreign',
-        status: 403,
-        parts: [{ part: 'link', text: 'factors.signIn.again', href: at(interaction) }],
-      }),
-    take,
-  });
-
-  async function takePasskey(ctx: Context, interaction: Interaction): Promise<void> {
-    const provenAt = new Date(context.service.now());
-    const given = readAnswer<AuthenticationResponseJSON>(ctx);
-    if (!given) return refused(ctx, interaction, 'no answer of a passkey');
-    const owner = given.userHandle === undefined ? undefined : await directory.accounts.findByOid(given.userHandle);
-    const row = owner && (await enrolled.passkeyOf(owner, given.credentialId));
-    const counter = await webauthn.verify(given, subjectOf(interaction), row?.passkey, true);
-    if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
-    const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
-    if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
-    const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
-    if (others.length === 0) return signIn(ctx, interaction, account, row.id, await proofOf(account));
-    const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
-    const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
-    await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, factorId: row.id, proofs } satisfies Choosing);
-    return choice(ctx, interaction, [account, ...others]);
   }
 
-  async function takeOrganisation(ctx: Context, interaction: Interaction): Promise<void> {
-    const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
-    const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
-    const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
-    const proof = chosen && kept?.proofs[chosen.person.user.id];
-    if (!kept || !chosen || !proof) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
-    return signIn(ctx, interaction, chosen, kept.factorId, proof);
+  /** One answer for a passkey that nobody has, and for one of somebody who cannot sign in here. */
+  #refuse(ctx: Context, interaction: Interaction, reason: string): Promise<void> {
+    this.#logRefusal(ctx, interaction, { reason });
+    return this.#showProblem(ctx, interaction, {
+      title: 'factors.signIn.refused',
+      problem: 'factors.signIn.refusedText',
+      status: 400,
+      href: `${this.#urlOf(interaction)}?restart=yes`,
+    });
   }
 
-  function routes(router: ExtensionRouter): void {
-    const base = `${own}/interaction/:uid`;
-    router.postForm(`${base}/passkey`, posted(takePasskey));
-    router.postForm(`${base}/passkey-organisation`, posted(takeOrganisation));
+  /** Shows that an administrator must confirm the passkey or the account link, because the user has got privileges since. */
+  #askForConfirmation(ctx: Context, interaction: Interaction, user: string): Promise<void> {
+    this.#logRefusal(ctx, interaction, { reason: 'unconfirmed', user, method: PASSKEY });
+    return this.#showProblem(ctx, interaction, {
+      title: 'factors.unconfirmed.title',
+      problem: 'factors.unconfirmed.text',
+      status: 403,
+      href: `${this.#urlOf(interaction)}?restart=yes`,
+    });
   }
 
-  return { method, routes };
+  #logRefusal(
+    ctx: Context,
+    { client }: Interaction,
+    fields: { readonly reason: string; readonly user?: string; readonly method?: string },
+  ): void {
+    const { http, service } = this.#context;
+    service.logger.info({ requestId: http.requestId(ctx), client: client.id, ...fields }, 'sign-in refused');
+  }
+
+  #showProblem(
+    ctx: Context,
+    interaction: Interaction,
+    { href, ...problem }: Pick<View, 'title' | 'problem' | 'status'> & { href: string },
+  ): Promise<void> {
+    return this.#context.pages.view(ctx, { interaction, ...problem, parts: [{ part: 'link', text: 'factors.signIn.again', href }] });
+  }
+
+  #scriptValue(interaction: Interaction, isConditional: boolean): string {
+    const options = this.#webauthn.asked(subjectOf(interaction), [], 'required');
+    return JSON.stringify({ url: this.#urlOf(interaction, '/passkey'), options, isConditional });
+  }
+
+  #urlOf({ uid }: Interaction, step = ''): string {
+    const { own, url } = this.#context.service;
+    return url(`${own}/interaction/${uid}${step}`);
+  }
 }
+
+const subjectOf = ({ uid, browser }: Interaction): string => `first ${uid} ${browser}`;

@@ -5,7 +5,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { Context } from 'koa';
 import { type ExtensionContext, formField, present } from '../../../lib/extension-door.js';
 import type { Factor } from '../records.js';
-import { createChallenges } from './challenges.js';
+import { type Challenges, createChallenges } from './challenges.js';
 
 type Passkey = NonNullable<Factor['passkey']>;
 
@@ -59,7 +59,7 @@ export function readAnswer<Response extends AuthenticationResponseJSON | Registr
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Stands in for the passkey that nobody has, at the same cost: the key is thrown away. */
-const decoy = async (): Promise<Passkey> => {
+const newDecoy = async (): Promise<Passkey> => {
   const { privateKey: _, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey);
   // A COSE key of EC2, ES256, P-256. @see RFC 9053 §7.1.1
@@ -68,101 +68,119 @@ const decoy = async (): Promise<Passkey> => {
   return { credentialId: '', publicKey: bytes.toString('base64url'), counter: 0, transports: [] };
 };
 
-export function createWebauthn(context: ExtensionContext) {
-  const { issuer, logger } = context.service;
-  const { origin, hostname: rpId } = new URL(issuer);
-  const challenges = createChallenges(context);
-  const library = () => import('@simplewebauthn/server');
-  let nobodys: Promise<Passkey> | undefined;
+export class Webauthn {
+  readonly #logger: ExtensionContext['service']['logger'];
+  readonly #challenges: Challenges;
+  readonly #origin: string;
+  readonly #rpId: string;
+  #decoy: Promise<Passkey> | undefined;
 
-  return {
-    /** What the script of a page asks the browser for, to prove a passkey. @param passkeys of the user; empty: any that says whose it is. */
-    asked: (subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') => ({
-      challenge: challenges.make(subject),
-      rpId,
+  constructor(context: ExtensionContext) {
+    const { issuer, logger } = context.service;
+    const { origin, hostname } = new URL(issuer);
+    this.#logger = logger;
+    this.#challenges = createChallenges(context);
+    this.#origin = origin;
+    this.#rpId = hostname;
+  }
+
+  /** What the script of a page asks the browser for, to prove a passkey. @param passkeys of the user; empty: any that says whose it is. */
+  asked(subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') {
+    return {
+      challenge: this.#challenges.make(subject),
+      rpId: this.#rpId,
       timeout: TIMEOUT_MS,
       userVerification,
-      allowCredentials: passkeys.map(({ credentialId: id, transports }) => ({ type: 'public-key', id, transports })),
-    }),
+      allowCredentials: passkeys.map(descriptorOf),
+    };
+  }
 
-    /** The same, to make one. */
-    offered: (
-      subject: string,
-      user: { readonly id: string; readonly name: string; readonly displayName: string },
-      rpName: string,
-      known: readonly Passkey[],
-    ) => ({
-      challenge: challenges.make(subject),
-      rp: { id: rpId, name: rpName },
+  /** The same, to make one. */
+  offered(
+    subject: string,
+    user: { readonly id: string; readonly name: string; readonly displayName: string },
+    rpName: string,
+    enrolled: readonly Passkey[],
+  ) {
+    return {
+      challenge: this.#challenges.make(subject),
+      rp: { id: this.#rpId, name: rpName },
       user: { ...user, id: Buffer.from(user.id).toString('base64url') },
       pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
       timeout: TIMEOUT_MS,
       attestation: 'none',
       authenticatorSelection: { residentKey: 'preferred', requireResidentKey: false, userVerification: 'preferred' },
-      excludeCredentials: known.map(({ credentialId: id, transports }) => ({ type: 'public-key', id, transports })),
-    }),
+      excludeCredentials: enrolled.map(descriptorOf),
+    };
+  }
 
-    /**
-     * The counter of an answer that holds: for this subject, by this passkey, at this origin. Undefined for any other.
-     * @param passkey undefined: nobody's, which takes as long and never holds.
-     */
-    async verify(
-      { response }: Given<AuthenticationResponseJSON>,
-      subject: string,
-      passkey: Passkey | undefined,
-      requireUserVerification: boolean,
-    ): Promise<number | undefined> {
-      nobodys ??= decoy();
-      const { publicKey, transports } = passkey ?? (await nobodys);
-      try {
-        const { verifyAuthenticationResponse } = await library();
-        const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-          response,
-          expectedChallenge: (challenge) => challenges.spend(subject, challenge),
-          expectedOrigin: origin,
-          expectedRPID: rpId,
-          requireUserVerification,
-          // The counter is compared where it is kept, in the same write.
-          credential: {
-            id: response.id,
-            publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
-            counter: 0,
-            transports: [...transports] as never,
-          },
-        });
-        return verified && passkey ? authenticationInfo.newCounter : undefined;
-      } catch (err) {
-        logger.info({ err }, 'passkey refused');
-        return undefined;
-      }
-    },
+  /**
+   * The counter of an answer that holds: for this subject, by this passkey, at this origin. Undefined for any other.
+   * @param passkey undefined: nobody's, which takes as long and never holds.
+   */
+  async verify(
+    { response }: Given<AuthenticationResponseJSON>,
+    subject: string,
+    passkey: Passkey | undefined,
+    requireUserVerification: boolean,
+  ): Promise<number | undefined> {
+    this.#decoy ??= newDecoy();
+    const { publicKey, transports } = passkey ?? (await this.#decoy);
+    try {
+      const { verifyAuthenticationResponse } = await library();
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response,
+        ...this.#expected(subject),
+        requireUserVerification,
+        // The counter is compared where it is kept, in the same write.
+        credential: {
+          id: response.id,
+          publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
+          counter: 0,
+          transports: [...transports] as never,
+        },
+      });
+      return verified && passkey ? authenticationInfo.newCounter : undefined;
+    } catch (err) {
+      this.#logger.info({ err }, 'passkey refused');
+      return undefined;
+    }
+  }
 
-    /** The passkey of an answer that holds. */
-    async verifyNew({ response }: Given<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
-      try {
-        const { verifyRegistrationResponse } = await library();
-        const { verified, registrationInfo } = await verifyRegistrationResponse({
-          response,
-          expectedChallenge: (challenge) => challenges.spend(subject, challenge),
-          expectedOrigin: origin,
-          expectedRPID: rpId,
-          requireUserVerification: false,
-          supportedAlgorithmIDs: ALGORITHMS,
-        });
-        if (!verified) return undefined;
-        const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
-        return {
-          credentialId: id,
-          publicKey: Buffer.from(publicKey).toString('base64url'),
-          counter,
-          transports: transports.map(String).slice(0, 8),
-        };
-      } catch (err) {
-        logger.info({ err }, 'new passkey refused');
-        return undefined;
-      }
-    },
-  };
+  /** The passkey of an answer that holds. */
+  async verifyNew({ response }: Given<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
+    try {
+      const { verifyRegistrationResponse } = await library();
+      const { verified, registrationInfo } = await verifyRegistrationResponse({
+        response,
+        ...this.#expected(subject),
+        requireUserVerification: false,
+        supportedAlgorithmIDs: ALGORITHMS,
+      });
+      if (!verified) return undefined;
+      const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
+      return {
+        credentialId: id,
+        publicKey: Buffer.from(publicKey).toString('base64url'),
+        counter,
+        transports: transports.map(String).slice(0, 8),
+      };
+    } catch (err) {
+      this.#logger.info({ err }, 'new passkey refused');
+      return undefined;
+    }
+  }
+
+  #expected(subject: string) {
+    return {
+      expectedChallenge: (challenge: string) => this.#challenges.spend(subject, challenge),
+      expectedOrigin: this.#origin,
+      expectedRPID: this.#rpId,
+    };
+  }
 }
 
-export type Webauthn = ReturnType<typeof createWebauthn>;
+const library = () => import('@simplewebauthn/server');
+
+/** @see WebAuthn Level 3 §5.8.3 */
+const descriptorOf = ({ credentialId: id, transports }: Passkey) => ({ type: 'public-key', id, transports });
