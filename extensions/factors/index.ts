@@ -1,8 +1,8 @@
 /** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { Enrolled, FIRST } from './enrolled.js';
+import { createFactorsPageClients, FactorsPage, pathOf } from './factors-page.js';
 import { errors, factorOperations } from './operations.js';
-import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
 import { PasskeySignIn } from './passkeys/sign-in.js';
 import { offersPasskeys, Webauthn } from './passkeys/webauthn.js';
 import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
@@ -17,7 +17,7 @@ const partsOf = perContext((context) => {
     enrolled,
     secondFactor: createSecondFactor(context, enrolled, webauthn),
     ...(webauthn && { passkeySignIn: new PasskeySignIn(context, enrolled, webauthn) }),
-    ownPage: createOwnFactors(context, enrolled, webauthn),
+    factorsPage: new FactorsPage(context, enrolled, webauthn),
   };
 });
 
@@ -34,10 +34,10 @@ export function factors(): Extension {
     events: ['FactorAdded', 'FactorRemoved', 'FactorCodesGuessed', 'PasskeyCounterWentBack'],
     texts,
     routes(router, context) {
-      const { secondFactor, passkeySignIn, ownPage } = partsOf(context);
+      const { secondFactor, passkeySignIn, factorsPage } = partsOf(context);
       secondFactor.routes(router);
       passkeySignIn?.routes(router);
-      ownPage(router);
+      factorsPage.routes(router);
     },
     requirements: (context) => [partsOf(context).secondFactor.requirement],
     signInMethods: (context) => {
@@ -49,10 +49,10 @@ export function factors(): Extension {
         name: 'factors',
         title: 'factors.own.title',
         summary: 'factors.own.summary',
-        href: ({ service }) => service.url(ownPath(service)),
+        href: ({ service }) => service.url(pathOf(service)),
       },
     ],
-    clients: createOwnPageClients,
+    clients: createFactorsPageClients,
     resources: (context) => factorOperations(context, partsOf(context).enrolled),
   };
 }

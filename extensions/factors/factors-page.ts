@@ -1,0 +1,260 @@
+/** The signed-in person's own factors: a list, and what adds and removes them. Each change takes a sign-in of the last ten minutes. */
+import type { Context } from 'koa';
+import {
+  type Account,
+  attributionOf,
+  type BrowserSignIn,
+  createOwnPage,
+  type ExtensionContext,
+  type ExtensionRouter,
+  formField,
+  IdpError,
+  type InternalClients,
+  type OwnPage,
+  type PostForm,
+  redirectByGet,
+  type Text,
+  type View,
+  type ViewPart,
+} from '../../lib/extension-door.js';
+import { codesScript } from './codes-script.js';
+import type { Enrolled } from './enrolled.js';
+import { codesParts, type Enrolling, Enrolment, type Outcome } from './enrolment.js';
+import type { OwnFactors } from './factor-rows.js';
+import { passkeyScript } from './passkeys/script.js';
+import { PASSKEY } from './passkeys/sign-in.js';
+import type { Webauthn } from './passkeys/webauthn.js';
+import { type FactorRow, signInName } from './records.js';
+import { signOutOf } from './sign-out.js';
+
+/** Seconds since the sign-in within which factors may be changed. */
+const RECENT_SECONDS = 600;
+
+export const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/factors`;
+const ownPageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', pathOf(context.service), RECENT_SECONDS);
+
+/** The application that the person signs in to. */
+export const createFactorsPageClients = (context: ExtensionContext): InternalClients => ownPageOf(context).clients;
+
+/** A factor by its id; without `kind` if its record cannot be read. */
+type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
+const removableOf = ({ all, refused, unreadable }: OwnFactors): readonly Removable[] => [
+  ...all,
+  ...refused,
+  ...unreadable.map((id) => ({ id })),
+];
+
+/** A browser that may change factors. */
+interface Visit {
+  readonly signedIn: BrowserSignIn;
+  readonly enrolling: Enrolling;
+}
+
+interface Problem {
+  readonly text: Text;
+  readonly status: number;
+}
+
+export class FactorsPage {
+  readonly #context: ExtensionContext;
+  readonly #enrolled: Enrolled;
+  readonly #enrolment: Enrolment;
+  readonly #ownPage: OwnPage;
+  readonly #path: string;
+
+  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+    this.#context = context;
+    this.#enrolled = enrolled;
+    this.#enrolment = new Enrolment(context, enrolled, webauthn);
+    this.#ownPage = ownPageOf(context);
+    this.#path = pathOf(context.service);
+  }
+
+  routes(router: ExtensionRouter): void {
+    router.get(`${this.#path}/return`, (ctx) => this.#return(ctx));
+    router.get(this.#path, async (ctx) => {
+      const visit = await this.#visit(ctx);
+      if (visit) await this.#showList(ctx, visit);
+    });
+    router.postForm(this.#path, this.#posted(this.#takeList));
+    router.get(`${this.#path}/app`, async (ctx) => {
+      const visit = await this.#visit(ctx);
+      if (!visit) return;
+      if (visit.enrolling.own.totp) return redirectByGet(ctx, this.#urlOf());
+      await this.#showApp(ctx, visit);
+    });
+    router.postForm(
+      `${this.#path}/app`,
+      this.#posted(async (ctx, visit) => {
+        const outcome = await this.#enrolment.addApp(ctx, visit.enrolling);
+        return 'problem' in outcome ? this.#showApp(ctx, visit, outcome.problem) : this.#showAdded(ctx, visit, outcome);
+      }),
+    );
+    router.postForm(
+      `${this.#path}/passkey`,
+      this.#posted(async (ctx, visit) => {
+        const outcome = await this.#enrolment.addPasskey(ctx, visit.enrolling);
+        if ('problem' in outcome) return this.#showList(ctx, visit, { text: outcome.problem, status: 400 });
+        return this.#showAdded(ctx, visit, outcome);
+      }),
+    );
+  }
+
+  /** Goes on after a sign-in. */
+  async #return(ctx: Context): Promise<void> {
+    const next = await this.#ownPage.returned(ctx);
+    if (next !== undefined) return redirectByGet(ctx, this.#context.service.url(next));
+    await this.#context.pages.view(ctx, {
+      title: 'factors.own.title',
+      problem: 'factors.own.signedOut',
+      status: 403,
+      parts: [{ part: 'link', text: 'factors.signIn.again', href: this.#urlOf() }],
+    });
+  }
+
+  /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
+  async #visit(ctx: Context): Promise<Visit | undefined> {
+    const signedIn = await this.#ownPage.present(ctx, this.#path);
+    const owner = signedIn && this.#enrolled.ownerOf(signedIn.account, signedIn);
+    if (!signedIn || !owner) {
+      if (signedIn) await this.#ownPage.signIn(ctx, this.#path);
+      return undefined;
+    }
+    const { session, authTime } = signedIn;
+    const own = await this.#enrolled.load(owner);
+    const vouchedBy = await this.#context.directory.means.ofSignIn(signedIn, owner);
+    const by = attributionOf(signedIn);
+    const added = { by, session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled, vouchedBy };
+    return { signedIn, enrolling: { owner, own, key: `own ${session} ${authTime}`, added } };
+  }
+
+  /** Returns the route of a form of this page. */
+  #posted(take: PostForm<Visit>['take']): PostForm<Visit> {
+    return {
+      open: (ctx) => this.#visit(ctx),
+      subject: subjectOf,
+      again: (ctx, visit) => this.#showList(ctx, visit, { text: 'factors.foreign', status: 403 }),
+      take,
+    };
+  }
+
+  #takeList = async (ctx: Context, visit: Visit): Promise<void> => {
+    const { own, owner, added } = visit.enrolling;
+    const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
+    const row = removableOf(own).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
+    if (row && formField(ctx, 'removed') !== '') return this.#remove(ctx, visit, row.id);
+    if (row) return this.#showRemoval(ctx, visit, row);
+    if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, this.#urlOf('/app'));
+    if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
+      return this.#showCodes(ctx, visit, await this.#enrolled.recoveryCodes.renew(owner, added.vouchedBy, added.by));
+    return redirectByGet(ctx, this.#urlOf());
+  };
+
+  /** The factor goes, and with it every sign-in that may rest on it. This browser is signed in again by the proof that it gave just now. */
+  async #remove(ctx: Context, { signedIn: { oid, amr, idp }, enrolling: { owner, added } }: Visit, id: string): Promise<void> {
+    const { directory } = this.#context;
+    await this.#enrolled.remove(owner, id, added.by);
+    await signOutOf(this.#context, owner, added.by);
+    const account = await directory.accounts.findByOid(oid);
+    if (!account) throw new IdpError('not_found');
+    const proof = await directory.credentials.proofOf(account);
+    const again = { prompt: 'login', loginHint: account.person.user.userName } as const;
+    // The sign-in may rest on the removed factor. Its voucher is removed too, so a sign-in without a new proof would count for more.
+    if (added.vouchedBy?.by === 'tenant') return this.#ownPage.signIn(ctx, this.#path, undefined, again);
+    const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
+    await this.#ownPage.signIn(ctx, this.#path, undefined, { ...again, signIn: { oid, amr, idp, ...method, proof } });
+  }
+
+  async #showList(ctx: Context, visit: Visit, problem?: Problem): Promise<void> {
+    const { own, owner } = visit.enrolling;
+    const passkey = this.#enrolment.passkeyPart(visit.enrolling, this.#urlOf('/passkey'), 'factors.own.addPasskey');
+    const entries = entriesOf(own);
+    await this.#view(ctx, owner, {
+      title: 'factors.own.title',
+      lead: own.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
+      ...(problem && { problem: problem.text, status: problem.status }),
+      form: { action: this.#urlOf(), subject: subjectOf(visit) },
+      parts: [
+        ...(entries.length > 0 ? [{ part: 'entries' as const, entries }] : []),
+        ...(own.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
+        ...(passkey ? [passkey] : []),
+        lastPartOf(own),
+      ],
+      ...(passkey && { script: passkeyScript }),
+    });
+  }
+
+  async #showApp(ctx: Context, visit: Visit, problem?: Text): Promise<void> {
+    const app = await this.#enrolment.appParts(visit.enrolling, problem);
+    await this.#view(ctx, visit.enrolling.owner, {
+      title: 'factors.enrol.title',
+      lead: 'factors.enrol.lead',
+      ...(problem !== undefined && { status: 400 }),
+      form: { action: this.#urlOf('/app'), subject: subjectOf(visit) },
+      parts: [...app, { part: 'link', text: 'factors.own.back', href: this.#urlOf() }],
+    });
+  }
+
+  #showAdded(ctx: Context, visit: Visit, { codes }: Exclude<Outcome, { readonly problem: Text }>): Promise<void> | void {
+    return codes ? this.#showCodes(ctx, visit, codes) : redirectByGet(ctx, this.#urlOf());
+  }
+
+  #showCodes(ctx: Context, visit: Visit, codes: readonly string[]): Promise<void> {
+    return this.#view(ctx, visit.enrolling.owner, {
+      title: 'factors.codes.title',
+      form: { action: this.#urlOf(), subject: subjectOf(visit) },
+      parts: codesParts(codes),
+      script: codesScript,
+    });
+  }
+
+  #showRemoval(ctx: Context, visit: Visit, row: Removable): Promise<void> {
+    return this.#view(ctx, visit.enrolling.owner, {
+      title: 'factors.remove.title',
+      lead: row.kind ? nameOf({ kind: row.kind }) : 'factors.kind.unreadable',
+      form: { action: this.#urlOf(), subject: subjectOf(visit) },
+      parts: [
+        { part: 'text', text: 'factors.remove.text' },
+        { part: 'button', text: 'factors.remove.submit', name: 'removed', value: row.id },
+        { part: 'link', text: 'factors.own.back', href: this.#urlOf() },
+      ],
+    });
+  }
+
+  async #view(ctx: Context, { tenant }: Account, view: View): Promise<void> {
+    const { brandingOf, view: show } = this.#context.pages;
+    await show(ctx, { ...(await brandingOf(tenant.id)), ...view });
+  }
+
+  #urlOf(page = ''): string {
+    return this.#context.service.url(`${this.#path}${page}`);
+  }
+}
+
+const subjectOf = ({ signedIn: { session } }: Visit): string => `factors ${session}`;
+
+const nameOf = ({ kind }: Pick<FactorRow, 'kind'>): Text => `factors.kind.${kind}`;
+const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
+  key: recovery ? 'factors.kind.left' : 'factors.kind.added',
+  values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
+});
+
+function entriesOf({ all, refused, unreadable }: OwnFactors) {
+  const removal = (about: Text, id: string) => ({ text: 'factors.own.remove', about, name: 'remove', value: id });
+  const rank = ({ kind, createdAt }: FactorRow): string => `${kind === 'recovery' ? 1 : 0} ${createdAt}`;
+  const readable = [...all, ...refused].toSorted((one, other) => rank(one).localeCompare(rank(other)));
+  return [
+    ...readable.map((row) => ({
+      title: nameOf(row),
+      lines: [stateOf(row), ...(refused.includes(row) ? ['factors.kind.refused'] : [])],
+      ...(row.kind !== 'recovery' && { action: removal(nameOf(row), row.id) }),
+    })),
+    ...unreadable.map((id) => ({ title: 'factors.kind.unreadable', lines: [], action: removal('factors.kind.unreadable', id) })),
+  ];
+}
+
+/** New recovery codes for a user who has a factor; for others, what a first factor does. */
+const lastPartOf = ({ isEnrolled }: OwnFactors): ViewPart =>
+  isEnrolled
+    ? { part: 'button', text: 'factors.own.newCodes', name: 'add', value: 'codes', look: 'quiet' }
+    : { part: 'text', text: 'factors.enrol.ends' };
