@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { type ExtensionContext, type ExtensionRouter, formField, type Interaction, redirectByGet } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
-import { createRegistrationStep } from './registration/registration.js';
+import { RegistrationStep } from './registration/registration.js';
 import { show } from './show.js';
 import { createChooser } from './steps/chooser.js';
 import { createConsentStep } from './steps/consent.js';
@@ -16,7 +16,7 @@ function createParts(context: ExtensionContext) {
   const attempts = createAttempts(context);
   const steps = createSteps(context);
   const organisation = createOrganisationStep(context, steps);
-  const registration = createRegistrationStep(context, attempts, steps);
+  const registration = new RegistrationStep({ context, attempts, steps });
   const identify = createIdentifySteps(context, steps, registration);
   return {
     context,
@@ -63,7 +63,8 @@ export function signInRoutes(router: ExtensionRouter, context: ExtensionContext)
     `${base}/cancel`,
     posted(async (ctx, interaction) => redirectByGet(ctx, await interactions.abort(ctx, interaction))),
   );
-  router.postForm(`${base}/create`, { ...posted(registration.create), whileImpersonating: false });
+  const create = posted((ctx, interaction) => registration.create(ctx, interaction));
+  router.postForm(`${base}/create`, { ...create, whileImpersonating: false });
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);

@@ -15,7 +15,6 @@ const exempt: Readonly<Record<string, 'schema' | 'seed' | 'table' | 'text' | 'un
 
 /** Functions that are still to be parted, with their lines: each may only become shorter. */
 const toBeParted: Readonly<Record<string, number>> = {
-  'extensions/sign-in/registration/registration.ts createRegistrationStep': 105,
 };
 
 interface LongFunction {

@@ -10,6 +10,7 @@ import {
   IdpError,
   type Interaction,
   minutesUntil,
+  present,
   type RegistrationInput,
   recordsOfBrowsers,
   redirectByGet,
@@ -32,110 +33,143 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
   password: 'password.weak',
 };
 
-export type RegistrationStep = ReturnType<typeof createRegistrationStep>;
+interface Parts {
+  readonly context: ExtensionContext;
+  readonly attempts: Attempts;
+  readonly steps: Steps;
+}
 
-export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
-  const {
-    directory,
-    work: { mail, deliver },
-    records: { artifact },
-    pages: { view },
-    service: { lifetimes, locales },
-  } = context;
+export class RegistrationStep {
+  readonly #context: ExtensionContext;
+  readonly #attempts: Attempts;
+  readonly #steps: Steps;
 
-  const serviceOf = ({ tids: [tid, ...others] = [], ...interaction }: Interaction) =>
-    tid !== undefined && others.length === 0 ? registrationIn(context, tid, interaction) : undefined;
+  constructor({ context, attempts, steps }: Parts) {
+    this.#context = context;
+    this.#attempts = attempts;
+    this.#steps = steps;
+  }
 
-  const show = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> => {
-    const rules = await serviceOf(interaction)?.rules(throughOf(interaction.registration));
+  /** False where people may not. */
+  async show(ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> {
+    const rules = await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration));
     if (!rules) return false;
+    const { form, page, url } = this.#steps;
     const view = { page: 'create', ...form(ctx, interaction, '/create'), signIn: `${url(interaction)}?restart=yes`, ...rules, ...more };
     await page(ctx, interaction, view as PageView<'create'>, status);
     return true;
-  };
+  }
+
+  /** What leads to it from the other pages; undefined where people may not. */
+  async link(interaction: Interaction): Promise<string | undefined> {
+    const { url } = this.#steps;
+    if (interaction.prompt === 'create') return url(interaction);
+    return (await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
+  }
+
+  /** Creates the account and signs it in. */
+  async create(ctx: Context, interaction: Interaction): Promise<void> {
+    const { directory, service } = this.#context;
+    const input = inputOf(ctx);
+    const registration = interaction.prompt === 'create' ? this.#registrationOf(interaction) : undefined;
+    if (!registration) return redirectByGet(ctx, this.#steps.url(interaction));
+    const createdAt = new Date(service.now());
+    const name = directory.accounts.nameKey(input.email);
+    const attempt = await this.#attempts.begin(name, ctx.ip);
+    const tooMany = (minutes: number) => this.#refuse(ctx, interaction, { problem: 'attempts.exceeded', minutes }, 429);
+    if (attempt.minutes !== undefined) return tooMany(attempt.minutes);
+    const { client, registration: invited } = interaction;
+    const isFullUntil = await countInvited(this.#context, attempt, 'forms', client.id, invited);
+    if (isFullUntil) return tooMany(minutesUntil(isFullUntil, service.now));
+    try {
+      await attempt.run(() => this.#register(ctx, interaction, { registration, input, name, createdAt }));
+    } catch (error) {
+      // Somebody else was faster.
+      if (IdpError.is(error, 'user_name_taken')) return this.#refuse(ctx, interaction, { problems: ['email.taken'] }, 400);
+      if (IdpError.is(error, 'not_found')) return redirectByGet(ctx, this.#steps.url(interaction));
+      if (!IdpError.is(error, 'busy')) throw error;
+      ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+      await this.#refuse(ctx, interaction, { problem: 'busy' }, 503);
+    }
+  }
+
+  async #register(ctx: Context, interaction: Interaction, { registration, input, name, createdAt }: Form): Promise<void> {
+    const { directory, work } = this.#context;
+    const hidesTaken = work.mail !== undefined;
+    const wrong = await registration.problems(input, { hidesTaken });
+    const problems = wrong.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
+    if (problems.length > 0) return this.#refuse(ctx, interaction, { problems }, 400);
+    const through = throughOf(interaction.registration);
+    const queues = hashingQueuesOf(ctx.ip, name);
+    if (hidesTaken) return this.#prove(ctx, interaction, await registration.prepare(input, queues, through));
+    const { user } = await registration.register(input, queues, through);
+    const account = await directory.accounts.findByOid(user.id);
+    if (!account) return redirectByGet(ctx, this.#steps.url(interaction));
+    await this.#steps.signIn(ctx, interaction, user.id, await directory.credentials.proofOf(account, createdAt));
+  }
 
   /** Has the address proven first: whether somebody has the name is told there, and not here. */
-  async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
-    const { tids: [tid = ''] = [], client, uid, parameters, registration: invited, eventMetadata } = interaction;
+  async #prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
+    const { records, service, work } = this.#context;
     const id = randomUUID();
-    const sources = { uiLocales: chosenLanguage(ctx, context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
-    const locale = wantedLocale(sources, locales);
-    const lifetimeSeconds = lifetimes.emailProof;
-    const record: Waiting = {
-      tid,
-      clientId: client.id,
-      uid,
-      ...(locale ? { locale } : {}),
-      ...(invited && { invited }),
-      ...(eventMetadata && { eventMetadata }),
-      expiresAt: context.service.now() + lifetimeSeconds * 1000,
-      prepared,
-    };
-    await artifact(waiting).put(id, record, { lifetimeSeconds });
-    await recordsOfBrowsers(context, begun).put(ctx, id, {}, { lifetimeSeconds });
-    const sending = await deliver(SEND, { id });
+    const lifetimeSeconds = service.lifetimes.emailProof;
+    const record = this.#waitingOf(ctx, interaction, prepared);
+    await records.artifact(waiting).put(id, record, { lifetimeSeconds });
+    await recordsOfBrowsers(this.#context, begun).put(ctx, id, {}, { lifetimeSeconds });
+    const sending = await work.deliver(SEND, { id });
     afterAnswer(ctx, () => sending.release());
-    await view(ctx, {
+    await this.#context.pages.view(ctx, {
       interaction,
       title: 'sign-in.check.title',
       parts: [
         { part: 'text', text: { key: 'sign-in.check.text', values: { email: prepared.email } } },
         { part: 'text', text: 'sign-in.check.hint' },
-        { part: 'link', text: 'sign-in.check.signIn', href: `${url(interaction)}?restart=yes` },
+        { part: 'link', text: 'sign-in.check.signIn', href: `${this.#steps.url(interaction)}?restart=yes` },
       ],
     });
   }
 
-  return {
-    /** False where people may not. */
-    show,
+  #waitingOf(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Waiting {
+    const { lifetimes, locales, now } = this.#context.service;
+    const { tids: [tid = ''] = [], client, uid, parameters, registration: invited, eventMetadata } = interaction;
+    const sources = { uiLocales: chosenLanguage(ctx, this.#context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    return {
+      tid,
+      clientId: client.id,
+      uid,
+      ...present({ locale: wantedLocale(sources, locales), invited, eventMetadata }),
+      expiresAt: now() + lifetimes.emailProof * 1000,
+      prepared,
+    };
+  }
 
-    /** What leads to it from the other pages; undefined where people may not. */
-    async link(interaction: Interaction): Promise<string | undefined> {
-      if (interaction.prompt === 'create') return url(interaction);
-      return (await serviceOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
-    },
+  /** Shows the page again, with what was typed except the password. */
+  async #refuse(ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>>, status: number): Promise<void> {
+    const { password: _, ...typed } = inputOf(ctx);
+    if (await this.show(ctx, interaction, { ...typed, ...more } as Partial<PageView<'create'>>, status)) return;
+    redirectByGet(ctx, `${this.#steps.url(interaction)}?restart=yes`);
+  }
 
-    /** Creates the account and signs it in. */
-    async create(ctx: Context, interaction: Interaction): Promise<void> {
-      const givenName = typedField(ctx, 'givenName', 'personName');
-      const familyName = typedField(ctx, 'familyName', 'personName');
-      const email = typedField(ctx, 'email', 'address');
-      const refused = async (more: Partial<PageView<'create'>>, status: number): Promise<void> => {
-        if (!(await show(ctx, interaction, { givenName, familyName, email, ...more } as Partial<PageView<'create'>>, status)))
-          redirectByGet(ctx, `${url(interaction)}?restart=yes`);
-      };
-      const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
-      if (!service) return redirectByGet(ctx, url(interaction));
-      const createdAt = new Date(context.service.now());
-      const hidesTaken = mail !== undefined;
-      const name = directory.accounts.nameKey(email);
-      const attempt = await attempts.begin(name, ctx.ip);
-      if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
-      const { client, registration: invited } = interaction;
-      const isFullUntil = await countInvited(context, attempt, 'forms', client.id, invited);
-      if (isFullUntil) return refused({ problem: 'attempts.exceeded', minutes: minutesUntil(isFullUntil, context.service.now) }, 429);
-      const through = throughOf(invited);
-      const input = { givenName, familyName, email, password: formField(ctx, 'password') };
-      try {
-        await attempt.run(async () => {
-          const found = await service.problems(input, { hidesTaken });
-          const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
-          if (problems.length > 0) return refused({ problems }, 400);
-          if (hidesTaken) return prove(ctx, interaction, await service.prepare(input, hashingQueuesOf(ctx.ip, name), through));
-          const person = await service.register(input, hashingQueuesOf(ctx.ip, name), through);
-          const account = await directory.accounts.findByOid(person.user.id);
-          if (!account) return redirectByGet(ctx, url(interaction));
-          await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
-        });
-      } catch (error) {
-        // Somebody else was faster.
-        if (IdpError.is(error, 'user_name_taken')) return refused({ problems: ['email.taken'] }, 400);
-        if (IdpError.is(error, 'not_found')) return redirectByGet(ctx, url(interaction));
-        if (!IdpError.is(error, 'busy')) throw error;
-        ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
-        await refused({ problem: 'busy' }, 503);
-      }
-    },
-  };
+  /** The registration of the one tenant that the sign-in is for; undefined where it is for several. */
+  #registrationOf({ tids: [tid, ...others] = [], ...interaction }: Interaction): Registration | undefined {
+    return tid !== undefined && others.length === 0 ? registrationIn(this.#context, tid, interaction) : undefined;
+  }
 }
+
+type Registration = ReturnType<typeof registrationIn>;
+
+/** A form that is within the limits. */
+interface Form {
+  readonly registration: Registration;
+  readonly input: RegistrationInput;
+  /** The address, as names are compared. */
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+const inputOf = (ctx: Context): RegistrationInput => ({
+  givenName: typedField(ctx, 'givenName', 'personName'),
+  familyName: typedField(ctx, 'familyName', 'personName'),
+  email: typedField(ctx, 'email', 'address'),
+  password: formField(ctx, 'password'),
+});
