@@ -10,6 +10,7 @@ import { type AttemptLimitName, attemptLimitRules, attemptLimits } from '../../l
 import { seedSchema } from '../../lib/directory/seed/schema.js';
 import { errorTable } from '../../lib/errors.js';
 import { eventNames } from '../../lib/events.js';
+import * as extensionDoor from '../../lib/extension-door.js';
 import { routes } from '../../lib/oidc/configuration.js';
 import { defaults } from '../../lib/options/defaults.js';
 import { featureStandings } from '../../lib/options/features.js';
@@ -26,6 +27,7 @@ const seedPage = pageAt('docs/reference/seed.md');
 const eventsPage = pageAt('docs/reference/events.md');
 const errorsPage = pageAt('docs/reference/errors.md');
 const specificationPage = pageAt('docs/reference/specification.md');
+const functionsPage = pageAt('docs/reference/extension-functions.md');
 const claimsPage = pageAt('docs/claims.md');
 const architecture = pageAt('docs/architecture.md');
 
@@ -161,6 +163,11 @@ describe('the tables of the documentation', () => {
   test('each event is raised by the mechanism, or declared by one extension of the service', () => {
     const declared = [...eventNames, ...standardExtensions().flatMap(({ events = [] }) => events)];
     expect(declared.toSorted()).toEqual(membersOf('lib/events.ts', 'EventMap').map(nameOf).toSorted());
+  });
+
+  test('functions for extensions are those that the door exports', () => {
+    const named = [...functionsPage.text.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
+    expect(named.toSorted()).toEqual(Object.keys(extensionDoor).toSorted());
   });
 
   test('members of an extension, and of its context, are those of the contract', () => {
