@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { type ExtensionContext, formField, type Interaction, present, redirectByGet } from '../../lib/extension-door.js';
-import { type ConnectionBook, isActive } from './book.js';
+import { type ConnectionLookup, isActive } from './lookup.js';
 import type { ConnectionMethod } from './method.js';
 import { NONE, type Pages } from './pages.js';
 import type { People } from './people/accounts.js';
@@ -18,7 +18,7 @@ type Proven = Pick<Upstream, 'amr' | 'provenAt'>;
 
 interface ChoiceParts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly people: People;
   readonly pages: Pages;
   readonly method: ConnectionMethod;
@@ -26,14 +26,14 @@ interface ChoiceParts {
 
 export class AccountChoice {
   readonly #context: ExtensionContext;
-  readonly #book: ConnectionBook;
+  readonly #lookup: ConnectionLookup;
   readonly #people: People;
   readonly #pages: Pages;
   readonly #method: ConnectionMethod;
 
-  constructor({ context, book, people, pages, method }: ChoiceParts) {
+  constructor({ context, lookup, people, pages, method }: ChoiceParts) {
     this.#context = context;
-    this.#book = book;
+    this.#lookup = lookup;
     this.#people = people;
     this.#pages = pages;
     this.#method = method;
@@ -64,7 +64,7 @@ export class AccountChoice {
   /** Evaluates the form of the page that asks which account. */
   async take(ctx: Context, interaction: Interaction): Promise<void> {
     const [oid = '', idp = '', digest = '', amr = '', provenAt = '', token] = formField(ctx, 'choice').split(' ');
-    const connection = await this.#book.get(oid === NONE ? formField(ctx, 'idp') : idp);
+    const connection = await this.#lookup.get(oid === NONE ? formField(ctx, 'idp') : idp);
     if (oid === NONE && isActive(connection)) {
       const subject = formField(ctx, 'subject');
       return this.#method.send(ctx, interaction, connection, isDigest(subject) ? { withoutClaims: subject } : {});

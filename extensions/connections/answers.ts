@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { type ExtensionContext, type Interaction, redirectByGet } from '../../lib/extension-door.js';
 import { type AccountChoice, digestOf, REFUSED } from './account-choice.js';
-import { type ConnectionBook, isActive } from './book.js';
+import { type ConnectionLookup, isActive } from './lookup.js';
 import type { Pages } from './pages.js';
 import type { People } from './people/accounts.js';
 import { labelOf } from './people/mapping.js';
-import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
+import { type Connection, type SentRequest, type Stranger, sentRequests, strangers, usedAnswers } from './records.js';
 import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
 import type { Providers } from './upstream/provider.js';
 import { callbackPath } from './upstream/request.js';
@@ -19,7 +19,7 @@ const MAX_BYTES = 16 * 1024;
 
 interface AnswerParts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly providers: Providers;
   readonly people: People;
   readonly pages: Pages;
@@ -28,15 +28,15 @@ interface AnswerParts {
 
 export class Answers {
   readonly #context: ExtensionContext;
-  readonly #book: ConnectionBook;
+  readonly #lookup: ConnectionLookup;
   readonly #providers: Providers;
   readonly #people: People;
   readonly #pages: Pages;
   readonly #choice: AccountChoice;
 
-  constructor({ context, book, providers, people, pages, choice }: AnswerParts) {
+  constructor({ context, lookup, providers, people, pages, choice }: AnswerParts) {
     this.#context = context;
-    this.#book = book;
+    this.#lookup = lookup;
     this.#providers = providers;
     this.#people = people;
     this.#pages = pages;
@@ -46,11 +46,11 @@ export class Answers {
   /** Cookies of a sign-in are for its own path: on to there, with what came. */
   async forward(ctx: Context): Promise<void> {
     const { http, service } = this.#context;
-    const given = ctx.query.reference === undefined ? ctx.query : ((await http.postedForms.take(ctx)) ?? {});
-    const all = answered.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const]));
-    const texts = all.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : []));
+    const values = ctx.query.reference === undefined ? ctx.query : ((await http.postedForms.take(ctx)) ?? {});
+    const sent = answered.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]] as const]));
+    const texts = sent.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : []));
     const parameters = new URLSearchParams(texts);
-    const request = texts.length === all.length ? await this.#requestOf(parameters) : undefined;
+    const request = texts.length === sent.length ? await this.#requestOf(parameters) : undefined;
     if (!request || String(parameters).length > MAX_BYTES) return this.#pages.lost(ctx);
     const path = `${service.own}/interaction/${request.uid}/connections/${encodeURIComponent(idOf(ctx))}`;
     redirectByGet(ctx, service.url(`${path}?${parameters}`));
@@ -60,7 +60,7 @@ export class Answers {
   async forwardPosted(ctx: Context): Promise<void> {
     const { http, service } = this.#context;
     // A form for no connection is not kept, because anybody can post it.
-    if (!(await this.#book.get(idOf(ctx)))) return this.#pages.lost(ctx);
+    if (!(await this.#lookup.get(idOf(ctx)))) return this.#pages.lost(ctx);
     await http.postedForms.sendOn(ctx, callbackPath(service.own, encodeURIComponent(idOf(ctx))), answered);
   }
 
@@ -71,7 +71,7 @@ export class Answers {
     if (!interaction) return;
     const parameters = new URLSearchParams(ctx.querystring);
     const request = await this.#requestOf(parameters);
-    const connection = await this.#book.get(request?.connectionId ?? idOf(ctx));
+    const connection = await this.#lookup.get(request?.connectionId ?? idOf(ctx));
     let upstream: Upstream | undefined;
     try {
       if (request?.uid !== interaction.uid) throw new RefusedAnswer('over', 'the answer is none of this sign-in');
@@ -103,14 +103,14 @@ export class Answers {
     await this.#pages.refused(ctx, interaction, connection, refusal, stranger);
   }
 
-  async #requestOf(parameters: URLSearchParams): Promise<Begun | undefined> {
+  async #requestOf(parameters: URLSearchParams): Promise<SentRequest | undefined> {
     const state = parameters.get('state');
-    return state ? ((await this.#context.records.artifact(begun).read(state)) as Begun | undefined) : undefined;
+    return state ? ((await this.#context.records.artifact(sentRequests).read(state)) as SentRequest | undefined) : undefined;
   }
 
   /** Whether the answer is used for the first time. */
   #spend(parameters: URLSearchParams): Promise<boolean> {
-    return this.#context.records.artifact(spent).put(parameters.get('state') ?? '', true);
+    return this.#context.records.artifact(usedAnswers).put(parameters.get('state') ?? '', true);
   }
 
   /** Keeps the identity, so that the person may connect it to an account of theirs. @returns its name in the form */

@@ -7,13 +7,13 @@
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { connectionOperations, errors } from './admin/operations.js';
 import { connectionSeed } from './admin/seed.js';
-import { createConnectionBook } from './book.js';
+import { createIdentityClients, identitiesPath, identityRoutes } from './identities-page.js';
+import { createConnectionLookup } from './lookup.js';
 import { createMethod } from './method.js';
-import { createIdentityClients, identitiesPath, identityRoutes } from './own-page.js';
 import { Pages } from './pages.js';
 import { createPeople } from './people/accounts.js';
 import { createApplications } from './people/linking.js';
-import { begun, connections as collection, domains, leaving, spent, strangers } from './records.js';
+import { connections as collection, domains, sentRequests, signOuts, strangers, usedAnswers } from './records.js';
 import { connectionRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 import { createUpstreamLogout } from './upstream/logout.js';
@@ -23,11 +23,19 @@ import { createMeansSource } from './vouchers.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
-  const book = createConnectionBook(context);
+  const lookup = createConnectionLookup(context);
   const secrets = createConnectionSecrets(context);
   const providers = new Providers(context, secrets);
   const pages = new Pages(context);
-  return { context, book, secrets, providers, pages, people: createPeople(context), method: createMethod(context, book, providers, pages) };
+  return {
+    context,
+    lookup,
+    secrets,
+    providers,
+    pages,
+    people: createPeople(context),
+    method: createMethod(context, lookup, providers, pages),
+  };
 });
 
 export function connections(): Extension {
@@ -36,14 +44,14 @@ export function connections(): Extension {
     errorCodes: errors.codes,
     collections: [collection, domains],
     events: ['ConnectionCreated', 'ConnectionUpdated', 'ConnectionRemoved', 'ConnectionSecretAdded'],
-    artifacts: [begun, spent, strangers, leaving],
+    artifacts: [sentRequests, usedAnswers, strangers, signOuts],
     texts,
     seed: connectionSeed(partsOf),
-    start: (context) => context.directory.means.addSource(createMeansSource(context, partsOf(context).book)),
+    start: (context) => context.directory.means.addSource(createMeansSource(context, partsOf(context).lookup)),
     resources: (context) => connectionOperations(partsOf(context)),
     signInMethods: (context) => [partsOf(context).method],
     clients(context) {
-      const applications = createApplications(context, partsOf(context).book);
+      const applications = createApplications(context, partsOf(context).lookup);
       const own = createIdentityClients(context);
       return { ...applications, find: (id) => own.find(id) ?? applications.find(id) };
     },
@@ -55,10 +63,10 @@ export function connections(): Extension {
         href: ({ service }) => service.url(identitiesPath(service)),
       },
     ],
-    logoutParticipant: (context) => createUpstreamLogout(context, partsOf(context).book, partsOf(context).providers),
+    logoutParticipant: (context) => createUpstreamLogout(context, partsOf(context).lookup, partsOf(context).providers),
     routes(router, context) {
       connectionRoutes(router, partsOf(context));
-      identityRoutes(router, context, partsOf(context).book);
+      identityRoutes(router, context, partsOf(context).lookup);
     },
   };
 }

@@ -9,7 +9,8 @@ import {
   requestedAcr,
   type SignInMethod,
 } from '../../lib/extension-door.js';
-import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
+import { domainOf } from './email-domains.js';
+import { type ConnectionLookup, isActive, isFor } from './lookup.js';
 import type { Pages } from './pages.js';
 import { METHOD } from './people/openings.js';
 import type { Connection } from './records.js';
@@ -21,7 +22,7 @@ export interface ConnectionMethod extends SignInMethod {
   send(ctx: Context, interaction: Interaction, connection: Connection, asked?: Asked): Promise<void>;
 }
 
-export function createMethod(context: ExtensionContext, book: ConnectionBook, providers: Providers, pages: Pages): ConnectionMethod {
+export function createMethod(context: ExtensionContext, lookup: ConnectionLookup, providers: Providers, pages: Pages): ConnectionMethod {
   const {
     records: { ofInstance },
     pages: { texts },
@@ -39,7 +40,7 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
       locales.map((locale) => [locale, (texts(locale)['connections.button'] ?? '{method}').replace('{method}', () => name)]),
     ) as Record<Locale, string>;
 
-  const offered = async ({ tids = [] }: Interaction) => (await book.of(tids)).filter(({ hasButton }) => hasButton);
+  const offered = async ({ tids = [] }: Interaction) => (await lookup.ofTenants(tids)).filter(({ hasButton }) => hasButton);
 
   async function wantsMfa({ parameters, tids }: Interaction): Promise<boolean> {
     if (requestedAcr(parameters).mfa) return true;
@@ -71,7 +72,7 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
     name: METHOD,
 
     async serves(id, tid) {
-      const connection = await book.recent(id);
+      const connection = await lookup.recent(id);
       return isActive(connection) && (tid === undefined || isFor(connection, ofInstance, tid));
     },
 
@@ -79,13 +80,13 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
 
     async idpOf(identifier, interaction) {
       const domain = domainOf(identifier);
-      const connection = domain === undefined ? undefined : await book.ofDomain(domain);
+      const connection = domain === undefined ? undefined : await lookup.ofDomain(domain);
       return connection && fits(connection, interaction) ? connection.id : undefined;
     },
 
     async begin(ctx, interaction, idp) {
       if (idp !== METHOD) {
-        const connection = await book.get(idp);
+        const connection = await lookup.get(idp);
         const name = connection?.name ?? idp;
         if (isActive(connection)) return send(ctx, interaction, connection);
         return pages.refused(ctx, interaction, { id: idp, name }, 'failed');

@@ -121,29 +121,29 @@ export type Connection = ExtensionRow<ConnectionFields>;
 
 export const connections = defineCollection({ name: 'connections.connections', row: Connection, events: true, cached: true });
 
-/** Whose people a domain is of; its id is the domain, so that it is of one connection. `at`: when it was taken, in milliseconds since the epoch. */
+/** Whose people a domain is of; its id is the domain, so that it is of one connection. `takenAt`: when it was taken, in milliseconds since the epoch. */
 export const domains = defineCollection({
   name: 'connections.domains',
-  row: Type.Object({ connectionId: text(), at: Type.Integer() }, strict),
+  row: Type.Object({ connectionId: text(), takenAt: Type.Integer() }, strict),
   cached: true,
 });
 
 /** A sign-in that was sent to a provider, by its `state`. */
-export interface Begun {
+export interface SentRequest {
   readonly uid: string;
   readonly connectionId: string;
   readonly verifier: string;
   readonly nonce: string;
   /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** Seconds before `at` that the person has to have signed in at the provider within. */
+  readonly sentAt: number;
+  /** Seconds before `sentAt` that the person has to have signed in at the provider within. */
   readonly maxAge?: number;
   /** The digest of a subject, if the person said that none of the claimed accounts of this subject is theirs. */
   readonly withoutClaims?: string;
 }
-export const begun: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
+export const sentRequests: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
 /** Answers that were used. */
-export const spent: ArtifactKind = { name: 'connections.spent', lifetimeSeconds: 1800 };
+export const usedAnswers: ArtifactKind = { name: 'connections.spent', lifetimeSeconds: 1800 };
 
 /** Somebody who proved an identity that nobody here has. */
 export interface Stranger {
@@ -158,4 +158,4 @@ export interface Stranger {
 export const strangers: ArtifactKind = { name: 'connections.strangers', lifetimeSeconds: 900 };
 
 /** Where a browser goes on after the sign-out at its provider. */
-export const leaving: ArtifactKind = { name: 'connections.leaving', lifetimeSeconds: 3600, once: true };
+export const signOuts: ArtifactKind = { name: 'connections.leaving', lifetimeSeconds: 3600, once: true };

@@ -11,7 +11,7 @@ import {
 } from '../../lib/extension-door.js';
 import { AccountChoice } from './account-choice.js';
 import { Answers } from './answers.js';
-import { type ConnectionBook, isActive } from './book.js';
+import { type ConnectionLookup, isActive } from './lookup.js';
 import type { ConnectionMethod } from './method.js';
 import type { Pages } from './pages.js';
 import type { People } from './people/accounts.js';
@@ -23,7 +23,7 @@ import { publicKeys } from './upstream/secrets.js';
 
 export interface RouteParts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly providers: Providers;
   readonly people: People;
   readonly pages: Pages;
@@ -31,7 +31,7 @@ export interface RouteParts {
 }
 
 export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): void {
-  const { context, book, pages } = parts;
+  const { context, lookup, pages } = parts;
   const { own } = context.service;
   const step = `${own}/interaction/:uid`;
   const choice = new AccountChoice(parts);
@@ -68,7 +68,7 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
   );
 
   router.get(`${own}/connections/:id/jwks`, async (ctx: Context) => {
-    const connection = await book.get(String(ctx.params.id));
+    const connection = await lookup.get(String(ctx.params.id));
     if (!connection || connection.keys.length === 0) throw new IdpError('not_found');
     ctx.set('Cache-Control', 'public, max-age=60');
     ctx.type = 'application/jwk-set+json';
@@ -83,14 +83,14 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
 
 /** Evaluates the form of the page of a refused sign-in: to connect an account, to use another account at the provider, or to try again. */
 async function tryAgain(
-  { context, book, pages, method }: RouteParts,
+  { context, lookup, pages, method }: RouteParts,
   linking: AccountLinking,
   ctx: Context,
   interaction: Interaction,
 ): Promise<void> {
   if (formField(ctx, 'step') === 'link') return linking.begin(ctx, interaction);
   const idp = formField(ctx, 'idp');
-  const connection = await book.get(idp);
+  const connection = await lookup.get(idp);
   if (formField(ctx, 'another') === 'yes' && isActive(connection)) return method.send(ctx, interaction, connection, { another: true });
   if (!(await context.signIn.interactions.begin(ctx, interaction, idp))) redirectByGet(ctx, pages.stepUrl(interaction, '?restart=yes'));
 }

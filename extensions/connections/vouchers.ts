@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Confirmation, type ExtensionContext, type MeansSource, raised, type Voucher, weaker } from '../../lib/extension-door.js';
-import { type ConnectionBook, isFor } from './book.js';
+import { type ConnectionLookup, isFor } from './lookup.js';
 import { type Connection, type ConnectionFields, connections, type Warnings } from './records.js';
 
 /** Kind of the means, as the admin API has it. */
@@ -36,14 +36,14 @@ const settingsOf = ({ mapping, ...settings }: Settings) => ({ ...settings, email
 /** Returns the vouchers of a new or changed connection. Unchanged entries and settings keep their vouchers. */
 export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connection): Vouched {
   const { mapping } = next;
-  const former: Readonly<Record<string, unknown>> = before ? settingsOf(before) : {};
-  const changed = Object.entries(settingsOf(next)).filter(([name, value]) => !isDeepStrictEqual(former[name], value));
+  const formerSettings: Readonly<Record<string, unknown>> = before ? settingsOf(before) : {};
+  const changed = Object.entries(settingsOf(next)).filter(([name, value]) => !isDeepStrictEqual(formerSettings[name], value));
   const isChanged = decidesWhoSignsIn(Object.fromEntries(changed));
   const ofSettings = before === undefined ? vouchedBy : isChanged ? weaker(before.vouchedBy, vouchedBy) : before.vouchedBy;
-  const kept = before?.mapping.groups?.claim === mapping.groups?.claim ? (before?.mapping.groups?.values ?? []) : [];
+  const formerEntries = before?.mapping.groups?.claim === mapping.groups?.claim ? (before?.mapping.groups?.values ?? []) : [];
   const groupVouchers = mapping.groups?.values.map((one) => {
-    const isKept = kept.some(({ value, groupId }) => value === one.value && groupId === one.groupId);
-    return entry(one, before && isKept ? ofEntry(before, one) : vouchedBy);
+    const isUnchanged = formerEntries.some(({ value, groupId }) => value === one.value && groupId === one.groupId);
+    return entry(one, before && isUnchanged ? ofEntry(before, one) : vouchedBy);
   });
   return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
 }
@@ -95,7 +95,7 @@ const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, 
 /** Connections as means: by their settings, which sign users in, and by their mappings to groups. Only operators write connections of the instance. */
 export function createMeansSource(
   { records: { collection, ofInstance }, service: { now } }: ExtensionContext,
-  book: ConnectionBook,
+  lookup: ConnectionLookup,
 ): MeansSource {
   return {
     async ofGroup({ id: groupId, tid }) {
@@ -107,7 +107,7 @@ export function createMeansSource(
       );
     },
     async ofIdp(idp, tid) {
-      const connection = await book.get(idp);
+      const connection = await lookup.get(idp);
       if (!connection || !isFor(connection, ofInstance, tid)) return undefined;
       return { ...meansOf(connection), vouchedBy: connection.vouchedBy };
     },

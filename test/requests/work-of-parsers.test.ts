@@ -5,7 +5,7 @@
  */
 import { expect, test } from '@jest/globals';
 import { isPresentable } from '../../extensions/ciba/person/binding-message.js';
-import { domainOf, foldedDomain } from '../../extensions/connections/book.js';
+import { domainOf, foldedDomain } from '../../extensions/connections/email-domains.js';
 import { parseStrict } from '../../extensions/saml/xml/strict.js';
 import { parseAcrValues } from '../../lib/acr-values.js';
 import { problemsOf } from '../../lib/directory/input.js';

@@ -1,6 +1,6 @@
 /** Domains are of one connection each. */
 import { type ExtensionContext, IdpError } from '../../../lib/extension-door.js';
-import type { ConnectionBook } from '../book.js';
+import type { ConnectionLookup } from '../lookup.js';
 import { domains } from '../records.js';
 
 /**
@@ -11,7 +11,7 @@ const SETTLED_MS = 60_000;
 /** Takes the domains for the connection, which is written next. @throws IdpError `conflict`; then none was taken. */
 export async function takeDomains(
   { records: { collection, collectionOfAllTenants }, service: { now } }: ExtensionContext,
-  book: ConnectionBook,
+  lookup: ConnectionLookup,
   { id, tid }: { readonly id: string; readonly tid: string },
   wanted: readonly string[],
 ): Promise<void> {
@@ -25,10 +25,10 @@ export async function takeDomains(
 
   /** A domain is free if its holder was removed or gave it up. A holder that took the domain in the last minute may not be written yet. */
   async function take(domain: string): Promise<boolean> {
-    const has = async (connectionId: string): Promise<boolean> => (await book.get(connectionId))?.domains.includes(domain) === true;
+    const has = async (connectionId: string): Promise<boolean> => (await lookup.get(connectionId))?.domains.includes(domain) === true;
     let former: string | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const inserted = await rows.insert({ connectionId: id, at: now() }, { id: domain }).catch(IdpError.unless('conflict'));
+      const inserted = await rows.insert({ connectionId: id, takenAt: now() }, { id: domain }).catch(IdpError.unless('conflict'));
       if (inserted) {
         // The former holder may have been written after it was read. Then either it finds that it lost the domain, or it is found here.
         if (former !== undefined && (await has(former))) {
@@ -40,7 +40,7 @@ export async function takeDomains(
       }
       const holder = await collectionOfAllTenants(domains).get(domain);
       if (holder?.connectionId === id) return true;
-      if (holder && (holder.at > now() - SETTLED_MS || (await has(holder.connectionId)))) return false;
+      if (holder && (holder.takenAt > now() - SETTLED_MS || (await has(holder.connectionId)))) return false;
       former = holder?.connectionId;
       if (holder) await collection(domains, holder.tid).remove(domain).catch(IdpError.unless('not_found'));
     }

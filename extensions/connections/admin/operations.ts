@@ -16,7 +16,7 @@ import {
   pageQuery,
   type Static,
 } from '../../../lib/extension-door.js';
-import type { ConnectionBook } from '../book.js';
+import type { ConnectionLookup } from '../lookup.js';
 import { type Connection, connections } from '../records.js';
 import { signedOutPath } from '../upstream/logout.js';
 import { callbackPath } from '../upstream/request.js';
@@ -41,7 +41,7 @@ export const errors = defineErrors({
 
 interface Parts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly secrets: ConnectionSecrets;
 }
 

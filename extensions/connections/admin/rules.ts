@@ -1,6 +1,6 @@
 /** What a connection has to be, beyond its form, and what the presets make of what is left out. */
 import { canParseUrl, type ExtensionContext, IdpError, isLoopback } from '../../../lib/extension-door.js';
-import { foldedDomain } from '../book.js';
+import { foldedDomain } from '../email-domains.js';
 import type { ConnectionFields } from '../records.js';
 import { isProviderUrl } from '../upstream/provider.js';
 import { ownParameters } from '../upstream/request.js';

@@ -1,36 +1,36 @@
 /** What the operations of connections take and answer. */
 import { type Static, strict, Type } from '../../../lib/extension-door.js';
-import { connectionFields as of, warnings } from '../records.js';
+import { connectionFields as fields, warnings } from '../records.js';
 
 const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'Never answered' });
 const id = () => Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$', description: 'The `idp` of its sign-ins' });
 
 /** All with a default, by the preset. */
 const changeable = {
-  status: Type.Optional(of.status),
-  clientAuth: Type.Optional(of.clientAuth),
-  keyAlgorithm: Type.Optional(of.keyAlgorithm),
-  scopes: Type.Optional(of.scopes),
-  subjectClaim: Type.Optional(of.subjectClaim),
-  requiredClaims: Type.Optional(of.requiredClaims),
-  requireVerifiedEmail: Type.Optional(of.requireVerifiedEmail),
-  mapping: Type.Optional(of.mapping),
-  linkBySignIn: Type.Optional(of.linkBySignIn),
-  hasButton: Type.Optional(of.hasButton),
-  domains: Type.Optional(of.domains),
-  mfa: Type.Optional(of.mfa),
-  parameters: Type.Optional(of.parameters),
-  renamed: Type.Optional(of.renamed),
-  endSession: Type.Optional(of.endSession),
+  status: Type.Optional(fields.status),
+  clientAuth: Type.Optional(fields.clientAuth),
+  keyAlgorithm: Type.Optional(fields.keyAlgorithm),
+  scopes: Type.Optional(fields.scopes),
+  subjectClaim: Type.Optional(fields.subjectClaim),
+  requiredClaims: Type.Optional(fields.requiredClaims),
+  requireVerifiedEmail: Type.Optional(fields.requireVerifiedEmail),
+  mapping: Type.Optional(fields.mapping),
+  linkBySignIn: Type.Optional(fields.linkBySignIn),
+  hasButton: Type.Optional(fields.hasButton),
+  domains: Type.Optional(fields.domains),
+  mfa: Type.Optional(fields.mfa),
+  parameters: Type.Optional(fields.parameters),
+  renamed: Type.Optional(fields.renamed),
+  endSession: Type.Optional(fields.endSession),
 };
 
 const made = {
-  preset: Type.Optional(of.preset),
-  name: of.name,
-  issuer: Type.Optional(of.issuer),
-  clientId: of.clientId,
+  preset: Type.Optional(fields.preset),
+  name: fields.name,
+  issuer: Type.Optional(fields.issuer),
+  clientId: fields.clientId,
   clientSecret: Type.Optional(secret()),
-  createUsersIn: of.createUsersIn,
+  createUsersIn: fields.createUsersIn,
   ...changeable,
 };
 export const form = Type.Object({ id: Type.Optional(id()), ...made }, strict);
@@ -39,8 +39,8 @@ export type Form = Static<typeof form>;
 
 export const patch = Type.Object(
   {
-    name: Type.Optional(of.name),
-    clientId: Type.Optional(of.clientId),
+    name: Type.Optional(fields.name),
+    clientId: Type.Optional(fields.clientId),
     createUsersIn: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     ...changeable,
   },
@@ -52,7 +52,7 @@ export const secretForm = Type.Object({ clientSecret: secret() }, strict);
 export const ConnectionItem = Type.Object(
   {
     id: Type.String(),
-    ...of,
+    ...fields,
     hasSecret: Type.Boolean(),
     redirectUri: Type.String({ description: 'What to register at the provider' }),
     postLogoutRedirectUri: Type.String(),

@@ -1,6 +1,6 @@
 /** Connections of the option `seed`: under `extensions.connections`, each with its id, and the name of its tenant unless it is of the instance. */
 import { defineSeed, type ExtensionContext, type ExtensionSeed, type SeedPart } from '../../../lib/extension-door.js';
-import type { ConnectionBook } from '../book.js';
+import type { ConnectionLookup } from '../lookup.js';
 import { type Connection, connections } from '../records.js';
 import type { ConnectionSecrets } from '../upstream/secrets.js';
 import { described } from './rules.js';
@@ -11,7 +11,7 @@ const by = { actor: 'seed' };
 const seeds = { by, vouchedBy: { by: 'operator' } } as const;
 
 interface Parts {
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly secrets: ConnectionSecrets;
 }
 
@@ -19,8 +19,8 @@ export const connectionSeed = (partsOf: (context: ExtensionContext) => Parts): E
   defineSeed({
     form: seedForm,
     pieces(seeded, context, { tenantId }) {
-      const { book, secrets } = partsOf(context);
-      const writes = new ConnectionWrites({ context, book, secrets });
+      const { lookup, secrets } = partsOf(context);
+      const writes = new ConnectionWrites({ context, lookup, secrets });
       const { hashes } = context.keys.seal('connections seeded secret');
       return seeded.map(({ tenant, clientSecret, ...given }) => {
         const { id, createUsersIn } = given;

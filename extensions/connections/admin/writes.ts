@@ -1,6 +1,6 @@
 /** Connections as they are written, by the admin API and by a seed. */
 import { type Attribution, type ExtensionContext, IdpError, present, type Voucher } from '../../../lib/extension-door.js';
-import type { ConnectionBook } from '../book.js';
+import type { ConnectionLookup } from '../lookup.js';
 import { METHOD } from '../people/openings.js';
 import { type Connection, type ConnectionFields, connections } from '../records.js';
 import { type ConnectionSecrets, withKey } from '../upstream/secrets.js';
@@ -30,7 +30,7 @@ const reserved: ReadonlySet<string> = new Set(['local', 'password', 'passkey', M
 
 interface WriteParts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly secrets: ConnectionSecrets;
 }
 
@@ -39,12 +39,12 @@ const event = (type: EventType, { id }: Place, by: Attribution) => [{ type, data
 
 export class ConnectionWrites {
   readonly #context: ExtensionContext;
-  readonly #book: ConnectionBook;
+  readonly #lookup: ConnectionLookup;
   readonly #secrets: ConnectionSecrets;
 
-  constructor({ context, book, secrets }: WriteParts) {
+  constructor({ context, lookup, secrets }: WriteParts) {
     this.#context = context;
-    this.#book = book;
+    this.#lookup = lookup;
     this.#secrets = secrets;
   }
 
@@ -68,12 +68,12 @@ export class ConnectionWrites {
       createdAt,
       updatedAt: createdAt,
     });
-    await takeDomains(this.#context, this.#book, place, given.domains);
+    await takeDomains(this.#context, this.#lookup, place, given.domains);
     try {
       return await this.#insert(place, fields, by);
     } catch (error) {
       // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
-      const isMadeYet = IdpError.is(error, 'store_unavailable') || (await this.#book.get(id)) !== undefined;
+      const isMadeYet = IdpError.is(error, 'store_unavailable') || (await this.#lookup.get(id)) !== undefined;
       if (!isMadeYet) await giveUpDomains(this.#context, id, given.domains);
       throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
     }
@@ -87,7 +87,7 @@ export class ConnectionWrites {
     if (next.clientAuth !== 'private_key_jwt') checkAuth(next, next.secret !== undefined);
     const means = await this.#withMeans(place.id, next);
     const added = next.domains.filter((domain) => !before.domains.includes(domain));
-    await takeDomains(this.#context, this.#book, place, added);
+    await takeDomains(this.#context, this.#lookup, place, added);
     const change = (current: Connection): Connection => {
       const { secret: _, vouchedBy: __, groupVouchers: ___, ...rest } = patched(current, patch, production);
       const secret = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };

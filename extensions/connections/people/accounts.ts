@@ -9,7 +9,7 @@
  * account in another tenant.
  */
 import { type Account, attributionOf, type ExtensionContext, type SignInRef } from '../../../lib/extension-door.js';
-import { isFor } from '../book.js';
+import { isFor } from '../lookup.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
 import { NewUsers } from './new-users.js';
@@ -70,7 +70,7 @@ export function createPeople(context: ExtensionContext): People {
         isOwner &&
         isOpen(account) &&
         allows(account, connection) &&
-        (await openings.known(connection, subject)).length === 0 &&
+        (await openings.openedAccounts(connection, subject)).length === 0 &&
         !(await directory.accounts.isIdentityHidden({ idp: connection.id, subject }))
       );
     },

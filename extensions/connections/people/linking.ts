@@ -14,14 +14,14 @@ import {
   type SignInAsk,
 } from '../../../lib/extension-door.js';
 import type { AccountChoice } from '../account-choice.js';
-import { type ConnectionBook, isActive } from '../book.js';
+import { type ConnectionLookup, isActive } from '../lookup.js';
 import type { Pages } from '../pages.js';
 import { type Connection, type Stranger, strangers } from '../records.js';
 import type { People } from './accounts.js';
 
 interface LinkParts {
   readonly context: ExtensionContext;
-  readonly book: ConnectionBook;
+  readonly lookup: ConnectionLookup;
   readonly people: People;
   readonly pages: Pages;
   readonly choice: AccountChoice;
@@ -41,12 +41,12 @@ const applicationOf = (connectionId: string, clientId: string): string => `${PRE
 
 export function createApplications(
   { service: { own }, directory, records: { ofInstance } }: ExtensionContext,
-  book: ConnectionBook,
+  lookup: ConnectionLookup,
 ): InternalClients {
   return {
     async find(id) {
       const [connectionId = '', ...rest] = id.slice(PREFIX.length).split('/');
-      const [connection, client] = await Promise.all([book.recent(connectionId), directory.clients.get(rest.join('/'))]);
+      const [connection, client] = await Promise.all([lookup.recent(connectionId), directory.clients.get(rest.join('/'))]);
       if (!isActive(connection) || client === undefined) return undefined;
       const allowedTenants = connection.tid === ofInstance ? client.allowedTenants : [connection.tid];
       return {
@@ -62,14 +62,14 @@ export function createApplications(
 /** Links an identity to an account, step by step. */
 export class AccountLinking {
   readonly #context: ExtensionContext;
-  readonly #book: ConnectionBook;
+  readonly #lookup: ConnectionLookup;
   readonly #people: People;
   readonly #pages: Pages;
   readonly #choice: AccountChoice;
 
-  constructor({ context, book, people, pages, choice }: LinkParts) {
+  constructor({ context, lookup, people, pages, choice }: LinkParts) {
     this.#context = context;
-    this.#book = book;
+    this.#lookup = lookup;
     this.#people = people;
     this.#pages = pages;
     this.#choice = choice;
@@ -78,9 +78,9 @@ export class AccountLinking {
   /** Has the person sign in to their account. */
   async begin(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
-    const found = await this.#strangerOf(interaction, name);
-    if (!found) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
-    await this.#toSignIn(ctx, interaction, found.connection, name, { prompt: 'login', ...tenantOf(interaction) });
+    const pending = await this.#pendingLink(interaction, name);
+    if (!pending) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
+    await this.#toSignIn(ctx, interaction, pending.connection, name, { prompt: 'login', ...tenantOf(interaction) });
   }
 
   /** Goes on after the sign-in to the account. */
@@ -98,9 +98,9 @@ export class AccountLinking {
     const interaction = await this.#context.signIn.interactions.load(ctx);
     if (!interaction) return;
     const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
-    const found = await this.#provenHere(ctx, interaction, name);
-    if (!found) return;
-    const { connection, stranger, account } = found;
+    const proven = await this.#provenHere(ctx, interaction, name);
+    if (!proven) return;
+    const { connection, stranger, account } = proven;
     if (!(await this.#people.mayLink(connection, stranger.subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
     await this.#pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   }
@@ -108,9 +108,9 @@ export class AccountLinking {
   /** Records the identity for the account, and signs in to it. */
   async take(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
-    const found = await this.#provenHere(ctx, interaction, name);
-    if (!found) return;
-    const { connection, stranger, account, signedInBy } = found;
+    const proven = await this.#provenHere(ctx, interaction, name);
+    if (!proven) return;
+    const { connection, stranger, account, signedInBy } = proven;
     const { subject } = stranger;
     // Another user may have signed in since the page.
     if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
@@ -120,25 +120,25 @@ export class AccountLinking {
     await this.#choice.signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject } });
   }
 
-  async #strangerOf({ uid }: Interaction, name: string) {
+  async #pendingLink({ uid }: Interaction, name: string) {
     const stranger = name === '' ? undefined : ((await this.#context.records.artifact(strangers).read(name)) as Stranger | undefined);
-    const connection = stranger?.uid === uid ? await this.#book.get(stranger.connectionId) : undefined;
+    const connection = stranger?.uid === uid ? await this.#lookup.get(stranger.connectionId) : undefined;
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
   /** The stranger of a step, and the account to connect. Undefined once the browser was sent on: to the second factor, or to a new sign-in. */
   async #provenHere(ctx: Context, interaction: Interaction, name: string) {
     const { signIn } = this.#context;
-    const found = await this.#strangerOf(interaction, name);
-    const here = found && (await signIn.current(ctx));
+    const pending = await this.#pendingLink(interaction, name);
+    const here = pending && (await signIn.current(ctx));
     // An incomplete sign-in goes on where it stopped, for example at the second factor.
-    if (found && !here) return void (await this.#toSignIn(ctx, interaction, found.connection, name, tenantOf(interaction)));
-    if (!found || !here || !this.#isForLink(here, found.connection))
+    if (pending && !here) return void (await this.#toSignIn(ctx, interaction, pending.connection, name, tenantOf(interaction)));
+    if (!pending || !here || !this.#isForLink(here, pending.connection))
       return void redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
-    if (await signIn.mayChange(here)) return { ...found, account: here.account, signedInBy: here };
+    if (await signIn.mayChange(here)) return { ...pending, account: here.account, signedInBy: here };
     const { person, tenant } = here.account;
     const ask = { loginHint: person.user.userName, acrValues: `mfa tenant:${tenant.id}` };
-    return void (await this.#toSignIn(ctx, interaction, found.connection, name, ask));
+    return void (await this.#toSignIn(ctx, interaction, pending.connection, name, ask));
   }
 
   /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */

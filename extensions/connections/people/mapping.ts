@@ -12,7 +12,7 @@ import {
   type Voucher,
   weaker,
 } from '../../../lib/extension-door.js';
-import { domainOf } from '../book.js';
+import { domainOf } from '../email-domains.js';
 import type { Connection, Mapping } from '../records.js';
 import type { Claims, Upstream } from '../upstream/answer.js';
 import { voucherOf } from '../vouchers.js';
@@ -41,7 +41,7 @@ export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind
 };
 
 /** Whether the claim needed no cleaning. A cleaned address is left out, because it differs from the address that the provider may have verified. */
-const isAsTold = (claims: Claims, claim: string | undefined, value: string): boolean =>
+const isClean = (claims: Claims, claim: string | undefined, value: string): boolean =>
   claim !== undefined && String(ownMember(claims, claim)).trim() === value;
 
 /** Maximum characters of a claim that are read. Every field is shorter. */
@@ -55,7 +55,7 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
       const value = textOf(claims, mapped?.claim, kinds[field]);
       const isWanted = which === 'all' || mapped?.update === true;
       if (!isWanted || value === undefined || !mayFill(field, value)) return [];
-      return kinds[field] === 'address' && !isAsTold(claims, mapped?.claim, value) ? [] : [[field, value] as const];
+      return kinds[field] === 'address' && !isClean(claims, mapped?.claim, value) ? [] : [[field, value] as const];
     }),
   );
 }
@@ -89,12 +89,12 @@ export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, 
   const isWhole = (claim: string | undefined): boolean => claim !== undefined && !String(ownMember(claims, claim)).includes('\ufffd');
   const name = isWhole(mapping.userName?.claim) ? textOf(claims, mapping.userName?.claim, 'userName') : undefined;
   const address = textOf(claims, mapping.email?.claim, 'address');
-  const asTold = address !== undefined && isAsTold(claims, mapping.email?.claim, address) ? address : undefined;
-  const told = [name, asTold].find((one) => one !== undefined && isUserName(one));
-  if (told !== undefined) return { userName: told, isTold: true };
+  const cleanAddress = address !== undefined && isClean(claims, mapping.email?.claim, address) ? address : undefined;
+  const sent = [name, cleanAddress].find((one) => one !== undefined && isUserName(one));
+  if (sent !== undefined) return { userName: sent, isSent: true };
   const isPlain = plainSubject.test(subject) && !hashedSubject.test(subject);
   const part = isPlain ? subject : createHash('sha256').update(subject).digest('hex').slice(0, 32);
-  return { userName: `${id}.${part}`, isTold: false };
+  return { userName: `${id}.${part}`, isSent: false };
 }
 
 /** What the person is called there, for a page. */
@@ -120,8 +120,8 @@ export async function groupsFor(
 ): Promise<readonly string[]> {
   const { groups: mapped } = connection.mapping;
   if (mapped === undefined) return before;
-  const told = [claims[mapped.claim] ?? []].flat().map(String);
-  const named = mapped.values.filter(({ value }) => told.includes(value));
+  const values = [claims[mapped.claim] ?? []].flat().map(String);
+  const named = mapped.values.filter(({ value }) => values.includes(value));
   const existing = new Map((await directory.forTenant(tid).groups.find()).map((group) => [group.id, group]));
   const isGiven = (entry: (typeof named)[number]): boolean => {
     const group = existing.get(entry.groupId);

@@ -68,7 +68,7 @@ export class NewUsers {
     } = this.#context;
     const { id, mapping, vouchedBy } = connection;
     const fields = fieldsOf(mapping, claims, 'all');
-    const { userName, isTold } = userNameOf(connection, { subject, claims });
+    const { userName, isSent } = userNameOf(connection, { subject, claims });
     const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(this.#context, connection, claims, { tid, before: [], identity: vouchedBy });
     const create = (name: string) =>
@@ -84,7 +84,7 @@ export class NewUsers {
         },
       });
     const person = await create(userName).catch(async (error: unknown) => {
-      if (isTold || !IdpError.is(error, 'user_name_taken') || (await this.#madeIn(tid, connection, subject))) throw error;
+      if (isSent || !IdpError.is(error, 'user_name_taken') || (await this.#madeIn(tid, connection, subject))) throw error;
       const other = this.#otherNameOf(connection, subject);
       logger.warn(
         { connection: id, tenant: tid, userName, given: other },
@@ -92,7 +92,7 @@ export class NewUsers {
       );
       return create(other);
     });
-    const reason = isTold
+    const reason = isSent
       ? ''
       : '; the provider sent no usable user name, so it is made of the subject; map userName to a claim that the provider sends, or rename the user';
     logger.info({ connection: id, tenant: tid, person: person.id }, `user created by a connection${reason}`);
@@ -100,7 +100,7 @@ export class NewUsers {
 
   /** Returns the account that the identity opens in the connection's tenant of new users. */
   async #madeIn(tid: string, connection: Connection, subject: string): Promise<Account | undefined> {
-    return (await this.#openings.known(connection, subject)).find(({ tenant }) => tenant.id === tid);
+    return (await this.#openings.openedAccounts(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
 
   /** Returns a user name that nobody can foresee. It is the same at each answer, so that two concurrent answers make one user. */

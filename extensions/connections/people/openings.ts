@@ -1,6 +1,6 @@
 /** Accounts that recorded identities open: which there are, which of them take a sign-in here, and which the person must first say to be theirs. */
 import { type Account, type ExtensionContext, type ExternalIdentity, type Interaction, isClaimed } from '../../../lib/extension-door.js';
-import { isFor } from '../book.js';
+import { isFor } from '../lookup.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
 import { updatePerson } from './mapping.js';
@@ -59,7 +59,7 @@ export class Openings {
   }
 
   /** Returns the accounts that the identity opens in any sign-in. */
-  async known(connection: Connection, subject: string): Promise<readonly Account[]> {
+  async openedAccounts(connection: Connection, subject: string): Promise<readonly Account[]> {
     return (await this.recorded(connection, subject, {})).filter(({ isClaim }) => !isClaim).map(({ account }) => account);
   }
 

@@ -3,7 +3,7 @@
 import type { Configuration } from 'openid-client';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { mismatchIn, ownMember } from '../../../lib/extension-door.js';
-import type { Begun, Connection } from '../records.js';
+import type { Connection, SentRequest } from '../records.js';
 import { CLOCK_TOLERANCE_SECONDS, type OpenidClient, type Providers, whyUnfit } from './provider.js';
 import { callbackPath } from './request.js';
 
@@ -38,7 +38,7 @@ export async function readAnswer(
   { service: { url, own, now } }: Pick<ExtensionContext, 'service'>,
   providers: Providers,
   connection: Connection,
-  asked: Begun,
+  request: SentRequest,
   parameters: URLSearchParams,
 ): Promise<Upstream> {
   const provider = await providers.get(connection).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function readAnswer(
   });
   const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);
   return provider.withLatestKeys((configuration) =>
-    read(provider.client, configuration, connection, asked, { url: answered, parameters, at: now() }),
+    read(provider.client, configuration, connection, request, { url: answered, parameters, answeredAt: now() }),
   );
 }
 
@@ -55,22 +55,22 @@ interface Answered {
   readonly url: URL;
   readonly parameters: URLSearchParams;
   /** When, in milliseconds since the epoch. */
-  readonly at: number;
+  readonly answeredAt: number;
 }
 
 async function read(
   client: OpenidClient,
   configuration: Configuration,
   connection: Connection,
-  asked: Begun,
-  { url, parameters, at }: Answered,
+  request: SentRequest,
+  { url, parameters, answeredAt }: Answered,
 ): Promise<Upstream> {
-  const checks = { pkceCodeVerifier: asked.verifier, expectedState: parameters.get('state') ?? '', expectedNonce: asked.nonce };
+  const checks = { pkceCodeVerifier: request.verifier, expectedState: parameters.get('state') ?? '', expectedNonce: request.nonce };
   const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true }).catch(refuse(parameters));
   const idToken = tokens.claims();
   if (idToken === undefined) throw new RefusedAnswer('failed', 'the provider sent no ID token');
-  const provenAt = provenAtOf(idToken, asked, at);
-  const claims = wants(connection, idToken)
+  const provenAt = provenAtOf(idToken, request, answeredAt);
+  const claims = needsUserInfo(connection, idToken)
     ? { ...(await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).catch(refuse(parameters))), ...idToken }
     : idToken;
   const subject = ownMember(claims, connection.subjectClaim);
@@ -88,10 +88,12 @@ async function read(
   return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
 
   /** Whether anything is mapped that the ID token lacks, and may be at the userinfo endpoint. */
-  function wants({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, told: Claims): boolean {
+  function needsUserInfo({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, idTokenClaims: Claims): boolean {
     const mapped = [...Object.values(mapping).map(({ claim }) => claim), subjectClaim, ...requiredClaims.map(({ claim }) => claim)];
     const all = [...mapped, ...(requireVerifiedEmail && mapping.email ? ['email_verified'] : [])];
-    return configuration.serverMetadata().userinfo_endpoint !== undefined && all.some((claim) => ownMember(told, claim) === undefined);
+    return (
+      configuration.serverMetadata().userinfo_endpoint !== undefined && all.some((claim) => ownMember(idTokenClaims, claim) === undefined)
+    );
   }
 }
 
@@ -117,16 +119,16 @@ const refuse =
     }
     const isIssuer = parameters.has('iss') && /"iss"/.test(`${(error as Error).message} ${(cause as Error | undefined)?.message ?? ''}`);
     const mismatch = mismatchIn(error);
-    const told = mismatch === undefined ? [] : [mismatch, settings[mismatch.split(':', 1)[0] ?? '']].filter(Boolean);
-    const reason = ['the answer of the provider is not right', ...told].join('; ');
+    const hints = mismatch === undefined ? [] : [mismatch, settings[mismatch.split(':', 1)[0] ?? '']].filter(Boolean);
+    const reason = ['the answer of the provider is not right', ...hints].join('; ');
     throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', reason, error);
   };
 
 /** @throws RefusedAnswer where the person had to sign in anew, and the provider does not say that they did. */
-function provenAtOf({ auth_time: authTime }: Claims, { at, maxAge }: Begun, answeredAt: number): number {
+function provenAtOf({ auth_time: authTime }: Claims, { sentAt, maxAge }: SentRequest, answeredAt: number): number {
   if (maxAge === undefined) return answeredAt;
   if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not say when the person signed in');
-  if (authTime < Math.floor(at / 1000) - maxAge - CLOCK_TOLERANCE_SECONDS)
+  if (authTime < Math.floor(sentAt / 1000) - maxAge - CLOCK_TOLERANCE_SECONDS)
     throw new RefusedAnswer('failed', 'the person signed in longer ago than was asked for');
   return Math.min(authTime * 1000, answeredAt);
 }

@@ -6,27 +6,27 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
-import { type ConnectionBook, isActive } from '../book.js';
-import { leaving } from '../records.js';
+import { type ConnectionLookup, isActive } from '../lookup.js';
+import { signOuts } from '../records.js';
 import type { Providers } from './provider.js';
 
 export const signedOutPath = (own: string, id: string): string => `${own}/connections/${id}/signed-out`;
 
 export function createUpstreamLogout(
   { records: { artifact }, service: { own, url } }: ExtensionContext,
-  book: ConnectionBook,
+  lookup: ConnectionLookup,
   providers: Providers,
 ): LogoutParticipant {
   return {
     async visit({ idp, act }, next) {
       // Who acted as the user signed in there, and goes on as themself.
-      const connection = idp === 'local' || act ? undefined : await book.recent(idp);
+      const connection = idp === 'local' || act ? undefined : await lookup.recent(idp);
       if (!isActive(connection) || !connection.endSession) return undefined;
       const { client, configuration } = await providers.get(connection);
       const { end_session_endpoint: endpoint } = configuration.serverMetadata();
       if (endpoint === undefined || !providers.isFit(endpoint)) return undefined;
       const state = randomBytes(32).toString('base64url');
-      await artifact(leaving).put(state, { next });
+      await artifact(signOuts).put(state, { next });
       const parameters = { client_id: connection.clientId, post_logout_redirect_uri: url(signedOutPath(own, connection.id)), state };
       return client.buildEndSessionUrl(configuration, parameters).href;
     },
@@ -36,9 +36,9 @@ export function createUpstreamLogout(
 /** Where the browser was to go; undefined for an address that was used, or that nobody made. */
 export async function nextAfter({ records: { artifact } }: ExtensionContext, ctx: Context): Promise<string | undefined> {
   const { state } = ctx.query;
-  const kept =
+  const signOut =
     typeof state === 'string' && state !== ''
-      ? ((await artifact(leaving).take(state)) as { readonly next: string } | undefined)
+      ? ((await artifact(signOuts).take(state)) as { readonly next: string } | undefined)
       : undefined;
-  return kept?.next;
+  return signOut?.next;
 }

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExtensionContext, Interaction } from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
-import { type Begun, begun, type Connection, eidParameters } from '../records.js';
+import { type Connection, eidParameters, type SentRequest, sentRequests } from '../records.js';
 import type { Providers } from './provider.js';
 
 /** Parameters of the service's own making: a connection sets none of them. */
@@ -21,7 +21,7 @@ export interface Asked {
   readonly another?: boolean;
   /** Whether the request or the tenant wants a second factor. */
   readonly mfa?: boolean;
-  /** As in {@link Begun}. */
+  /** As in {@link SentRequest}. */
   readonly withoutClaims?: string;
 }
 
@@ -58,16 +58,16 @@ export async function authorizationUrl(
   const [state, nonce, verifier] = [secret(), secret(), secret()];
   const onward = handedOnBy(connection, interaction, asked);
   const maxAge = onward.max_age === undefined ? undefined : Number(onward.max_age);
-  const kept: Begun = {
+  const request: SentRequest = {
     uid: interaction.uid,
     connectionId: connection.id,
     verifier,
     nonce,
-    at: now(),
+    sentAt: now(),
     ...present({ maxAge }),
     ...(asked.withoutClaims && { withoutClaims: asked.withoutClaims }),
   };
-  await artifact(begun).put(state, kept);
+  await artifact(sentRequests).put(state, request);
   const parameters = {
     ...Object.fromEntries(connection.parameters.map(({ name, value }) => [name, value])),
     ...onward,

@@ -51,8 +51,8 @@ export function createConnectionSecrets({ keys: { seal: sealOf } }: Pick<Extensi
       const { privateKey, publicKey } = await generate(type, options);
       const jwk = publicKey.export({ format: 'jwk' });
       const kid = createHash('sha256').update(JSON.stringify(jwk)).digest('base64url').slice(0, 22);
-      const told: PublicJwk = { ...jwk, kid, alg, use: 'sig' };
-      return { kid, alg, x: JSON.stringify(told), sealed: keys.seal(id, JSON.stringify(privateKey.export({ format: 'jwk' }))) };
+      const publicJwk: PublicJwk = { ...jwk, kid, alg, use: 'sig' };
+      return { kid, alg, x: JSON.stringify(publicJwk), sealed: keys.seal(id, JSON.stringify(privateKey.export({ format: 'jwk' }))) };
     },
     async signingKey({ id, keys: [newest] }) {
       if (newest === undefined) return undefined;

@@ -16,7 +16,7 @@ import {
   type Text,
   type View,
 } from '../../lib/extension-door.js';
-import type { ConnectionBook } from './book.js';
+import type { ConnectionLookup } from './lookup.js';
 
 /** Seconds since the sign-in within which an identity may be removed. */
 const RECENT_SECONDS = 600;
@@ -43,7 +43,7 @@ const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity
 
 const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
 
-function createPages({ service, pages: { view, brandingOf } }: ExtensionContext, book: ConnectionBook) {
+function createPages({ service, pages: { view, brandingOf } }: ExtensionContext, lookup: ConnectionLookup) {
   const action = service.url(identitiesPath(service));
 
   const page = async (ctx: Context, here: BrowserSignIn, model: Omit<View, 'form' | 'title'>): Promise<void> =>
@@ -54,7 +54,7 @@ function createPages({ service, pages: { view, brandingOf } }: ExtensionContext,
       ...model,
     });
 
-  const titleOf = async ({ idp }: ExternalIdentity): Promise<Text> => ({ plain: (await book.get(idp))?.name ?? idp });
+  const titleOf = async ({ idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
 
   return {
     async list(ctx: Context, here: BrowserSignIn, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
@@ -97,14 +97,14 @@ function createPages({ service, pages: { view, brandingOf } }: ExtensionContext,
   };
 }
 
-export function identityRoutes(router: ExtensionRouter, context: ExtensionContext, book: ConnectionBook): void {
+export function identityRoutes(router: ExtensionRouter, context: ExtensionContext, lookup: ConnectionLookup): void {
   const {
     service: { url },
     directory,
   } = context;
   const path = identitiesPath(context.service);
   const ownPage = pageOf(context);
-  const { list, ask, signedOut } = createPages(context, book);
+  const { list, ask, signedOut } = createPages(context, lookup);
 
   /** Removes the identity and ends every sign-in of the user. Signs this browser in again, because it has just proven a sign-in. */
   async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
