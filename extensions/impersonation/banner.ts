@@ -10,15 +10,15 @@ export function bannerRoutes(
   router: ExtensionRouter,
   { service: { issuer, locales, own, url }, pages: { texts } }: ExtensionContext,
 ): void {
-  const words = Object.fromEntries(
+  const textsByLocale = Object.fromEntries(
     locales.map((locale) => {
-      const of = texts(locale);
-      const [named = '', unnamed = '', end = ''] = ['named', 'unnamed', 'end'].map((name) => of[`impersonation.banner.${name}`]);
+      const words = texts(locale);
+      const [named = '', unnamed = '', end = ''] = ['named', 'unnamed', 'end'].map((name) => words[`impersonation.banner.${name}`]);
       return [locale, { named, unnamed, end }];
     }),
   );
   const [fallback] = locales;
-  const script = bannerScript({ end: url(`${own}/impersonation`), texts: words, fallback: fallback ?? 'en' });
+  const script = bannerScript({ end: url(`${own}/impersonation`), texts: textsByLocale, fallback: fallback ?? 'en' });
   const headers = {
     'Cache-Control': `public, max-age=${KEPT_SECONDS}`,
     ETag: `"${hash('sha256', script, 'base64url')}"`,

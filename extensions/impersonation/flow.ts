@@ -16,7 +16,7 @@ import {
   textProblem,
   typedField,
 } from '../../lib/extension-door.js';
-import { type Book, nameOf } from './book.js';
+import { type Lifecycle, nameOf } from './lifecycle.js';
 import { type Bounds, Pages, type Problem } from './pages.js';
 import type { ImpersonationRow } from './records.js';
 import type { Rules } from './rules.js';
@@ -33,22 +33,22 @@ const refused: Problem = { text: 'impersonation.refused', status: 400 };
 
 interface FlowParts {
   readonly context: ExtensionContext;
-  readonly book: Book;
+  readonly lifecycle: Lifecycle;
   readonly rules: Rules;
 }
 
 export class Flow {
   readonly #context: ExtensionContext;
-  readonly #book: Book;
+  readonly #lifecycle: Lifecycle;
   readonly #rules: Rules;
   readonly #pages: Pages;
   readonly #search: Search;
   readonly #targets: Targets;
   readonly #bounds: Bounds;
 
-  constructor({ context, book, rules }: FlowParts) {
+  constructor({ context, lifecycle, rules }: FlowParts) {
     this.#context = context;
-    this.#book = book;
+    this.#lifecycle = lifecycle;
     this.#rules = rules;
     this.#pages = new Pages(context);
     this.#search = createSearch(context.directory, rules);
@@ -149,7 +149,7 @@ export class Flow {
       minutes: !/^\d{1,4}$/.test(typed.minutes) || Number(typed.minutes) < 1 || Number(typed.minutes) > this.#bounds.minutes,
     };
     if (wrong.reason || wrong.minutes) return this.#pages.why(ctx, interaction, target, typed, this.#bounds, wrong);
-    const row = await this.#book.start({
+    const row = await this.#lifecycle.start({
       uid: interaction.uid,
       operator,
       target,
@@ -177,7 +177,7 @@ export class Flow {
       endsAt: row.endsAt,
       offline: false,
     });
-    if (next === undefined) await this.#book.end(row.tid, row.id, (await this.#book.endOf(row)) ?? 'permission');
+    if (next === undefined) await this.#lifecycle.end(row.tid, row.id, (await this.#lifecycle.endOf(row)) ?? 'permission');
     return next;
   }
 

@@ -43,8 +43,8 @@ export function createImpersonationList({
     { status, userId, operatorId, sort = '-startedAt', limit = DEFAULT_LIMIT, after }: ImpersonationQuery,
   ): Promise<ListedImpersonations> => {
     const list = JSON.stringify([tid, status, userId, operatorId, sort]);
-    const at = now();
-    const isActive = ({ endedAt, endsAt }: ImpersonationRow): boolean => endedAt === undefined && endsAt.getTime() > at;
+    const time = now();
+    const isActive = ({ endedAt, endsAt }: ImpersonationRow): boolean => endedAt === undefined && endsAt.getTime() > time;
     const fits = (row: ImpersonationRow): boolean =>
       (status === undefined || isActive(row) === (status === 'active')) && (operatorId === undefined || row.operator.oid === operatorId);
     const along =
@@ -54,23 +54,23 @@ export function createImpersonationList({
           ? { index: 'ofOperator', within: [operatorId] }
           : { index: 'byStart', within: [] };
     // What began earlier is over.
-    const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(at - LONGEST_MS) }) };
+    const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(time - LONGEST_MS) }) };
 
-    const found: ImpersonationRow[] = [];
+    const matching: ImpersonationRow[] = [];
     const reads: (readonly ImpersonationRow[])[] = [];
-    for (let position = after === undefined ? undefined : positionIn(list, after); found.length <= limit; ) {
+    for (let position = after === undefined ? undefined : positionIn(list, after); matching.length <= limit; ) {
       const rows = await collection(impersonations, tid).range({ ...stretch, limit: limit + 1, ...(position && { after: position }) });
       reads.push(rows);
-      found.push(...rows.filter(fits));
+      matching.push(...rows.filter(fits));
       const last = rows.at(-1);
       if (!last || rows.length <= limit) break;
       position = { value: last.startedAt, id: last.id };
     }
-    const items = found.slice(0, limit);
+    const items = matching.slice(0, limit);
     const last = items.at(-1);
     return {
       items,
-      ...(last && found.length > limit && { next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) }),
+      ...(last && matching.length > limit && { next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) }),
       ...leftOutIn(...reads),
     };
   };

@@ -18,7 +18,7 @@ import {
 /** The kind of the deliveries. */
 export const NOTICE = 'impersonation.notice';
 /** Beginnings that were told, so that a delivery that comes twice sends one mail. */
-export const told: ArtifactKind = { name: 'impersonation.told', lifetimeSeconds: 172_800 };
+export const sentNotices: ArtifactKind = { name: 'impersonation.told', lifetimeSeconds: 172_800 };
 
 /** Ids and times alone, because the queue is not encrypted. */
 interface DueNotice {
@@ -53,23 +53,23 @@ export function createSendNotice(context: ExtensionContext, mail: Mail): Deliver
   return async ({ data }) => {
     const due = data as unknown as DueNotice;
     const account = await directory.accounts.findByOid(due.oid);
-    const to = account && directory.accounts.emailOf(account.person);
-    if (!account || to === undefined || (await artifact(told).read(due.id))) return;
+    const address = account && directory.accounts.emailOf(account.person);
+    if (!account || address === undefined || (await artifact(sentNotices).read(due.id))) return;
     const [operator, client] = await Promise.all([directory.accounts.findByOid(due.operatorId), directory.clients.get(due.clientId)]);
-    await mail.send(noticeLetter(due, { to, account, operator, application: client?.name ?? due.clientId }));
-    await artifact(told).put(due.id, {});
+    await mail.send(noticeLetter(due, { address, account, operator, application: client?.name ?? due.clientId }));
+    await artifact(sentNotices).put(due.id, {});
   };
 }
 
 interface About {
-  readonly to: string;
+  readonly address: string;
   readonly account: Account;
   /** Absent where the account is gone meanwhile. */
   readonly operator: Account | undefined;
   readonly application: string;
 }
 
-function noticeLetter({ startedAt, endsAt }: DueNotice, { to, account: { person, tenant }, operator, application }: About): Letter {
+function noticeLetter({ startedAt, endsAt }: DueNotice, { address, account: { person, tenant }, operator, application }: About): Letter {
   const values = {
     tenant: tenant.name,
     name: greetedName(person),
@@ -79,17 +79,17 @@ function noticeLetter({ startedAt, endsAt }: DueNotice, { to, account: { person,
     time: utcTime(new Date(startedAt)),
     ends: utcTime(new Date(endsAt)),
   };
-  const said = (name: string) => ({ key: `impersonation.mail.${name}`, values });
+  const textOf = (name: string) => ({ key: `impersonation.mail.${name}`, values });
   return {
-    to,
+    to: address,
     kind: 'impersonation',
     tid: tenant.id,
-    subject: said('subject'),
+    subject: textOf('subject'),
     parts: [
-      { part: 'text', text: said('greeting') },
-      { part: 'text', text: said(operator ? 'text' : 'unnamed') },
-      { part: 'text', text: said('ends') },
-      { part: 'note', text: said('ask') },
+      { part: 'text', text: textOf('greeting') },
+      { part: 'text', text: textOf(operator ? 'text' : 'unnamed') },
+      { part: 'text', text: textOf('ends') },
+      { part: 'note', text: textOf('ask') },
     ],
   };
 }

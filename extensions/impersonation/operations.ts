@@ -11,7 +11,7 @@ import {
   strict,
   Type,
 } from '../../lib/extension-door.js';
-import type { Book } from './book.js';
+import type { Lifecycle } from './lifecycle.js';
 import { createImpersonationList } from './list.js';
 import { ends, type ImpersonationRow } from './records.js';
 
@@ -58,7 +58,7 @@ function viewAt(now: number, row: ImpersonationRow): Static<typeof Impersonation
   };
 }
 
-export function impersonationOperations(context: ExtensionContext, book: Book): readonly Operation[] {
+export function impersonationOperations(context: ExtensionContext, lifecycle: Lifecycle): readonly Operation[] {
   const list = createImpersonationList(context);
   const view = (row: ImpersonationRow) => viewAt(context.service.now(), row);
   return [
@@ -84,7 +84,7 @@ export function impersonationOperations(context: ExtensionContext, book: Book): 
       scope: 'idp.impersonations:read',
       summary: 'Reads an impersonation',
       answer: Impersonation,
-      handle: async ({ params }) => view(await book.require(params.tid, params.id)),
+      handle: async ({ params }) => view(await lifecycle.require(params.tid, params.id)),
     }),
     defineOperation({
       method: 'POST',
@@ -92,7 +92,7 @@ export function impersonationOperations(context: ExtensionContext, book: Book): 
       scope: 'idp.impersonations:write',
       summary: 'Ends an impersonation, its session and its tokens; one that has ended stays as it ended',
       answer: Impersonation,
-      handle: async ({ params, by }) => view(await book.end(params.tid, params.id, 'administrator', by)),
+      handle: async ({ params, by }) => view(await lifecycle.end(params.tid, params.id, 'administrator', by)),
     }),
   ];
 }

@@ -11,7 +11,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import type { ImpersonationRow } from './records.js';
-import type { Found } from './search.js';
+import type { FoundUsers } from './search.js';
 
 const about = (account: Account): Readonly<Record<string, string>> => ({
   name: shownName(account.person),
@@ -41,7 +41,7 @@ export interface Wrong {
   readonly minutes?: boolean;
 }
 
-const minute = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const minute = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 const back: ViewPart = { part: 'button', text: 'impersonation.back', name: 'step', value: 'who', look: 'quiet' };
 
@@ -70,7 +70,7 @@ export class Pages {
     ctx: Context,
     interaction: Interaction,
     operator: Account,
-    { query, found: { people, next } }: { readonly query: string; readonly found: Found },
+    { query, found: { users, next } }: { readonly query: string; readonly found: FoundUsers },
     problem?: Problem,
   ): Promise<void> {
     const page: View = {
@@ -79,7 +79,7 @@ export class Pages {
       parts: [
         { part: 'field', name: 'query', label: 'impersonation.who.query', value: query, isOptional: true },
         { part: 'button', text: 'impersonation.who.search', name: 'step', value: 'who' },
-        people.length === 0 ? { part: 'text', text: 'impersonation.who.none' } : { part: 'entries', entries: people.map(entryOf) },
+        users.length === 0 ? { part: 'text', text: 'impersonation.who.none' } : { part: 'entries', entries: users.map(entryOf) },
         ...(next === undefined
           ? []
           : [{ part: 'button', text: 'impersonation.who.more', name: 'after', value: next, look: 'neutral' } as const]),

@@ -49,10 +49,18 @@ const Impersonation = Type.Object(
 export type Impersonation = Static<typeof Impersonation>;
 export type ImpersonationRow = ExtensionRow<Impersonation>;
 
-type Known = Impersonation & { readonly id: string };
+type StoredImpersonation = Impersonation & { readonly id: string };
 
 /** What the events of an impersonation tell. */
-const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: Known): EventMap['ImpersonationStarted'] => ({
+const eventData = ({
+  id,
+  targetOid,
+  operator,
+  reason,
+  clientId,
+  startedAt,
+  endsAt,
+}: StoredImpersonation): EventMap['ImpersonationStarted'] => ({
   AggregateId: targetOid,
   ImpersonationId: id,
   OperatorId: operator.oid,
@@ -73,7 +81,7 @@ export const uuidOf = (text: string): string =>
     .slice(0, 32)
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-8$4-$5');
 
-export const startEvent = (row: Known, by: Attribution): RowEvent => ({
+export const startEvent = (row: StoredImpersonation, by: Attribution): RowEvent => ({
   id: eventIds(row.id).started,
   type: 'ImpersonationStarted',
   data: eventData(row),
@@ -85,7 +93,7 @@ export interface End {
   readonly at: Date;
 }
 
-export const endEvent = (row: Known, end: End, by: Attribution): RowEvent => ({
+export const endEvent = (row: StoredImpersonation, end: End, by: Attribution): RowEvent => ({
   id: eventIds(row.id).ended,
   type: 'ImpersonationEnded',
   data: { ...eventData(row), EndedAt: end.at.toISOString(), EndedBy: end.by },
@@ -152,7 +160,7 @@ export const impersonations = defineCollection({
   erase: withoutReasons,
   userRemoved: withoutReasons,
   async export(rows, { personId }) {
-    const told = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
+    const exported = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
       id,
       operator: operator.oid,
       user: targetOid,
@@ -162,6 +170,6 @@ export const impersonations = defineCollection({
       endsAt: endsAt.toISOString(),
       ...(endedAt ? { endedAt: endedAt.toISOString(), endedBy } : {}),
     });
-    return (await ofPerson(rows, personId)).map(told);
+    return (await ofPerson(rows, personId)).map(exported);
   },
 });

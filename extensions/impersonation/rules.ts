@@ -28,8 +28,8 @@ export function createRules({
 
   return {
     async operatorsAmong(all) {
-      const found = await Promise.all(all.map(isOperator));
-      return all.filter((_, index) => found[index]);
+      const areOperators = await Promise.all(all.map(isOperator));
+      return all.filter((_, index) => areOperators[index]);
     },
 
     async obstacleTo(operator, target) {

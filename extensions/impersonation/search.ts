@@ -6,20 +6,20 @@ import type { Rules } from './rules.js';
 const PAGE = 10;
 const LONGEST = 200;
 
-export interface Found {
-  readonly people: readonly Account[];
+export interface FoundUsers {
+  readonly users: readonly Account[];
   /** Leads to the next page. */
   readonly next?: string;
 }
 
 /** @param query the beginning of a name, a user name or an e-mail address; empty: everybody, by name */
-export type Search = (operator: Account, query: string, after?: string) => Promise<Found>;
+export type Search = (operator: Account, query: string, after?: string) => Promise<FoundUsers>;
 
 export function createSearch({ forTenant, accounts }: Directory, rules: Rules): Search {
   return async (operator, query, after) => {
     const { users } = forTenant(operator.tenant.id);
     const text = query.trim();
-    if (text.length > LONGEST) return { people: [] };
+    if (text.length > LONGEST) return { users: [] };
     const byName = (cursor: string | undefined) =>
       users.list({
         status: 'active',
@@ -28,15 +28,15 @@ export function createSearch({ forTenant, accounts }: Directory, rules: Rules): 
         ...present({ after: cursor }),
       });
     // What came back is no page of this list: it begins anew.
-    const known = after === undefined ? undefined : await byName(after).catch(IdpError.unless('invalid_cursor'));
-    const list = known ?? (await byName(undefined));
+    const nextPage = after === undefined ? undefined : await byName(after).catch(IdpError.unless('invalid_cursor'));
+    const list = nextPage ?? (await byName(undefined));
     const exact =
-      known || text === ''
+      nextPage || text === ''
         ? []
         : await Promise.all([users.list({ status: 'active', userName: text }), users.list({ status: 'active', email: text, limit: PAGE })]);
     const all = new Map([...exact.flatMap(({ items }) => items), ...list.items].map((person) => [person.user.id, person]));
-    const people = await Promise.all([...all.values()].map((person) => allowed(operator, person)));
-    return { people: people.flatMap((account) => account ?? []), ...present({ next: list.next }) };
+    const targets = await Promise.all([...all.values()].map((person) => allowed(operator, person)));
+    return { users: targets.flatMap((account) => account ?? []), ...present({ next: list.next }) };
   };
 
   async function allowed(operator: Account, { user }: PersonWithUser): Promise<Account | undefined> {

@@ -2,28 +2,28 @@
 
 import type { ExtensionContext, ImpersonationRule, Job } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';
-import { type Book, idOf } from './book.js';
+import { idOf, type Lifecycle } from './lifecycle.js';
 import { type ImpersonationRow, impersonations } from './records.js';
 
 /** Seconds between two looks at what goes on: so long may applications wait to be told of an end that nobody came back for. */
 const INTERVAL_SECONDS = 2;
 const PAGE = 100;
 
-export const impersonationRule = (book: Book): ImpersonationRule => ({
+export const impersonationRule = (lifecycle: Lifecycle): ImpersonationRule => ({
   async mayGoOn({ name, oid }) {
-    const row = await book.find(idOf(name) ?? '');
-    return row?.targetOid === oid && (await book.endOf(row)) === undefined;
+    const row = await lifecycle.find(idOf(name) ?? '');
+    return row?.targetOid === oid && (await lifecycle.endOf(row)) === undefined;
   },
   async ending(name, { isAsked, requestId }) {
-    const row = await book.find(idOf(name) ?? '');
+    const row = await lifecycle.find(idOf(name) ?? '');
     if (!row || row.endedAt) return;
     const by = { actor: `user:${row.operator.oid}`, ...present({ requestId }) };
-    if (isAsked) await book.close(row.tid, row.id, 'operator', by);
-    else await book.close(row.tid, row.id, (await book.endOf(row)) ?? 'sign-out');
+    if (isAsked) await lifecycle.close(row.tid, row.id, 'operator', by);
+    else await lifecycle.close(row.tid, row.id, (await lifecycle.endOf(row)) ?? 'sign-out');
   },
 });
 
-export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
+export function jobs(context: ExtensionContext, lifecycle: Lifecycle): readonly Job[] {
   const {
     records: { collection, collectionOfAllTenants },
     service: { lifetimes, logger, now },
@@ -32,8 +32,8 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
 
   async function endDue(row: ImpersonationRow): Promise<void> {
     try {
-      const end = await book.endOf(row);
-      if (end !== undefined) await book.end(row.tid, row.id, end);
+      const end = await lifecycle.endOf(row);
+      if (end !== undefined) await lifecycle.end(row.tid, row.id, end);
     } catch (err) {
       logger.error({ err, impersonation: row.id }, 'an impersonation could not be ended; another attempt follows');
     }

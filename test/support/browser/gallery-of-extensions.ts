@@ -135,8 +135,8 @@ const impersonation = await viewsOf(
   (context) => new ImpersonationPages(context),
   (pages) => [
     pages.tenants(ctx, step, [acme, long]),
-    pages.who(ctx, step, acme, { query: '', found: { people: [] } }),
-    pages.who(ctx, step, long, { query: 'al', found: { people: [acme, globex, long], next: 'next' } }),
+    pages.who(ctx, step, acme, { query: '', found: { users: [] } }),
+    pages.who(ctx, step, long, { query: 'al', found: { users: [acme, globex, long], next: 'next' } }),
     pages.why(ctx, step, long, { reason: '', minutes: '30' }, bounds),
     pages.why(ctx, step, acme, typed, bounds, { reason: true, minutes: true }),
     pages.again(ctx, step, long),
