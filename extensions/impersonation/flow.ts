@@ -20,7 +20,6 @@ import { type Lifecycle, nameOf } from './lifecycle.js';
 import { type Bounds, Pages, type Problem } from './pages.js';
 import type { ImpersonationRow } from './records.js';
 import type { Rules } from './rules.js';
-import { createSearch, type Search } from './search.js';
 import { operatorIn, type Step, Targets } from './targets.js';
 
 const REQUIREMENT = 'impersonate';
@@ -42,7 +41,6 @@ export class Flow {
   readonly #lifecycle: Lifecycle;
   readonly #rules: Rules;
   readonly #pages: Pages;
-  readonly #search: Search;
   readonly #targets: Targets;
   readonly #bounds: Bounds;
 
@@ -51,7 +49,6 @@ export class Flow {
     this.#lifecycle = lifecycle;
     this.#rules = rules;
     this.#pages = new Pages(context);
-    this.#search = createSearch(context.directory, rules);
     this.#targets = new Targets(context, rules);
     this.#bounds = { characters: REASON_CHARACTERS, minutes: Math.floor(context.service.lifetimes.impersonation / 60) };
   }
@@ -59,7 +56,7 @@ export class Flow {
   /** Shows the first page of the requirement. */
   async show(ctx: Context, interaction: Interaction): Promise<void> {
     const step = await this.#stepOf(ctx, interaction);
-    if (!step) return this.#beginAnew(ctx, interaction);
+    if (!step) return this.#resume(ctx, interaction);
     if (step.operators.length === 0) return this.#deny(ctx, interaction);
     const target = await this.#targets.named(step);
     return target ? this.#showWhy(ctx, step, target) : this.#showWho(ctx, step, {});
@@ -76,7 +73,7 @@ export class Flow {
         if (!interaction || (step && step.operators.length > 0)) return step;
         if (step) await this.#deny(ctx, interaction);
         else if ((await signIn.toEnd(ctx))?.act) redirectByGet(ctx, service.url(`${service.own}/impersonation`));
-        else await this.#beginAnew(ctx, interaction);
+        else await this.#resume(ctx, interaction);
         return undefined;
       },
       subject: ({ interaction }) => interaction.uid,
@@ -125,7 +122,7 @@ export class Flow {
     if (!operator) return this.#pages.tenants(ctx, interaction, operators, problem);
     if (!(await this.#isReady(step, operator))) return this.#goOnAs(ctx, step, operator);
     const query = asked.query ?? '';
-    return this.#pages.who(ctx, interaction, operator, { query, found: await this.#search(operator, query, asked.after) }, problem);
+    return this.#pages.who(ctx, interaction, operator, { query, found: await this.#targets.search(operator, query, asked.after) }, problem);
   }
 
   async #showWhy(ctx: Context, step: Step, target: Account): Promise<void> {
@@ -196,7 +193,7 @@ export class Flow {
   }
 
   /** Somebody else is signed in by now: the request is judged as it is now. */
-  async #beginAnew(ctx: Context, interaction: Interaction): Promise<void> {
+  async #resume(ctx: Context, interaction: Interaction): Promise<void> {
     await this.#restart(ctx, interaction, 'resume');
   }
 

@@ -11,7 +11,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import type { ImpersonationRow } from './records.js';
-import type { FoundUsers } from './search.js';
+import type { FoundUsers } from './targets.js';
 
 const about = (account: Account): Readonly<Record<string, string>> => ({
   name: shownName(account.person),

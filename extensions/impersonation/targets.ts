@@ -1,5 +1,14 @@
-/** Users whom an operator may impersonate in a sign-in: the user that the request names, and a user that a page posts. */
-import { type Account, type BrowserSignIn, type ExtensionContext, type Interaction, parseAcrValues } from '../../lib/extension-door.js';
+/** Users whom an operator may impersonate in a sign-in: the user in the request, the user in a posted form, and the users that a search finds. */
+import {
+  type Account,
+  type BrowserSignIn,
+  type ExtensionContext,
+  IdpError,
+  type Interaction,
+  type PersonWithUser,
+  parseAcrValues,
+  present,
+} from '../../lib/extension-door.js';
 import type { Rules } from './rules.js';
 
 /** An operator at this step of a sign-in. */
@@ -12,6 +21,17 @@ export interface Step {
 
 export const operatorIn = ({ operators }: Step, tid: string | undefined): Account | undefined =>
   operators.find(({ tenant }) => tenant.id === tid);
+
+export interface FoundUsers {
+  readonly users: readonly Account[];
+  /** Cursor of the next page. */
+  readonly next?: string;
+}
+
+/** Users on a page of a search. */
+const PAGE = 10;
+/** Maximum characters of a query, because no name is longer. */
+const LONGEST_QUERY = 200;
 
 export class Targets {
   readonly #directory: ExtensionContext['directory'];
@@ -42,6 +62,38 @@ export class Targets {
     const targets = await Promise.all(accounts.map(({ person }) => this.find(step, person.user.id)));
     const [only, ...others] = targets.flatMap((target) => target ?? []);
     return others.length === 0 ? only : undefined;
+  }
+
+  /**
+   * Searches the operator's tenant by the indexes of lists.
+   * @param query the start of a name, or a whole user name or e-mail address. If it is empty, the search returns all users by name
+   * @param after cursor of a page. A cursor of another list leads to the first page
+   */
+  async search(operator: Account, query: string, after?: string): Promise<FoundUsers> {
+    const { users } = this.#directory.forTenant(operator.tenant.id);
+    const text = query.trim();
+    if (text.length > LONGEST_QUERY) return { users: [] };
+    const byName = (cursor: string | undefined) =>
+      users.list({
+        status: 'active',
+        limit: PAGE,
+        ...(text === '' ? { sort: 'name' } : { name: text }),
+        ...present({ after: cursor }),
+      });
+    const nextPage = after === undefined ? undefined : await byName(after).catch(IdpError.unless('invalid_cursor'));
+    const list = nextPage ?? (await byName(undefined));
+    const exact =
+      nextPage || text === ''
+        ? []
+        : await Promise.all([users.list({ status: 'active', userName: text }), users.list({ status: 'active', email: text, limit: PAGE })]);
+    const persons = new Map([...exact.flatMap(({ items }) => items), ...list.items].map((person) => [person.user.id, person]));
+    const targets = await Promise.all([...persons.values()].map((person) => this.#allowed(operator, person)));
+    return { users: targets.flatMap((account) => account ?? []), ...present({ next: list.next }) };
+  }
+
+  async #allowed(operator: Account, { user }: PersonWithUser): Promise<Account | undefined> {
+    const target = await this.#directory.accounts.findByOid(user.id);
+    return target && (await this.#rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
   /** Whether the client needs a consent that the user has not given. An impersonator cannot give it, because a consent is the user's own. */
