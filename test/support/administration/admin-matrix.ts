@@ -1,4 +1,4 @@
-/** Every operation of the admin API with every id of another tenant: where its answer differs from that for an id that nobody has. */
+/** Requests each operation of the admin API with each id of another tenant, and compares the answer with that for an unknown id. */
 
 import { present } from '../../../lib/present.js';
 import type { Json } from '../client/agent.js';
@@ -7,7 +7,7 @@ import { type AdminClient, documented } from './admin.js';
 
 const ABSENT = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-/** A record of each kind in one tenant: what a path parameter or a member of a body may name. */
+/** A record of each kind in one tenant: values for parameters of paths and members of bodies. */
 export interface TenantRecords {
   readonly tid: string;
   readonly user: string;
@@ -22,7 +22,7 @@ export interface TenantRecords {
   readonly serviceProvider?: string;
 }
 
-/** Makes them. */
+/** Creates the records. */
 export async function makeRecords(root: AdminClient, tid: string): Promise<TenantRecords> {
   const at = `/tenants/${tid}`;
   const unique = Math.random().toString(36).slice(2);
@@ -37,7 +37,7 @@ export async function makeRecords(root: AdminClient, tid: string): Promise<Tenan
   return { tid, user: user.id, person, group, subsidiary, invitation, webhook, connection };
 }
 
-/** The record that the parameter of a path means. */
+/** Returns the record that the parameter of a path names. */
 export const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
   if (parameter === 'tid') return records.tid;
   const [, collection = ''] = path.split(`/{${parameter}}`)[0]?.match(/\/([a-z-]+)$/) ?? [];
@@ -73,7 +73,7 @@ export interface Leak {
 
 export interface MatrixOptions {
   readonly issuer: string;
-  /** Who asks; it administers `own` alone. */
+  /** Client of the requests. It administers only `own`. */
   readonly client: AdminClient;
   readonly own: TenantRecords;
   readonly foreign: TenantRecords;
@@ -83,7 +83,7 @@ export interface MatrixOptions {
   readonly isTried?: (path: string) => boolean;
 }
 
-/** The answers that differ, how many were compared, and the parameters of paths that no record was there for. */
+/** Returns the answers that differ, the number of compared answers, and parameters of paths without a record. */
 export async function leaksOf({
   issuer,
   client,

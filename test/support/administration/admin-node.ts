@@ -28,11 +28,11 @@ export const optionsOfNodes = {
 } satisfies IdentityProviderOptions;
 
 export interface AdminNode {
-  /** Where it answers. */
+  /** Origin at which the node answers. */
   readonly origin: string;
-  /** It is killed after so many writes of the next request, the first of which announces what is to be done. */
+  /** Kills the node after this many writes of the next request. The first write announces the rest. */
   arm(writes: number): Promise<void>;
-  /** Resolves once it is gone: true when it was killed by itself. */
+  /** Resolves after the node has ended: true if it was killed by itself. */
   readonly gone: Promise<boolean>;
   kill(): void;
 }
@@ -57,10 +57,10 @@ export async function startAdminNode(settings: Settings): Promise<AdminNode> {
   };
 }
 
-/** What is written beside, of events and caches, does not count. */
+/** Collections whose writes count. Writes of events and caches do not. */
 const counted = ['deliveries', 'invitations', 'persons', 'removals', 'tenants', 'groups', 'subsidiaries', 'credentials', 'clients'];
 
-/** What a request writes first that is announced before it is done. */
+/** Collections that a request writes first, to announce its work. */
 const first = ['deliveries', 'removals'];
 
 let left = Number.POSITIVE_INFINITY;

@@ -101,7 +101,7 @@ export async function tenantIds(root: AdminClient): Promise<Readonly<Record<stri
   return Object.fromEntries(json.items.map(({ name, id }: Json) => [name, id]));
 }
 
-/** What the document says of a request, by `METHOD /path`. */
+/** Description of a request in the document, by `METHOD /path`. */
 export interface Documented {
   readonly operations: readonly { readonly method: string; readonly path: string; readonly pattern: RegExp; readonly operation: Json }[];
   validator(schema: Json): ValidateFunction;
@@ -130,7 +130,7 @@ async function read(issuer: string): Promise<Documented> {
   return { document, operations, validator: validatorsOf(text.replaceAll(issuer, 'https://issuer.example')) };
 }
 
-/** By the text of a document: services with the same operations share them, because to compile a schema takes longer than a request. */
+/** Validators by the text of a document. Services with the same operations share them, because compiling a schema takes longer than a request. */
 const validators = new Map<string, Documented['validator']>();
 
 function validatorsOf(text: string): Documented['validator'] {

@@ -24,14 +24,14 @@ export interface Member {
   readonly personId: string;
   readonly userId: string;
   readonly userName: string;
-  /** Of the user, in the admin API. */
+  /** Path of the user in the admin API. */
   readonly path: string;
 }
 
 interface Setting extends Omit<TestIdpOptions, 'seed' | 'limits'> {
-  /** In addition to those of the admin seed. */
+  /** Tenants in addition to those of the admin seed. */
   readonly tenants: readonly { readonly name: string; readonly groups?: readonly object[] }[];
-  /** In addition to `root`. */
+  /** Administrators in addition to `root`. */
   readonly administrators: readonly ReturnType<typeof adminClient>[];
   /** Connections to the provider. */
   readonly connections: readonly { readonly id: string; readonly name: string; readonly tenant?: string; readonly linkBySignIn?: true }[];

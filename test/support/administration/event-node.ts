@@ -7,7 +7,7 @@ import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 
-/** Where an event is when its node is killed. */
+/** State of an event when its node is killed. */
 export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positioned' | 'never';
 
 export interface EventNodeSettings {
@@ -17,9 +17,9 @@ export interface EventNodeSettings {
   readonly personId: string;
   readonly killAt: KillPoint;
 }
-/** What the node says to the process that started it. */
+/** Message of the node to the process that started it. */
 export type FromEventNode = { readonly heard: IdpEvent } | { readonly ready: true; readonly issuer: string };
-/** The word to begin, with how many persons to make. */
+/** Message that starts the node, with the number of persons to create. */
 export type ToEventNode = { readonly create: number };
 
 const tell = (message: FromEventNode) => new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
@@ -28,7 +28,7 @@ process.on('disconnect', () => process.exit());
 const { url, database, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
 let isArmed = false;
 
-/** Of the event of the person that this node makes. */
+/** Sequence of the event of the person that this node creates. */
 let ownSequence: string | undefined;
 
 function passes(point: KillPoint): void {
@@ -49,7 +49,7 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
       }
       return inserted;
     },
-    // What a node before left behind is told and positioned here as well, and is not what this one dies at.
+    // The work that an earlier node left is done here too, and does not kill this node.
     async update(id, change) {
       if (name === 'persons' && id === personId) passes('told');
       if (name !== 'events.positions') return rows.update(id, change);
@@ -84,7 +84,7 @@ const idp = await createIdentityProvider({
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
-// At once: what was left behind is told as soon as the event loop is free.
+// Registered immediately, because events of an earlier node are dispatched as soon as the event loop is free.
 idp.events.on('PersonCreated', (event) => tell({ heard: event }));
 await idp.listen(port, '127.0.0.1');
 const acme = (await idp.directory.tenants.find()).find(({ name }) => name === 'Acme');

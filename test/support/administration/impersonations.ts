@@ -3,7 +3,7 @@ import type { Extension, ExtensionContext } from 'tenant-idp/extension';
 import { type Impersonation, type ImpersonationRow, impersonations } from '../../../extensions/impersonation/records.js';
 
 export interface KeptImpersonations {
-  /** For the options of the service. */
+  /** Extension for the options of the service. */
   readonly extension: Extension;
   insert(tid: string, members?: Partial<Impersonation>): Promise<ImpersonationRow>;
 }

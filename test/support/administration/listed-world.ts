@@ -32,7 +32,7 @@ export interface ListedWorld extends IdpInUse {
   fill(): Promise<ListedRecords>;
 }
 
-/** For the tests of a file. */
+/** Starts the service for the tests of a file. */
 export function useListedWorld(): ListedWorld {
   const memory = memoryDirectory();
   const collections: string[] = [];

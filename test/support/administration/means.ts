@@ -62,9 +62,9 @@ export function useMeans(connections: readonly string[] = [], tenants = 80) {
         id,
         path,
         add: (userId: string) => users.addGroups(userId, { ids: [id] }),
-        /** In the admin API. */
+        /** Grants by the admin API. */
         grant: (more: object = {}) => by('root').patch(path, { permissionIds: [GRANTED], ...more }),
-        /** As host code does, which nobody asks. */
+        /** Grants as host code does, without a check. */
         give: () => groups.update(id, { permissionIds: [GRANTED] }),
       };
     },
@@ -81,5 +81,5 @@ export function useMeans(connections: readonly string[] = [], tenants = 80) {
 }
 
 export const isIn = (answer: Answer): boolean => answer.location?.includes('code=') === true;
-/** What the browser sees: the code, or the page. */
+/** Returns the result in the browser: the code, or the title of the page. */
 export const outcome = (answer: Answer): string => (isIn(answer) ? 'in' : titleOf(answer));

@@ -1,11 +1,11 @@
-/** What axe-core, which tests accessibility, says of a page. */
+/** Findings of axe-core, which tests accessibility, for a page. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Into the page that is shown, where it stays until the next one is. */
+/** Loads axe-core into the current page. */
 export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(axe);
 
 /** Violations on a page that axe was loaded into, in words. @param tags of the rules. Default: all. */

@@ -76,8 +76,8 @@ export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Prom
 }
 
 /**
- * What Chromium reports of pages that are as they should be: a form that shows itself again with 4xx, an icon that there is not, and a field that had the
- * focus before the page gave it.
+ * Messages of Chromium for pages that are right: a form that is shown again with 4xx, a missing icon, and a field that had the focus before the page set
+ * it.
  */
 export const isExpectedInConsole = (text: string): boolean => /favicon|status of 4\d\d|^Autofocus processing was blocked/.test(text);
 

@@ -31,7 +31,7 @@ const stateOf = (name: string, view: View, texts: ExtensionTexts, locale: Locale
   },
 });
 
-/** What the pages of an extension show when they are called with a context that shows nothing. */
+/** Returns the views of an extension's pages, called with a context that shows nothing. */
 async function viewsOf<Pages>(
   create: (context: ExtensionContext) => Pages,
   call: (pages: Pages) => readonly Promise<void>[],
@@ -124,7 +124,7 @@ export async function cibaRequestPage({ message, format, name }: { message: stri
   return stateOf(name, view, cibaTexts);
 }
 
-/** Those of a language with long words; the one of all parts is in each. */
+/** States in a language with long words. The state of all parts is in each language. */
 const cibaStates = asked.map((view, at) => stateOf(`ciba-${at + 1}`, view, cibaTexts, at === 3 ? 'de' : 'en'));
 
 const step = { uid: 'uid' } as Interaction;

@@ -14,7 +14,7 @@ export interface PageServer extends AsyncDisposable {
   readonly received: string[];
 }
 
-/** Each page at `/pages/<name>`, a logo at `/logo.svg`; anything else takes what is sent to it. */
+/** Serves each page at `/pages/<name>`, and a logo at `/logo.svg`. All other paths accept any request. */
 export async function servePages(pages: readonly GalleryPage[]): Promise<PageServer> {
   const received: string[] = [];
   const server = createServer(async (request, response) => {

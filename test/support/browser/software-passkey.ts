@@ -17,7 +17,7 @@ const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(da
 const base64url = (data: string | Buffer): string => Buffer.from(data).toString('base64url');
 const uint16 = (value: number): Buffer => Buffer.from([value >> 8, value & 255]);
 
-/** What the script of a page would ask the browser for. */
+/** Returns the request of a page's script to the browser. */
 function askedOn({ body, url }: Pick<Answer, 'body' | 'url'>): Asked {
   const [, value] = /data-action="passkey"[^>]*data-value="([^"]*)"/.exec(body) ?? [];
   if (value === undefined) throw new Error(`no passkey is asked for on ${url}`);

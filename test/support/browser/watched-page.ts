@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 
 export interface WatchedPage {
   readonly page: Page;
-  /** What ran, what a policy blocked, and requests to anybody else. */
+  /** Scripts that ran, blocked loads, and requests to other origins. */
   readonly incidents: readonly string[];
   /** Makes it that of another person: without cookies and incidents. */
   renew(): Promise<void>;

@@ -1,4 +1,4 @@
-/** For `trustProxy`, in tests of refusals that the limit of refusals would cut short: each request comes from an address of its own. */
+/** Function for `trustProxy`. Each request comes from another address, for tests of refusals that the limit of refusals would cut short. */
 export const fromEverywhere = (): (() => string) => {
   let last = 0;
   return () => {

@@ -7,14 +7,14 @@ import { epochSeconds } from '../time/epoch-seconds.js';
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 export interface AssertingClient {
-  /** For `seed.clients`. */
+  /** Record for `seed.clients`. */
   readonly seed: {
     readonly id: string;
     readonly name: string;
     readonly metadata: Record<string, unknown>;
     readonly allowedScopes: string[];
   };
-  /** Form fields that authenticate it; claims and header members given replace what is right. */
+  /** Returns form fields that authenticate the client. Given claims and header members replace the right ones. */
   sign(issuer: string, claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<Record<string, string>>;
 }
 

@@ -16,7 +16,7 @@ interface Installed {
   readonly path: string;
 }
 
-/** Where a module is that `from` imports. */
+/** Returns the place of a module that `from` imports. */
 function installed(specifier: string, from: NodeJS.Require): Installed {
   const [name = ''] = specifier.split('/');
   const file = from.resolve(specifier);
@@ -44,9 +44,9 @@ const page = `<!doctype html><title>client</title>
 <script>if (location.pathname === '/silent') new oidc.UserManager({}).signinSilentCallback()</script>`;
 
 export interface BrowserClient extends AsyncDisposable {
-  /** Of another site than a service at 127.0.0.1. */
+  /** Origin on another site than a service at 127.0.0.1. */
   readonly origin: string;
-  /** The same, of its site. */
+  /** Origin on the same site. */
   readonly sameSite: string;
 }
 

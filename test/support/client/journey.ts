@@ -11,7 +11,7 @@ export const journeySeed = {
 };
 
 export interface JourneyOptions {
-  /** Where the issuer's URLs are really answered, when a proxy stands before them: what to call instead of a URL. */
+  /** Returns the URL to call for a URL of the issuer, if a proxy is in front. */
   readonly via?: (url: string) => string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -30,7 +30,7 @@ export interface Journey {
   readonly setCookies: readonly string[];
 }
 
-/** What every host has to carry: discovery, sign-in, tokens, userinfo, refresh, introspection and sign-out. */
+/** Runs everything that a host has to pass on: discovery, sign-in, tokens, userinfo, refresh, introspection and sign-out. */
 export async function journey(
   issuer: string,
   agent = new Agent(),
@@ -100,7 +100,7 @@ export async function journey(
   };
 }
 
-/** What a whole {@link journey} comes to under any host. */
+/** Result of a whole {@link journey} under any host. */
 export const wholeJourney = (issuer: string) => ({
   discovery: { issuer, token_endpoint: `${issuer}/connect/token` },
   tokens: { token_type: 'Bearer' },

@@ -1,4 +1,4 @@
-/** Forms that set or ask a password, as a password manager reads them. */
+/** Forms with a password, as a password manager reads them. */
 
 const attribute = (tag: string, name: string): string | undefined => new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
 

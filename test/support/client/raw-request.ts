@@ -10,7 +10,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Bytes that are written before an answer is looked for. */
+/** Bytes to write before reading an answer. */
 const PIECE = 65_536;
 
 /**

@@ -7,7 +7,7 @@ export interface SigningClient {
   readonly id: string;
   readonly publicKey: JWK;
   readonly privateKey: CryptoKeyOf;
-  /** For `clients.create`, with secret `<id>-secret`. */
+  /** Record for `clients.create`, with the secret `<id>-secret`. */
   readonly record: {
     readonly id: string;
     readonly name: string;

@@ -12,7 +12,7 @@ export type Way = (typeof ways)[number];
 const formType = { 'content-type': 'application/x-www-form-urlencoded' };
 const encoded = (parameters: Parameters): string => new URLSearchParams(parameters as [string, string][]).toString();
 
-/** As members of a JWT: a repeated parameter is a list. */
+/** Returns parameters as members of a JWT. A repeated parameter is a list. */
 function membersOf(parameters: Parameters): Record<string, string | string[]> {
   const members = new Map<string, string[]>();
   for (const [name, value] of parameters) members.set(name, [...(members.get(name) ?? []), value]);

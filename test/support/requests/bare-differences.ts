@@ -1,4 +1,4 @@
-/** What the service answers otherwise than oidc-provider by itself over the same records, and why. */
+/** Differences between answers of the service and those of oidc-provider by itself over the same records, with their reasons. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../../lib/present.js';
@@ -6,7 +6,7 @@ import type { BareOutcome, Outcome, TwinRequest } from '../service/twins.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a caller sees, without ids, signatures, and what no two answers have in common. */
+/** Visible parts of an answer, without ids, signatures, and parts that differ between any two answers. */
 export interface Seen {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -17,24 +17,24 @@ export interface Case {
   readonly request: TwinRequest;
   /** Fields of the form, decoded. */
   readonly form: URLSearchParams;
-  /** Who authenticated at oidc-provider. */
+  /** The caller that authenticated at oidc-provider. */
   readonly caller: string | undefined;
   /** Whether what an introspection answer is about was stopped: its user, tenant or client. */
   isStopped(token: Json): boolean;
 }
 
 export interface Difference {
-  /** Its row of the section “Differences from oidc-provider” of docs/decisions.md. */
+  /** Row in the section “Differences from oidc-provider” of docs/decisions.md. */
   readonly what: string;
   readonly ours: string;
   readonly bare: string;
   readonly reason: string;
-  /** What oidc-provider's answer is with this difference taken out of it; undefined where it is not there. */
+  /** Returns oidc-provider's answer without this difference; undefined if the answers do not have it. */
   settle(bare: Seen, ours: Seen, asked: Case): Seen | undefined;
 }
 
 const members = ({ body }: Seen): Json => (typeof body === 'string' ? {} : body);
-/** As oidc-provider tells them, whatever is between the dots. */
+/** Whether the text has the form of a JWT, as oidc-provider decides it. */
 const isSigned = (value: unknown): boolean => typeof value === 'string' && value.split('.').length >= 3;
 
 const errorOf = (seen: Seen): unknown => members(seen).error;
@@ -54,7 +54,7 @@ const withMembers = (theirs: Json, ours: Json, names: readonly string[]): Json =
   ...theirs,
 });
 
-/** Each is needed by some request, and each difference has one: a test sees to both. */
+/** Rows of differences. A test checks that each is needed by some request, and that each difference has a row. */
 export const differences: readonly Difference[] = [
   {
     what: 'Caches',
@@ -392,7 +392,7 @@ export const differenceProblems = (
   ];
 };
 
-/** What is left of the difference between two answers, and the rows that account for the rest. */
+/** Returns the rest of the difference between two answers, and the rows that explain the other part. */
 export function compareWithBare(
   ours: Seen,
   bare: Seen,

@@ -16,14 +16,14 @@ export interface BareProviderOptions {
   readonly artifacts: Pick<ArtifactStore, 'read'>;
   readonly directory: Pick<DirectoryStore, 'collection'>;
   readonly keys: readonly JWK[];
-  /** By client and API resource; a public client has none. */
+  /** Secrets by client and API resource. A public client has none. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly subjectSalt: string;
 }
 
 export interface BareProvider {
   readonly callback: RequestListener;
-  /** Who authenticated in the request that was answered last. */
+  /** Returns the caller that authenticated in the last request. */
   caller(): string | undefined;
   /** Whether the user, the tenant or the client of a token was stopped. */
   isStopped(token: { readonly sub?: unknown; readonly client_id?: unknown }): boolean;
@@ -187,7 +187,7 @@ const apiClientsOf = (resources: ReadonlyMap<string, ApiResource>, secrets: Read
     redirect_uris: [],
   }));
 
-/** In seconds: the client's own, else the defaults of the service. */
+/** Returns lifetimes in seconds: those of the client, else the defaults of the service. */
 function lifetimesOf(clients: ReadonlyMap<string, Client>) {
   const own = (client: { clientId: string }) => clients.get(client.clientId)?.lifetimes ?? {};
   type Ttl = (ctx: { oidc: { entities: { Grant?: { exp: number } } } }, token: { iiat?: number }, client: { clientId: string }) => number;
@@ -204,14 +204,14 @@ function lifetimesOf(clients: ReadonlyMap<string, Client>) {
 /** @see OpenID Connect Core §8.1 */
 const sectorOf = ({ redirect_uris: [uri = ''] = [] }: { redirect_uris?: readonly string[] }): string => new URL(uri).host;
 
-/** What pairwise clients are told. */
+/** Returns the identifier of a user for a pairwise client. */
 function pseudonym(salt: string, sector: string, oid: string): string {
   const key = Buffer.from(hkdfSync('sha256', salt, '', `pairwise ${sector}`, 32));
   const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
   return Buffer.concat([cipher.update(Buffer.from(oid.replaceAll('-', ''), 'hex')), cipher.final()]).toString('base64url');
 }
 
-/** Who may be told about, and with which claims. */
+/** Reads the accounts that may be told about, with their claims. */
 async function readAccounts(directory: BareProviderOptions['directory'], salt: string) {
   const persons = [...(await byId<Person>(directory, 'persons')).values()];
   const tenants = await byId<Tenant>(directory, 'tenants');

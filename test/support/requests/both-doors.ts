@@ -1,4 +1,4 @@
-/** Forms that go through either door: the first content type is answered without oidc-provider, the second by it. */
+/** Content types of forms for both doors: the service answers the first without oidc-provider, and the second with it. */
 export const plainType = 'application/x-www-form-urlencoded';
 export const unusualType = `${plainType}; charset="utf-8"`;
 export const formTypes = [plainType, unusualType] as const;
@@ -13,7 +13,7 @@ const headersCompared = [
   'www-authenticate',
 ];
 
-/** What a caller sees of an answer, to be compared with that of the other door. */
+/** Returns the visible parts of an answer, for comparison with the other door's. */
 export async function answerOf(url: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(url, init);
   const text = await response.text();

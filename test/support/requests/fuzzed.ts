@@ -2,7 +2,7 @@
 import { recordedRoutes } from './recorded-routes.js';
 import type { Route } from './request-grammar.js';
 
-/** What it says to the process that started it. */
+/** Message to the process that started this one. */
 export type FromFuzzed = { readonly issuer: string; readonly routes: readonly Route[] } | { readonly logged: readonly string[] };
 const tell = (message: FromFuzzed) => process.send?.(message);
 

@@ -1,4 +1,4 @@
-/** What an attacker would have stored as a name, or sent as a parameter. */
+/** Names and parameters that an attacker would choose. */
 
 const notFreeText = ['page', 'part', 'kind', 'look', 'script', 'problem', 'problems', 'method', 'locale'];
 

@@ -17,7 +17,7 @@ export const payloads = [
   '<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>',
 ];
 
-/** That is returned as it came. */
+/** Parameters that are returned unchanged. */
 export const returned: Readonly<Record<string, Parameters>> = {
   'markup and addresses': underTheirOwn(payloads),
   "names of a form's own members, which a field of that name hides": underTheirOwn([

@@ -4,7 +4,7 @@ import type { TwinRequest } from '../service/twins.js';
 import { plainType, unusualType } from './both-doors.js';
 import { randomFrom } from './request-grammar.js';
 
-/** What a client can be known by, and what it holds. */
+/** A party: its identifiers and its credentials. */
 export interface Party {
   readonly id: string;
   /** Absent for those that have none. */
@@ -21,7 +21,7 @@ export interface PlainMaterial {
   readonly parties: readonly Party[];
   readonly redirectUri: string;
   readonly paths: Readonly<Record<'token' | 'introspect' | 'revoke' | 'userinfo' | 'par', string>>;
-  /** Form fields that authenticate by assertion. */
+  /** Form fields that authenticate by an assertion. */
   readonly assertions: readonly Readonly<Record<string, string>>[];
   /** `DPoP` headers. */
   readonly proofs: readonly string[];

@@ -5,7 +5,7 @@ export interface Route {
   readonly path: string;
 }
 
-/** What is valid at the moment, by the name of the parameter it is for. */
+/** Values that are valid now, by the name of their parameter. */
 export interface Material {
   readonly values: Readonly<Record<string, readonly string[]>>;
   /** Values of the headers `Authorization` and `Cookie`. */
@@ -144,7 +144,7 @@ const headers: Readonly<Record<string, readonly string[]>> = {
 };
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'];
 
-/** What a segment of a path may hold, and a cookie's path or a header may not. */
+/** Texts that a segment of a path may have, and a cookie's path or a header may not. */
 const hostileSegments = [
   'x;y',
   ';',

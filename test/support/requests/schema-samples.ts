@@ -14,7 +14,7 @@ export function drawing(seed: number): () => number {
 
 export const oneOf = <T>(draw: () => number, values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T;
 
-/** What no schema asks for, or few do. */
+/** Values that no schema, or few schemas, have. */
 const odd: readonly unknown[] = [
   null,
   true,
@@ -38,7 +38,7 @@ const odd: readonly unknown[] = [
 export interface SampleOptions {
   readonly document: Json;
   readonly draw: () => number;
-  /** How often a value is odd, and an optional member there. */
+  /** Share of odd values, and of present optional members. */
   readonly oddness?: number;
   readonly fullness?: number;
   /** Ids to take where one is asked for. */

@@ -11,7 +11,7 @@ export interface RunningExample {
   stop(): Promise<number | null>;
 }
 
-/** What oidc-provider says on Node 20. */
+/** Warning of oidc-provider on Node 20. */
 export const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
 
 /** Below those that systems give to connections, each of which may take a port that was free a moment ago. */
@@ -74,9 +74,9 @@ export async function startExample(name: string, env: Record<string, string>, ar
 }
 
 export interface RunningDemo extends RunningExample {
-  /** Where the identity provider is. */
+  /** Origin of the identity provider. */
   readonly idp: string;
-  /** Where the application is that people sign in to. */
+  /** Origin of the application. */
   readonly rp: string;
 }
 
@@ -89,7 +89,7 @@ export async function startDemo(args: readonly string[] = [], env: Record<string
 
 interface RunOptions {
   readonly args?: readonly string[];
-  /** What it reads from standard input. */
+  /** Text for its standard input. */
   readonly input?: string;
 }
 

@@ -11,9 +11,9 @@ import { cheapPasswords, testSeed } from './seed.js';
 export interface TestIdp {
   readonly idp: IdentityProvider;
   readonly issuer: string;
-  /** What was logged at warn and error. */
+  /** Lines at warn and error. */
   readonly logged: KeptLog['logged'];
-  /** What was logged at any level. */
+  /** Lines of all levels. */
   readonly lines: KeptLog['lines'];
   readonly server: Server;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'i
   readonly hostname?: string;
   /** Serves it by https, with {@link testTls}. */
   readonly tls?: boolean;
-  /** What serves it, in place of `idp.callback()`. */
+  /** Listener of a host, in place of `idp.callback()`. */
   readonly host?: (idp: IdentityProvider) => RequestListener;
 }
 

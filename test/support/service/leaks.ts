@@ -1,4 +1,4 @@
-/** What no answer and no log line may hold. */
+/** Secrets that no answer and no log line may contain. */
 import { expect } from '@jest/globals';
 import type { IdpInUse } from './use-idp.js';
 

@@ -21,7 +21,7 @@ export interface NodesOptions {
   readonly seed: Seed;
   /** Milliseconds that the clock of each node is ahead. Default: none. */
   readonly clocks?: readonly number[];
-  /** What JSON can say. */
+  /** Options that JSON can express. */
   readonly options?: Pick<IdentityProviderOptions, 'assertionAudience' | 'lifetimes' | 'limits' | 'oid'>;
 }
 
@@ -30,7 +30,7 @@ export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {
   readonly space: string;
 }
 
-/** What a node says to the process that started it. */
+/** Message of a node to the process that started it. */
 export type FromNode = { readonly port: number } | { readonly logged: string };
 
 /** Milliseconds that a node is to be too busy to see anything. */
@@ -41,7 +41,7 @@ export interface ToNode {
 export interface Nodes {
   /** URL of the front. */
   readonly issuer: string;
-  /** What nodes logged at warn and error, the notice about development defaults aside. */
+  /** Lines of all nodes at warn and error, without the notice about development defaults. */
   readonly logged: readonly string[];
   /** URL of a node. */
   at(index: number): string;

@@ -43,7 +43,7 @@ export async function soon(holds: () => Promise<boolean>, milliseconds = EVERYWH
 
 /** Identity providers of a file that make and rotate their keys; each ends with its test, in the present. */
 export function useRotatingKeys() {
-  /** What the service makes on its first start. */
+  /** Keys that the service creates at its first start. */
   let ring: KeyRing;
   const opened: { close(): Promise<void> }[] = [];
   beforeAll(async () => {
@@ -73,7 +73,7 @@ export function useRotatingKeys() {
     },
     /** Ends these with the test as well. */
     closeAfterTest: (...services: { close(): Promise<void> }[]) => void opened.push(...services),
-    /** Those keys. */
+    /** Returns these keys. */
     get ring() {
       return ring;
     },

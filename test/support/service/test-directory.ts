@@ -41,7 +41,7 @@ export interface TestDirectory extends AsyncDisposable {
   readonly store: DirectoryStore;
   /** All dispatched events, in order, once what is pending was dispatched. */
   dispatched(): Promise<readonly Dispatched[]>;
-  /** Those of persons and users. */
+  /** Returns dispatched events of persons and users. */
   dispatchedOfPersons(): Promise<readonly Dispatched[]>;
 }
 

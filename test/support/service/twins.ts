@@ -23,7 +23,7 @@ export interface TwinRequest {
   readonly body: string;
 }
 
-/** What a caller sees, and what was written. */
+/** Visible parts of an answer, and written records. */
 export interface Outcome {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -33,7 +33,7 @@ export interface Outcome {
 
 /** The answer of oidc-provider by itself. */
 export interface BareOutcome extends Omit<Outcome, 'writes'> {
-  /** Who authenticated. */
+  /** The authenticated caller. */
   readonly caller: string | undefined;
   readonly isStopped: BareProvider['isStopped'];
 }
@@ -52,7 +52,7 @@ export interface Twins {
   readonly idp: IdentityProvider;
   /** All answers to a request; `hits` is what every counter says. From the first call on nothing is written any more. */
   compare(request: TwinRequest, hits: number): Promise<Outcomes>;
-  /** What the directory keeps. */
+  /** The store of the directory. */
   readonly directory: DirectoryStore;
   readonly logged: readonly unknown[];
   /** Ids and keys in what was written before. */

@@ -16,7 +16,7 @@ const [acme, globex] = testSeed.tenants;
 const pkce = createPkce();
 export const nameOf = (userName: string): string => userName.split('@')[0] as string;
 
-/** For the tests of a file: each has a person, who has not been asked before, and a browser. */
+/** Starts a service for the tests of a file. Each test has a person who was not asked before, and a browser. */
 export function useCibaPages() {
   const upstream: Upstream = { subject: 'at-eid', seen: [] };
   const asking = createAsking(() => service.idp);
@@ -91,7 +91,7 @@ export function useCibaPages() {
     },
     press: (page: Answer, decision: string, browser = agent): Promise<Answer> => submit(browser, page, { decision }),
     stateOf: async (id: string) => (await asking.requests.read(id))?.state,
-    /** Those that a request has once it was decided. */
+    /** Returns the events of a request after its decision. */
     eventsAbout: (id: string): Promise<readonly IdpEvent[]> =>
       until(
         () => heard.filter(({ data }) => (data as { RequestId?: string }).RequestId === id),

@@ -95,7 +95,7 @@ export function createAsking(idp: () => IdentityProvider): Asking {
   };
 }
 
-/** What the client gets for its `auth_req_id`. */
+/** Returns the client's answer for its `auth_req_id`. */
 export const redeem = (issuer: string, authReqId: string, client = 'desk') =>
   postForm(
     `${issuer}/connect/token`,

@@ -1,4 +1,4 @@
-/** Whom claims are resolved about, with the records that the look-ups find. */
+/** Subject of resolved claims, with the records of its look-ups. */
 import type { ClaimSubject, LinkedAccount } from '../../../lib/claims/contract.js';
 import type { Group, Subsidiary } from '../../../lib/store/records/records.js';
 import { person, tenant } from '../service/records.js';

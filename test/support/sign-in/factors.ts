@@ -29,11 +29,11 @@ export function codeOf(secret: string, steps = 0, digits = 6): string {
   return String((hash.readUInt32BE(offset) & 0x7fffffff) % 10 ** digits).padStart(digits, '0');
 }
 
-/** What is on a page to be copied. */
+/** Returns the texts on a page that the user copies. */
 export const copied = ({ body }: Pick<Answer, 'body'>): string[] =>
   [...body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, text = '']) => text);
 
-/** What a page says is wrong: on top, or beside its one field. */
+/** Returns the problem on a page: at its top, or next to its one field. */
 export const problemOf = ({ body }: Pick<Answer, 'body'>): string => {
   const [, top, beside] = /role="alert"[^>]*>[\s\S]*?<p>([\s\S]*?)<\/p>|class="field-problem"[^>]*>([\s\S]*?)<\/p>/.exec(body) ?? [];
   return (top ?? beside ?? '')
@@ -54,7 +54,7 @@ export const postTo = async (agent: Agent, page: Answer, step: string, fields: R
 export interface WithApp {
   readonly secret: string;
   readonly codes: readonly string[];
-  /** Where the sign-in ended. */
+  /** Answer at the end of the sign-in. */
   readonly response: Answer;
 }
 

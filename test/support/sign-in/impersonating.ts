@@ -56,7 +56,7 @@ export const operatorSeed = {
 
 export const operatorOptions = { impersonation: { permission }, seed: operatorSeed } satisfies Partial<IdentityProviderOptions>;
 
-/** What a page has as text. */
+/** Returns the text of a page. */
 export const textOf = ({ body }: Pick<Answer, 'body'>): string =>
   body
     .replace(/<(style|script)[\s\S]*?<\/\1>/g, '')
@@ -118,7 +118,7 @@ export function impersonatingAt({ issuer }: Served) {
     async redeem(response: Answer, client = 'web'): Promise<Json> {
       return (await redeem(issuer, { client, code: membersOf(response).code ?? '', verifier: pkce.verifier })).json;
     },
-    /** Whom the browser is signed in as: the ID token of a request that shows no page. */
+    /** Returns the user of the browser: the ID token of a request that shows no page. */
     async now(agent: Agent) {
       const response = await this.silently(agent);
       const { error } = membersOf(response);

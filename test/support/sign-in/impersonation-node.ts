@@ -14,7 +14,7 @@ interface Settings {
   readonly url: string;
   readonly database: string;
   readonly port: number;
-  /** Of the option `impersonation`. */
+  /** Permission of the option `impersonation`. */
   readonly permission: string;
 }
 
@@ -39,7 +39,7 @@ export async function freePort(): Promise<number> {
 }
 
 export interface ImpersonationNode {
-  /** It is killed after so many writes from now on: of impersonations and of what sign-ins keep, or new rows of one collection alone. */
+  /** Kills the node after this many writes: of impersonations and of sign-ins, or new rows of one collection alone. */
   arm(writes: number, collection?: string): Promise<void>;
   kill(): Promise<void>;
 }

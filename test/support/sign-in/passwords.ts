@@ -1,4 +1,4 @@
-/** Forgotten passwords, as people and their mail programs meet them. */
+/** Forgotten passwords, as people and mail programs see them. */
 import type { MailMessage } from 'tenant-idp';
 import type { Captured } from '../administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce } from '../client/agent.js';
@@ -28,7 +28,7 @@ export async function pressForgotten(agent: Agent, page: Answer): Promise<Answer
   return agent.submit({ ...page, body: form }, {});
 }
 
-/** Asks for a link; the answer is the page after the form. */
+/** Requests a link. Returns the page after the form. */
 export async function forget(
   issuer: string,
   identifier: string,

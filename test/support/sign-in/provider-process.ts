@@ -14,7 +14,7 @@ export interface ProviderProcess {
   readonly issuer: string;
   readonly pid: number;
   register(issuer: string, connectionIds: readonly string[]): Promise<void>;
-  /** Whom its pages sign in. */
+  /** Sets the person whom its pages sign in. */
   signsIn(person: NonNullable<Person>): Promise<void>;
   /** Ends it at once, as a power cut does. */
   kill(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startProviderProcess(): Promise<ProviderProcess> {
   };
 }
 
-/** What the process does. */
+/** Runs the process. */
 async function serve(): Promise<void> {
   process.on('disconnect', () => process.exit());
   const upstream = await startUpstream();

@@ -1,10 +1,10 @@
-/** What people proved in their browsers, as a model keeps it, and what it says of a token: whether all was proven that it took. */
+/** A model of proofs in browsers. It tells whether everything that a token required was proven. */
 export interface Person {
   readonly userName: string;
   readonly password: string;
   readonly oid: string;
   readonly tid: string;
-  /** Whose credential signs them in: the `sub` of their tokens. */
+  /** Owner of the credential: the `sub` of the tokens. */
   readonly owner: string;
 }
 
@@ -42,7 +42,7 @@ export class RequirementsModel {
   readonly consents = new Set<string>();
   /** Tenants that require a second factor now. */
   readonly requiring = new Set<string>();
-  /** When owners got their first factor. */
+  /** Times at which owners got their first factor. */
   readonly enrolledAt = new Map<string, number>();
 
   constructor(
@@ -50,7 +50,7 @@ export class RequirementsModel {
     readonly consenting: ReadonlySet<string>,
   ) {}
 
-  /** What the token should not have been given without. */
+  /** Returns the proofs that the token lacks. */
   lacking(token: IssuedToken, asked: Asked): readonly string[] {
     const person = this.persons.find(({ owner, tid }) => owner === token.sub && tid === token.tid);
     if (!person) return [`nobody is ${token.sub} in ${token.tid}`];

@@ -14,7 +14,7 @@ interface Step {
   readonly requirement: Omit<Requirement, 'show'>;
   /** The page's field. */
   readonly field: string;
-  /** Where to go on once the field was posted; undefined shows the page again. */
+  /** Returns the URL to continue at after the field was posted; undefined shows the page again. */
   posted(value: string, ctx: Context, interaction: Interaction, context: ExtensionContext): Promise<string | undefined>;
 }
 

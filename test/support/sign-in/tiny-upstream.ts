@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface TinyUpstream {
-  /** Who everybody is; an error that it answers with instead. */
+  /** Subject of every user, or an error to answer instead. */
   subject: string;
   error: string | undefined;
   readonly url: string;

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { type Extension, locales } from 'tenant-idp';
 import type { SignInMethod } from 'tenant-idp/extension';
 
-/** Who the provider says it is. */
+/** Identity that the provider states. */
 export interface Upstream {
   subject: string;
   readonly seen: Record<string, string>[];

@@ -8,7 +8,7 @@ import { epochSeconds } from '../time/epoch-seconds.js';
 
 export interface UpstreamProvider {
   readonly issuer: string;
-  /** Whom the pages sign in; undefined: they cancel. */
+  /** Person whom the pages sign in. Undefined: the person cancels. */
   person: { readonly sub: string; readonly [claim: string]: unknown } | undefined;
   /** Seconds that the sign-in there is old. */
   age: number;
@@ -16,7 +16,7 @@ export interface UpstreamProvider {
   readonly asked: URLSearchParams[];
   /** Requests to the token endpoint. */
   readonly redeemed: Record<string, string>[];
-  /** What it signs with from the next {@link register} on. */
+  /** Keys that sign after the next {@link register}. */
   keys: readonly object[];
   /** Answers whatever it likes in the place of oidc-provider; false for what is oidc-provider's. */
   instead: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;

@@ -26,7 +26,7 @@ export function countedStores() {
   return {
     artifacts: counted('artifacts', memoryArtifacts()),
     directory,
-    /** What was asked during a call, but for the work that comes round, which no request waits for. */
+    /** Returns the store calls of a request, without periodic work, which no request waits for. */
     async during<T>(call: () => Promise<T>): Promise<{ readonly asked: readonly string[]; readonly answer: T }> {
       asked.length = 0;
       const answer = await call();

@@ -101,7 +101,7 @@ export const dumpedMongoDirectory = (url: string): DumpedStore<DirectoryStore> =
 /** Shorter ones are words that everybody knows: scopes, names of clients, `pwd`. */
 const SHORTEST = 8;
 
-/** Each string in it, those in strings that are JSON or encoded included, and the parts of all that are between separators. */
+/** Returns each string, those in strings that are JSON or encoded included, and all parts between separators. */
 export function stringsOf(pieces: readonly unknown[]): string[] {
   const strings = new Set<string>();
   const add = (text: string): void => {

@@ -4,7 +4,7 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { collections as collectionsOfStore } from '../../../lib/store/records/collections.js';
 import { withCollections } from '../../store/with-collections.js';
 
-/** What fails: everything a store does, or what reads or writes. */
+/** Calls that fail: all, reads, or writes. */
 export interface Down {
   /** Calls are never answered, instead of refused. */
   hang: boolean;
@@ -85,7 +85,7 @@ export function failingStores() {
     down,
     /** Everything answers again. */
     recover: () => void Object.assign(down, up),
-    /** How often the service has looked at what nodes changed. A look that finds changes clears caches, those of changes on the same node too. */
+    /** Returns the number of checks for changes of other nodes. A check that finds changes clears caches, also those of changes on the same node. */
     looks: () => looks,
   };
 }

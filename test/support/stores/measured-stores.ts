@@ -7,7 +7,7 @@ import type { Collection, DirectoryStore, Row } from '../../../lib/store/directo
 export interface Kept {
   /** The kind of an artifact, or the collection of a row. */
   readonly kind: string;
-  /** Bytes of its JSON before it was encrypted. */
+  /** Bytes of its JSON before encryption. */
   readonly bytes: number;
   /** Milliseconds until it expires; infinite for a row. */
   readonly forMs: number;
@@ -26,7 +26,7 @@ function plainBytes(text: string): number {
 const later: readonly string[] = ['events', 'deliveries', 'changes'];
 
 export function measuredStores() {
-  /** What was kept since the measuring began, by the key of the record. */
+  /** Records since the start of the measurement, by key. */
   const kept = new Map<string, Kept>();
   const rows = memoryDirectory();
   const store = memoryArtifacts();
@@ -80,7 +80,7 @@ export function measuredStores() {
   return {
     artifacts,
     directory,
-    /** What a call made the stores keep. */
+    /** Returns the records that a call makes the stores keep. */
     async during(call: () => Promise<unknown>): Promise<readonly Kept[]> {
       kept.clear();
       await call();

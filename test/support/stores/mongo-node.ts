@@ -9,7 +9,7 @@ export interface MongoNodeTask {
   readonly database: string;
   readonly prefix: string;
   readonly writes: readonly ArtifactWrite[];
-  /** From 1. */
+  /** Number of the statement before which the node is killed, from 1. */
   readonly killedBefore: number;
 }
 

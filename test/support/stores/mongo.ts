@@ -7,9 +7,9 @@ import { withServer } from '../../servers/when.js';
 export interface TestMongo {
   readonly url: string;
   readonly database: string;
-  /** Of one client for all of the file. */
+  /** Database of one client for the whole file. */
   readonly db: Db;
-  /** Of a client of its own, as another node has it; `at` takes the place of the server's `host:port`. */
+  /** Connects another client, as another node would. `at` replaces the server's `host:port`. */
   connect(options?: MongoClientOptions, at?: string): Promise<Db>;
   /** One that no store has yet. */
   prefix(): string;

@@ -1,10 +1,10 @@
-/** What stands between a client and a Redis server: it counts, and can change or swallow answers. */
+/** A proxy between a client and a Redis server. It counts, and can change or drop answers. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
 export class RedisProxy {
-  /** What arrived from the client, one entry for each write. */
+  /** Data from the client, one entry for each write. */
   readonly writes: string[] = [];
   /** Changes what the server answers; an empty answer is swallowed. */
   answer: (text: string) => string = (text) => text;

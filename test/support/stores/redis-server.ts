@@ -12,15 +12,15 @@ import { LIMIT_MS } from '../time/in-time.js';
 export interface RedisServerOptions {
   /** Default: one that is free. */
   readonly port?: number;
-  /** Where it keeps its files. Default: a new one under the system's temporary folder, removed by `stop`. */
+  /** Folder of its files. @default a new one under the system's temporary folder, removed by `stop` */
   readonly dir?: string;
   /** The text of a configuration file, for what the command line cannot say. */
   readonly config?: string;
-  /** As on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
+  /** Arguments of the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly args?: readonly string[];
 }
 
-/** Its environment stays readable, by which the reaper of the run finds it: a title would be written over it. */
+/** Keeps its environment readable, by which the reaper of the run finds it. A title would overwrite the environment. */
 const ofRun = ['--set-proc-title', 'no'];
 
 export class RedisServer {
@@ -51,7 +51,7 @@ export class RedisServer {
     ];
   }
 
-  /** It answers when this resolves. Nothing is saved unless `args` say so. */
+  /** Resolves when the server answers. Nothing is saved unless `args` say so. */
   static async start({ port, dir, config, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = dir ?? (await mkdtemp(join(tmpdir(), 'redis-server-')));
     const file = config === undefined ? [] : [join(folder, 'redis.conf')];
@@ -97,7 +97,7 @@ export class RedisServer {
     return this.#end('SIGKILL');
   }
 
-  /** It hangs: connections stay open, and nothing is answered. */
+  /** Suspends the server: connections stay open, and nothing is answered. */
   pause(): void {
     process.kill(this.pid, 'SIGSTOP');
   }

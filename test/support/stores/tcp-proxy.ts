@@ -1,12 +1,12 @@
 /** A network between this process and a server that tests can make fail. */
 import { createServer, connect as open, type Socket } from 'node:net';
 
-/** What is held back: all bytes, or only those of the server, which then does what it is asked and is not heard. */
+/** Held bytes: all, or only those of the server, which then does its work without being heard. */
 type Held = 'both' | 'answers';
 
 export interface TcpProxy {
   readonly port: number;
-  /** Forwards again, what was held back included. */
+  /** Forwards again, including held bytes. */
   pass(): Promise<void>;
   /** Keeps connections open, and takes new ones, but forwards nothing: what a server that hangs looks like. */
   hang(held?: Held): void;

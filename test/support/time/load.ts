@@ -16,7 +16,7 @@ export interface Noted {
   readonly said: 'right' | 'away' | 'wrong';
   readonly began: number;
   readonly ended: number;
-  /** Of a wrong one. */
+  /** Text of a wrong answer. */
   readonly reply?: string;
 }
 

@@ -18,7 +18,7 @@ import {
 export interface RaceOptions {
   /** Rounds of each race for a code, a pushed request, an assertion and a refresh token. */
   readonly credentials: number;
-  /** How often each of these is used at once. */
+  /** Number of concurrent uses of each. */
   readonly uses: number;
   /** Rounds in which clients sign in at once. */
   readonly signIns: number;

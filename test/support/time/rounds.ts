@@ -6,15 +6,15 @@ import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, rev
 import { redirectUri, testSeed } from '../service/seed.js';
 import { until } from './until.js';
 
-/** How often each thing happened. */
+/** Number of each outcome. */
 export type Tally = Readonly<Record<string, number>>;
 
-/** Who takes part besides the clients of the seed. */
+/** Participants in addition to the clients of the seed. */
 export interface Contestants {
   /** {@link testSeed} with the others. */
   readonly seed: typeof testSeed;
   readonly asserting: AssertingClient;
-  /** Where {@link ssoClients} are told of a logout. */
+  /** Receiver of logout tokens of {@link ssoClients}. */
   readonly receiver: LogoutReceiver;
 }
 
@@ -35,7 +35,7 @@ export async function createContestants(): Promise<Contestants> {
 export const atOnce = <T>(count: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => run(index)));
 
-/** By status and error: `{ 200: 1, '400 invalid_grant': 49 }`. */
+/** Counts answers by status and error: `{ 200: 1, '400 invalid_grant': 49 }`. */
 function outcomes(answers: readonly { status: number; json?: Json }[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, json } of answers) {
@@ -47,7 +47,7 @@ function outcomes(answers: readonly { status: number; json?: Json }[]): Record<s
 
 const failures = (answers: readonly { status: number }[]): number => answers.filter(({ status }) => status >= 500).length;
 
-/** How many different ones work, as the provider tells a client that may ask; a public one has to use them. */
+/** Returns the number of different live tokens, as introspection tells a client that may ask. A public client has to use them. */
 async function live(issuer: string, client: string, kind: 'access_token' | 'refresh_token', answers: readonly { json?: Json }[]) {
   const tokens = new Set<string>(answers.flatMap(({ json }) => json?.[kind] ?? []));
   const works = async (token: string): Promise<boolean> => {

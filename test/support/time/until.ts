@@ -6,9 +6,9 @@ const PAUSE_MS = 20;
 const LONG_PAUSE_MS = 250;
 
 /**
- * What `find` finds once it is as it should be.
- * @param pauseMs after each time that it is not. Default: a tenth of the time that it took so far, from 20 to 250 milliseconds.
- * @throws Error with what it found last.
+ * Returns the result of `find` when it passes.
+ * @param pauseMs milliseconds after each failure. @default a tenth of the time so far, from 20 to 250 milliseconds
+ * @throws Error with the last result.
  */
 export async function until<T>(find: () => T | Promise<T>, isMeant: (found: T) => unknown = Boolean, pauseMs?: number): Promise<T> {
   for (const start = performance.now(); ; ) {

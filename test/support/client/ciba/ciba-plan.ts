@@ -24,7 +24,7 @@ export const ways: readonly Way[] = [
 
 export interface PlanClient {
   readonly id: string;
-  /** For `seed.clients`. */
+  /** Record for `seed.clients`. */
   record(way: Way, metadata?: Readonly<Record<string, unknown>>): object;
   /** Signs with the key that is registered for PS256. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
@@ -84,7 +84,7 @@ export const planOptions = (way: Way, clients: readonly PlanClient[]): TestIdpOp
     : {}),
 });
 
-/** What a request comes with that says whose it is. */
+/** Credentials of a request. */
 export interface Credentials {
   readonly fields?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -92,13 +92,13 @@ export interface Credentials {
 
 export interface AskOptions {
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Default: the client's own, with the endpoint's URL as audience. */
+  /** @default the client's own, with the endpoint's URL as audience */
   readonly by?: Credentials;
-  /** Whose key signs. Default: the client's. */
+  /** Client whose key signs. @default the client */
   readonly signer?: PlanClient;
 }
 
-/** What the plan does with its clients. */
+/** Requests of the plan to its clients' service. */
 export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
   const urls = { ciba: `${issuer}/connect/ciba`, token: `${issuer}/connect/token`, userinfo: `${issuer}/connect/userinfo` };
 
@@ -145,7 +145,7 @@ export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
     requestObject,
     /** Sends fields as they are to the backchannel authentication endpoint. */
     send,
-    /** Asks for Bob by a signed request; claims given replace what is right, undefined ones take them away. */
+    /** Asks for Bob by a signed request. Given claims replace the right ones, and undefined ones remove them. */
     async ask(client: PlanClient, claims?: Readonly<Record<string, unknown>>, options: AskOptions = {}): Promise<CibaAnswer> {
       return send(client, { request: await requestObject(client, claims, options) }, options.by);
     },

@@ -13,7 +13,7 @@ export interface PingedSettings extends Pick<NodesOptions, 'artifacts' | 'direct
   readonly ids: readonly string[];
   /** More people. */
   readonly people?: readonly string[];
-  /** Where a client is notified. Default: at the receiver. */
+  /** Returns the notification endpoint of a client. @default at the receiver */
   readonly endpointOf?: (id: string, origin: string) => string;
   /** A client for the seed. */
   readonly clientOf?: (id: string, metadata: Readonly<Record<string, unknown>>) => object;
@@ -27,13 +27,13 @@ export interface Pinged {
   /** The person answers the one request that waits for them. */
   answer(person: string, decision: 'approve' | 'deny'): Promise<void>;
   pingsAt(path: string): readonly Ping[];
-  /** Waits until so many came. */
+  /** Waits until this many notifications have arrived. */
   arrived(path: string, count?: number): Promise<readonly Ping[]>;
 }
 
 const [acme, globex] = testSeed.tenants;
 
-/** For the tests of the `describe` around the call. */
+/** Starts the clients for the tests of the surrounding `describe`. */
 export function usePinged({
   ids,
   people = [],

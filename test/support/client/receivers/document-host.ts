@@ -1,4 +1,4 @@
-/** Where clients keep their request objects and key sets. */
+/** Host of clients' request objects and key sets. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
@@ -9,9 +9,9 @@ export interface DocumentHost {
   readonly address: string;
   /** Paths that were asked for in this test. */
   readonly asked: readonly string[];
-  /** The most requests that waited at once in this test. */
+  /** Maximum of concurrent requests in this test. */
   readonly mostUnderWay: number;
-  /** How it answers from now on. */
+  /** Sets the listener for all later requests. */
   answerBy(listener: RequestListener): void;
 }
 

@@ -1,4 +1,4 @@
-/** Where clients are told that a session ended. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
+/** Receiver of logout tokens. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -9,9 +9,9 @@ export interface LogoutReceiver {
   readonly url: string;
   /** Logout tokens in the order of their arrival. */
   readonly tokens: string[];
-  /** Resolves once there are so many. */
+  /** Resolves after this many have arrived. */
   received(count: number): Promise<void>;
-  /** What it answers from now on; 200 at first. */
+  /** Sets the status of all later answers. @default 200 */
   answer(status: number): void;
   close(): void;
 }
@@ -41,5 +41,5 @@ export async function startLogoutReceiver(): Promise<LogoutReceiver> {
   };
 }
 
-/** For option `outgoing`: the receiver is at an address that is not public. */
+/** Value for the option `outgoing`, because the receiver's address is not public. */
 export const callLoopback = { allowHosts: ['127.0.0.1'] } satisfies IdentityProviderOptions['outgoing'];

@@ -1,4 +1,4 @@
-/** Where a client of CIBA is notified, over TLS with a certificate of the tests' own CA. @see CIBA Core §10.2 */
+/** Receiver of notifications to a client of CIBA, over TLS with a certificate of the tests' own CA. @see CIBA Core §10.2 */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** Signed the certificate below; its key is gone. */
+/** The CA of the certificate below. Its key is gone. */
 const ca = `-----BEGIN CERTIFICATE-----
 MIIBozCCAUmgAwIBAgIUelaiVIPrGic/bfVvumb+QIFX/MswCgYIKoZIzj0EAwIw
 HjEcMBoGA1UEAwwTVGVzdHMgb2YgdGVuYW50LWlkcDAgFw0yNjExMjMwNzQxMzFa
@@ -50,9 +50,9 @@ export interface Ping {
 export interface PingReceiver {
   /** `https://127.0.0.1:…` */
   readonly origin: string;
-  /** In the order of their arrival. */
+  /** Notifications in the order of their arrival. */
   readonly pings: readonly Ping[];
-  /** What it answers at a path from now on; 204 at first. */
+  /** Sets the answer at a path. @default 204 */
   answer(path: string, how: (request: IncomingMessage, response: ServerResponse) => void): void;
   close(): void;
 }
@@ -83,7 +83,7 @@ export async function startPingReceiver(): Promise<PingReceiver> {
   };
 }
 
-/** Has processes that are started from now on trust the tests' CA. @returns what forgets it. */
+/** Makes processes that start from now on trust the tests' CA. @returns a function that ends it. */
 export function trustTestCa(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'ca-'));
   const before = process.env.NODE_EXTRA_CA_CERTS;

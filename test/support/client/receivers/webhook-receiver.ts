@@ -14,9 +14,9 @@ export interface Hook {
 export interface WebhookReceiver {
   readonly url: string;
   readonly hooks: Hook[];
-  /** Resolves once one of these has come, this often. */
+  /** Resolves after a matching webhook has arrived this often. */
   received(isMeant: (hook: Hook) => boolean, times?: number): Promise<readonly Hook[]>;
-  /** What it answers from now on; 204 at first. */
+  /** Sets the answer. @default 204 */
   answer(status: number | ((hook: Hook) => number | Promise<number>), headers?: Readonly<Record<string, string>>): void;
   close(): void;
 }

@@ -2,7 +2,7 @@
 import { recordedRoutes } from '../recorded-routes.js';
 import type { Route } from '../request-grammar.js';
 
-/** What it says to the process that started it. */
+/** Message to the process that started this one. */
 export type FromMeasured = { readonly issuer: string; readonly routes: readonly Route[] } | { readonly cpuMs: number };
 const tell = (message: FromMeasured) => process.send?.(message);
 

@@ -3,11 +3,11 @@ import { fieldNames, headerNames, pageParameters, protocolParameters } from './n
 
 export interface Target {
   readonly method: string;
-  /** As the route has it: `/idp/interaction/:uid`. */
+  /** Path of the route: `/idp/interaction/:uid`. */
   readonly path: string;
 }
 
-/** What gets a request further, in addition to the text. */
+/** Parts of a request, in addition to the text, that get it past the first checks. */
 export interface SignInUnderWay {
   readonly cookies: string;
   readonly csrf: string;
@@ -23,7 +23,7 @@ interface Written {
 
 export interface Place {
   readonly name: string;
-  /** Bytes that are taken there: of a request line or a header, or of a form. */
+  /** Maximum bytes at that place: of a request line or a header, or of a form. */
   readonly longest: number;
   readonly isFor: (target: Target) => boolean;
   readonly put: (target: Target, text: string, here: SignInUnderWay) => Written;

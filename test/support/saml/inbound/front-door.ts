@@ -71,7 +71,7 @@ export const withServiceProviders = (extension: Extension, registered: () => rea
   },
 });
 
-/** In a header, for the tests alone: the page says the reason, and the log what is wrong where. */
+/** Header with the reason, for tests alone. The page says the reason, and the log has the details. */
 const REFUSED = 'x-refused';
 
 /**
@@ -112,7 +112,7 @@ function outcomeOf({ message, serviceProvider, ...received }: Received): Outcome
   return { ...received, message, serviceProviderId: serviceProvider.id, ...acs };
 }
 
-/** What became of an answer: a page that names the reason, or what was received. */
+/** Returns the outcome of an answer: the reason on its page, or the received message. */
 export function outcomeIn(status: number, refused: string | null | undefined, body: string): Outcome {
   if (status === 200) return JSON.parse(body) as Outcome;
   const outcome = JSON.parse(refused ?? '{}') as { readonly reason?: string; readonly status?: number };

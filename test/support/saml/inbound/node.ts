@@ -20,7 +20,7 @@ interface Settings {
 }
 
 export interface SamlNode {
-  /** Where it answers; requests have the issuer's `Host`. */
+  /** Origin at which the node answers. Requests have the issuer's `Host`. */
   readonly origin: string;
   kill(): void;
 }

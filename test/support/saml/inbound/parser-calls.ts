@@ -1,7 +1,7 @@
 import { expect, jest } from '@jest/globals';
 import { DOMParser } from '@xmldom/xmldom';
 
-/** What `send` answers, and how often a parser was called meanwhile: ours, or the one of the library that verifies. */
+/** Returns the answer of `send`, and the number of parser calls in between: of the service's parser, and of the one in the library that verifies. */
 export async function countingParses<Answer>(send: () => Promise<Answer>): Promise<{ readonly answer: Answer; readonly parses: number }> {
   const spy = jest.spyOn(DOMParser.prototype, 'parseFromString');
   try {
@@ -12,7 +12,7 @@ export async function countingParses<Answer>(send: () => Promise<Answer>): Promi
   }
 }
 
-/** What `send` answers, once it is sure that no parser was called. */
+/** Returns the answer of `send`, after checking that no parser was called. */
 export async function unparsed<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   const { answer, parses } = await countingParses(send);
   expect(parses).toBe(0);

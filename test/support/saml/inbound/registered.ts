@@ -23,7 +23,7 @@ export const keyless = 'https://keyless.test/saml';
 export const rotating = 'https://rotating.test/saml';
 export const elliptic = 'https://elliptic.test/saml';
 export const disabled = 'https://disabled.test/saml';
-/** Of the tenant. */
+/** EntityID of a service provider of the tenant. */
 export const ofTenant = 'https://tenant.test/saml';
 
 export interface Keys {

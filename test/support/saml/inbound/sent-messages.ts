@@ -22,7 +22,7 @@ export const uris = {
 } as const;
 
 export const newId = (): string => `_${randomUUID()}`;
-/** As SAML writes it. @param seconds from now */
+/** Returns an instant in the form of SAML. @param seconds from now */
 export const instant = (seconds = 0): string => new Date(Date.now() + seconds * 1000).toISOString();
 
 export interface MessageParts {
@@ -72,11 +72,11 @@ export interface SigningOptions {
   readonly digest?: string;
   readonly canonicalization?: string;
   readonly transforms?: readonly string[];
-  /** Of the element that is signed. Default: the root. */
+  /** Name of the element to sign. @default the root */
   readonly of?: string;
-  /** Where the signature goes. Default: behind the issuer of the root. */
+  /** Name of the element before the signature. @default the issuer of the root */
   readonly behind?: string;
-  /** Whose certificate `KeyInfo` shows. Default: the signer's. */
+  /** Certificate in `KeyInfo`. @default the signer's */
   readonly keyInfo?: string;
   readonly isEmptyUri?: boolean;
 }
@@ -128,7 +128,7 @@ export interface RedirectOptions {
   /** Default: not signed. */
   readonly by?: Credentials;
   readonly algorithm?: string;
-  /** How values stand in the URL. Default: `encodeURIComponent`. */
+  /** Encoding of values in the URL. @default `encodeURIComponent` */
   readonly encode?: (value: string) => string;
   readonly ecForm?: 'ieee-p1363' | 'der';
 }

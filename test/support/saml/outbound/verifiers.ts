@@ -72,7 +72,7 @@ export const nodeSaml = (idpCert: string | string[], options: Partial<SamlConfig
     ...options,
   });
 
-/** Whom node-saml signs in by a response. @throws as node-saml does */
+/** Returns the user that node-saml signs in by a response. @throws the errors of node-saml */
 export async function profileByNodeSaml(xml: string, sp: SAML): Promise<Profile> {
   const { profile } = await sp.validatePostResponseAsync({ SAMLResponse: Buffer.from(xml).toString('base64') });
   if (!profile) throw new Error('node-saml: nobody');

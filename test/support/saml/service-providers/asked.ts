@@ -10,7 +10,7 @@ export interface Asked {
   readonly id?: string;
   /** More attributes of the request. */
   readonly attributes?: string;
-  /** What is in it. */
+  /** Body of the request. */
   readonly body?: string;
   readonly relayState?: string;
 }
@@ -30,7 +30,7 @@ export const isFor =
   (answer: Answer): boolean =>
     hasMessage(answer) && answer.body.includes(`action="${acsUrl}`);
 
-/** What the service provider is told: the codes of the status, the outer first. */
+/** Returns the status codes that the service provider gets, the outer first. */
 export async function statusFrom(agent: Agent, sp: Pick<TestServiceProvider, 'acsUrl'>, from: Answer | string): Promise<readonly string[]> {
   const answer = await travel(agent, from, isFor(sp));
   return statusCodesOf(messageIn(answer)?.xml ?? '');

@@ -1,4 +1,4 @@
-/** What an administrator says of a new service provider, and where. */
+/** Fields of a new service provider, as an administrator sends them, and their path. */
 
 /** Service providers of the instance. */
 export const ofInstance = '/saml-service-providers';
@@ -7,7 +7,7 @@ export const ofInstance = '/saml-service-providers';
 export const ofTenant = (tid: string | undefined): string => `/tenants/${tid}/saml-service-providers`;
 
 let made = 0;
-/** As little as there has to be, of a service provider that there was not before. */
+/** Returns the required members of a new service provider. */
 export const given = (more: object = {}) => {
   made += 1;
   const url = `https://sp${made}.example`;

@@ -16,7 +16,7 @@ export const mellonPackages = { apache2: PROGRAM, 'libapache2-mod-auth-mellon': 
 
 export interface Mellon {
   readonly origin: string;
-  /** Its metadata, as it publishes them itself. */
+  /** URL at which it publishes its metadata. */
   readonly metadataUrl: string;
   stop(): Promise<void>;
   log(): Promise<string>;

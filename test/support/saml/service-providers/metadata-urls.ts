@@ -18,7 +18,7 @@ export function useMetadataUrls() {
   const host = useDocumentHost();
   const service = useSaml(() => ({ extensions: [saml()] }));
   const administrator: { root?: AdminClient } = {};
-  /** What the host answers, by path: a document, or a status without one. */
+  /** Answers of the host by path: a document, or a status without one. */
   const documents: Record<string, string | Buffer | number> = {};
   beforeAll(async () => {
     administrator.root = await asAdministrator(service.issuer, 'root');
@@ -38,7 +38,7 @@ export function useMetadataUrls() {
     refresh: (id: string) => root().post(`${ofInstance}/${id}/refresh`),
     problemsOf: async (id: string): Promise<readonly string[]> =>
       (await service.idp.health()).problems.filter((problem) => problem.id === id).map(({ code }) => code),
-    /** How often an event told that it was changed. */
+    /** Returns the number of events about its changes. */
     updatesOf: async (id: string): Promise<number> =>
       (await service.idp.directory.eventFeed.read({ types: ['ServiceProviderUpdated'] })).events.filter(({ subject }) => subject === id)
         .length,

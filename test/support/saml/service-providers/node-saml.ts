@@ -9,7 +9,7 @@ import { type TestKey, testKeyOf } from '../keys/test-keys.js';
 
 export type Binding = 'redirect' | 'post';
 
-/** Where it finds the identity provider, as its metadata says. */
+/** Identity provider, as its metadata describes it. */
 export interface IdpDescription {
   readonly entityId: string;
   readonly ssoUrl: string;
@@ -21,13 +21,13 @@ export interface IdpDescription {
 export interface ServiceProviderOptions {
   /** @default a URL of its own */
   readonly entityId?: string;
-  /** Of its URLs; `localhost` is another site than the identity provider. @default 127.0.0.1 */
+  /** Host of its URLs. `localhost` is another site than the identity provider. @default 127.0.0.1 */
   readonly host?: 'localhost';
-  /** Of its messages. @default redirect */
+  /** Binding of its messages. @default redirect */
   readonly binding?: Binding;
-  /** For the library: `forceAuthn`, `authnContext`, `decryptionPvk` … */
+  /** Options of the library: `forceAuthn`, `authnContext`, `decryptionPvk` … */
   readonly saml?: Partial<SamlConfig>;
-  /** What it does when it is to sign somebody out. @default answer */
+  /** Answer to a logout request. @default answer */
   readonly onLogout?: 'answer' | 'fail' | 'stay-silent';
 }
 
@@ -41,19 +41,19 @@ export interface TestServiceProvider {
   readonly loginUrl: string;
   /** Signs the browser out everywhere. */
   readonly logoutUrl: string;
-  /** As the library has it. */
+  /** The service provider of the library. */
   readonly saml: SAML;
-  /** What it does when it is to sign somebody out, from now on. */
+  /** Answer to later logout requests. */
   onLogout: NonNullable<ServiceProviderOptions['onLogout']>;
-  /** Who is signed in, by browser. */
+  /** Signed-in users, by browser. */
   readonly sessions: ReadonlyMap<string, Profile>;
-  /** What came to its consumer service, each as a form. */
+  /** Responses at its consumer service, each as a form. */
   readonly responses: readonly Readonly<Record<string, string>>[];
   /** Statuses of the logouts that it began, as they were answered. */
   readonly loggedOut: readonly (readonly string[])[];
   /** Metadata as the library writes it. */
   metadata(): string;
-  /** What an administrator registers it with. */
+  /** Returns the registration that an administrator sends. */
   registration(): Readonly<Record<string, unknown>>;
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ export const samlAdminSeed = {
 
 export const samlOptions = { seed: samlAdminSeed, limits: { adminRequestsPerMinute: 100_000 } } satisfies TestIdpOptions;
 
-/** As one of them, who asks for all that they may. */
+/** Returns a client with all scopes of one of the administrators. */
 export async function asAdministrator(issuer: string, id: 'root' | 'acme' | 'globex' | 'reader'): Promise<AdminClient> {
   return administer(issuer, await adminToken(issuer, id, (id === 'reader' ? own.slice(0, 1) : scopes).join(' ')));
 }

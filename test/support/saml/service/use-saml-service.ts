@@ -16,7 +16,7 @@ import { travel } from '../service-providers/travel.js';
 import { asAdministrator, samlOptions } from './administration.js';
 
 export interface RegisteredServiceProvider extends TestServiceProvider {
-  /** Of its record. */
+  /** Id of its record. */
   readonly id: string;
   readonly idp: IdpDescription;
   /** Changes what is registered, as an administrator does. */
@@ -24,14 +24,14 @@ export interface RegisteredServiceProvider extends TestServiceProvider {
 }
 
 export interface AddOptions extends ServiceProviderOptions {
-  /** Of a tenant; absent: of the instance. */
+  /** Id of its tenant. @default none: it belongs to the instance */
   readonly tid?: string;
-  /** What is registered beside, or in place of, its own. */
+  /** Members of the registration, in addition to its own, or in their place. */
   readonly record?: Readonly<Record<string, unknown>>;
 }
 
 export interface SamlInUse extends IdpInUse {
-  /** What an entity publishes. @param tid of a tenant's; absent: the instance's */
+  /** Returns the published metadata of an entity. @param tid of a tenant's entity. @default the instance's */
   describe(tid?: string): Promise<IdpDescription>;
   /** Starts a service provider and registers it by the admin API. */
   add(options?: AddOptions): Promise<RegisteredServiceProvider>;
@@ -45,7 +45,7 @@ export interface SamlTestOptions extends TestIdpOptions {
   readonly saml?: SamlOptions;
 }
 
-/** What an entity publishes. @param tid of a tenant's; absent: the instance's */
+/** Returns the published metadata of an entity. @param tid of a tenant's entity. @default the instance's */
 export async function describeIdp(issuer: string, tid?: string): Promise<IdpDescription> {
   const base = `${issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}`;
   const xml = await (await fetch(`${base}/metadata`)).text();
@@ -58,7 +58,7 @@ export async function describeIdp(issuer: string, tid?: string): Promise<IdpDesc
   };
 }
 
-/** For the tests of a file, or of the `describe` around the call. */
+/** Starts a service for the tests of a file, or of the surrounding `describe`. */
 export function useSamlService({ saml: own = {}, extensions = [], ...options }: SamlTestOptions = {}): SamlInUse {
   const service = useIdp(async () => {
     const { key, certificate } = await testKeyOf('identity provider');
